@@ -466,6 +466,7 @@ fn driven(endpoint: load::Endpoint, during: impl FnOnce() + Send) -> load::Drive
         backend: None,
         reconnect_for: Duration::from_secs(3),
         drain_timeout: None,
+        share: load::Share::WHOLE,
     };
     std::thread::scope(|scope| {
         let (begun, has_begun) = std::sync::mpsc::channel();
@@ -474,6 +475,7 @@ fn driven(endpoint: load::Endpoint, during: impl FnOnce() + Send) -> load::Drive
             during();
         });
         let watch = load::Watch {
+            ready: None,
             begun: &mut |_| begun.send(()).unwrap(),
             second: &mut |_| (),
             window: &mut |_| (),

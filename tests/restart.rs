@@ -119,6 +119,7 @@ fn run_through_a_restart(load: &str) -> (Conducted, Restarted) {
         experiment: experiment::parse("restart", "restart.toml", &source, &none).unwrap(),
         overrides: Vec::new(),
         seed: 1,
+        part: None,
         shard: None,
         results: bench.results(),
         resume: None,

@@ -23,6 +23,7 @@ pub(crate) fn drive(workload: &dyn Workload, address: &str, load: Load, time_s: 
     let work = workload.work(&target, 1).expect("it has operations");
     let drive = Drive::new(load, Duration::from_secs(u64::from(time_s)));
     let watch = load::Watch {
+        ready: None,
         begun: &mut |_| (),
         second: &mut |_| (),
         window: &mut |_| (),

@@ -11,10 +11,11 @@ pub mod io;
 mod pacer;
 mod recorder;
 pub mod seam;
+mod share;
 
 pub use drive::{
-    Closed, Drivable, Drive, DriveError, Driven, Load, Needs, Open, RECONNECT_FOR, Second, Watch,
-    Window, cores, drive,
+    Closed, Drivable, Drive, DriveError, Driven, Load, Needs, Open, RECONNECT_FOR, Ready, Second,
+    Watch, Window, cores, drive,
 };
 pub use executor::pin;
 pub use io::{Aligned, Backend, Cut, Endpoint, Io, Stopper, Stream, Transfer};
@@ -23,3 +24,4 @@ pub use recorder::{Ending, Fault, Kind, Tally};
 pub use seam::{
     Background, Failure, Left, Outcome, Pauses, Placement, Request, Requirement, Standard, Workload,
 };
+pub use share::Share;

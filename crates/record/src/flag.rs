@@ -48,6 +48,8 @@ words! {
         NotAnalyzed = "not_analyzed",
         /// The server lacks what the trial needs.
         NotAvailable = "not_available",
+        /// The data was not compared with what the clients wrote.
+        NotAudited = "not_audited",
         NotPreloaded = "not_preloaded",
         /// The throughput did not return after an outage while it was measured.
         NotRecovered = "not_recovered",
@@ -67,6 +69,8 @@ words! {
         SettingAdjusted = "setting_adjusted",
         /// Another prony process was loading or measuring. Invalid unless the experiment allows it; older records count such trials.
         SharedMachine = "shared_machine",
+        /// One of the shards of the load is missing, began late, or ended early.
+        ShardIncomplete = "shard_incomplete",
         /// Buffered I/O on files that the machine's memory holds.
         SmallerThanCaches = "smaller_than_caches",
         Stopped = "stopped",

@@ -10,12 +10,15 @@ pub mod environment;
 pub mod event;
 mod flag;
 pub mod histogram;
+mod histogram_sum;
 pub mod load;
 mod looks;
+pub mod merge;
 mod number;
 pub mod plan;
 mod query_error;
 pub mod run;
+mod sharing;
 mod state;
 pub mod stats;
 pub mod store;
@@ -31,15 +34,18 @@ pub use claim::{
 pub use environment::{Conditions, Environment, ServerIdentity};
 pub use flag::{Flag, FlagKind};
 pub use histogram::PackedHistogram;
+pub use histogram_sum::HistogramSum;
 pub use load::{
     Arrivals, EngineNote, ErrorCount, ErrorKind, HistogramNote, Kind, LiveSample, LiveTrial,
-    Loaded, Mode, OpenNote, Requirement, Standard, Unfinished, Warmup, done_series,
+    Loaded, Mode, OpenNote, Requirement, ShardStart, Standard, Unfinished, Warmup, done_series,
 };
 pub use looks::{Ended, Look, Looks};
 pub use number::{grouped, percent, separated};
 pub use plan::{FormKind, PlanForm};
 pub use query_error::QueryError;
+
 pub use run::{Factor, Question, Run, WorkloadNote};
+pub use sharing::{ShardNote, Sharing};
 pub use state::{State, StateKind};
 pub use store::{Store, StoreError};
 pub use trial::{

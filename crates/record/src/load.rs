@@ -191,6 +191,25 @@ pub struct EngineNote {
     /// Operations that were still running then, where there were any; none in older records.
     #[serde(default)]
     pub unfinished: Vec<Unfinished>,
+    /// Of a load that several runs share: when this shard began, or each of those that were merged. Empty for a whole load.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shards: Vec<ShardStart>,
+}
+
+/// The start of one shard of a load, by the clock of the server on which the shards met.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ShardStart {
+    /// From 1.
+    pub number: u32,
+    pub of: u32,
+    /// The server's clock minus the clock of the shard's machine (s).
+    pub clock_offset_s: f64,
+    /// Of the exchange that measured the offset (s): the offset is wrong by at most half of it.
+    pub round_trip_s: f64,
+    /// The common start by the server's clock: nanoseconds since the Unix epoch.
+    pub start_ns: i64,
+    /// From the common start until the last of the shard's clients was awake (s).
+    pub late_s: f64,
 }
 
 /// Operations of one name that were cut off by the end of the load. Their times are recorded, and their ends are in the seconds after

@@ -3,6 +3,7 @@
 use crate::claim::Claim;
 use crate::environment::Environment;
 use crate::looks::Looks;
+use crate::sharing::Sharing;
 use serde::{Deserialize, Serialize};
 
 /// One execution of an experiment; the first row of `run.sqlite`.
@@ -17,7 +18,11 @@ pub struct Run {
     pub question: Question,
     pub seed: u64,
     /// `2/4` where only a part of the matrix was requested.
-    pub shard: Option<String>,
+    #[serde(alias = "shard")]
+    pub part: Option<String>,
+    /// None where the run offered the whole load of its trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sharing: Option<Sharing>,
     pub started_ns: i64,
     pub environment: Environment,
 }
@@ -44,7 +49,7 @@ pub struct Question {
     pub looks: Option<Looks>,
     pub workload: WorkloadNote,
     pub claims: Vec<Claim>,
-    /// Number of trials of the whole matrix (all blocks, this shard).
+    /// Number of trials of the whole matrix (all blocks, this part).
     pub trials: u64,
 }
 

@@ -216,7 +216,7 @@ fn a_run_of_another_schema_names_both_numbers() {
             newer,
             StoreError::Newer {
                 found: 9,
-                known: 6,
+                known: 7,
                 ..
             }
         ),

@@ -11,12 +11,13 @@ use std::path::{Path, PathBuf};
 const SCHEMA: i64 = record::store::SCHEMA_VERSION as i64;
 
 /// What each schema added to the one before it, from 1 on.
-const SCHEMAS: [&str; 5] = [
+const SCHEMAS: [&str; 6] = [
     include_str!("../src/store/schema.sql"),
     include_str!("../src/store/schema_load.sql"),
     include_str!("../src/store/schema_3.sql"),
     include_str!("../src/store/schema_4.sql"),
     include_str!("../src/store/schema_5.sql"),
+    include_str!("../src/store/schema_6.sql"),
 ];
 
 /// A file of an older schema with this trial, as far as that schema could hold it.

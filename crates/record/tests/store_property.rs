@@ -130,6 +130,14 @@ fn engine() -> impl Strategy<Value = EngineNote> {
                 done: 1,
                 not_done: 2,
             }],
+            shards: vec![ShardStart {
+                number: 1,
+                of: 2,
+                clock_offset_s: -3600.000_001,
+                round_trip_s: 0.000_2,
+                start_ns: 7,
+                late_s: 0.001,
+            }],
         },
     )
 }

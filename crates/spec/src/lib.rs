@@ -31,6 +31,7 @@ pub mod queries;
 mod question;
 mod setting;
 pub mod settings;
+mod shard;
 pub mod switches;
 pub mod timed;
 mod unit;
@@ -73,7 +74,8 @@ pub use patch::{CheckWorkload, merge};
 pub use protection::{Protection, ServerKey, TlsMode};
 pub use question::question;
 pub use read::{Node, Section, SectionError, Written, read_table, read_text};
-pub use unit::{link_text, size_text};
+pub use shard::{SHARDS_MAX, Shard, ShardError};
+pub use unit::{duration, link_text, size_text};
 
 use mistake::Notes;
 use names::Names;

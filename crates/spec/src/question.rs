@@ -3,7 +3,7 @@
 use super::experiment::{Experiment, RoundKind};
 use record::{Factor, Question, WorkloadNote};
 
-/// `trials` is the size of the whole matrix (all blocks, this shard); the workload describes itself.
+/// `trials` is the size of the whole matrix (all blocks, this part); the workload describes itself.
 pub fn question(experiment: &Experiment, trials: u64, workload: WorkloadNote) -> Question {
     Question {
         name: experiment.name.clone(),

@@ -90,7 +90,7 @@ pub fn size_text(bytes: u64) -> String {
 }
 
 /// Parses a duration, to the microsecond.
-pub(crate) fn duration(text: &str) -> Result<Duration, UnitError> {
+pub fn duration(text: &str) -> Result<Duration, UnitError> {
     let unit_of = |unit: &str| {
         DURATION_UNITS_US
             .iter()

@@ -39,6 +39,12 @@ pub trait Workload: Send + Sync {
         None
     }
 
+    /// The number of homes in the data to which clients are dealt in turn by their numbers. The clients of one home stay on one machine
+    /// if several machines share the load. None: clients have no home.
+    fn homes(&self) -> Option<u32> {
+        None
+    }
+
     /// One timed load on this target. None if the workload has only queries, or runs on another kind of target.
     fn work(&self, _target: &Target, _seed: u64) -> Option<Work> {
         None
@@ -236,6 +242,10 @@ pub trait Dataset: Send + Sync {
         progress: &(dyn Fn(Progress) + Sync),
         cancel: &(dyn Fn() -> bool + Sync),
     ) -> Result<Loaded, LoadError>;
+    /// The same tables for several processes that fill them together; None if one process has to.
+    fn divided(&self) -> Option<&dyn Divided> {
+        None
+    }
     /// Counts the rows of every table and reads the marker.
     fn verify(&self, session: &mut Session) -> Result<(), LoadError>;
     /// Checks rules about the loaded rows that a count does not show. `connect` opens connections.
@@ -253,6 +263,26 @@ pub trait Dataset: Send + Sync {
     fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError>;
     /// Reads every index of every table into the server's memory, and checks whether they stayed in the buffer pool.
     fn preload(&self, session: &mut Session) -> Result<Preloaded, ServerError>;
+}
+
+/// Tables that several processes fill together, instead of [`Dataset::load`] in one.
+pub trait Divided: Send + Sync {
+    /// Fills part `index`, from 0, of `of` equal parts of the empty tables. The arguments are those of [`Dataset::load`].
+    fn load_part(
+        &self,
+        index: u32,
+        of: u32,
+        connect: &(dyn Fn() -> Result<Session, ServerError> + Sync),
+        progress: &(dyn Fn(Progress) + Sync),
+        cancel: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Loaded, LoadError>;
+    /// Once all parts are in: builds the indexes that come after the rows, updates the optimizer statistics and writes the marker.
+    fn finish_parts(
+        &self,
+        connect: &(dyn Fn() -> Result<Session, ServerError> + Sync),
+        progress: &(dyn Fn(Progress) + Sync),
+        cancel: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Loaded, LoadError>;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use super::indexes::{self, IndexBuild, Plan};
 use super::loader::{self, Indexes};
 use super::marker::{self, Marker};
 use super::{
-    AfterLoad, AllowDrop, Dataset, Dialect, Estimate, LoadError, Loaded, Preloaded, Progress,
-    State, preload, schema,
+    AfterLoad, AllowDrop, Dataset, Dialect, Divided, Estimate, LoadError, Loaded, Preloaded,
+    Progress, State, preload, schema,
 };
 use server::{ServerError, Session};
 use std::collections::HashMap;
@@ -150,28 +150,15 @@ impl Dataset for Stored {
         progress: &(dyn Fn(Progress) + Sync),
         cancel: &(dyn Fn() -> bool + Sync),
     ) -> Result<Loaded, LoadError> {
-        let failed = LoadError::during("The server cannot be reached for the load");
-        let mut session = connect().map_err(&failed)?;
+        let (mut session, plans) = self.begin(connect)?;
         let dialect = Dialect::of(&session);
-        let plans = match dialect {
-            Dialect::MySql => self.plans(),
-            Dialect::Sqlite => Vec::new(),
-        };
-        self.enter(&mut session).map_err(&failed)?;
-        for statement in plans.iter().filter_map(|plan| plan.before.as_ref()) {
-            session.execute(statement).map_err(&failed)?;
-        }
         let mut loaded = loader::run(self.job(dialect, &plans), connect, progress, cancel)?;
-        let begun = Instant::now();
-        let failed = LoadError::during(
-            "The rows are loaded, but the statistics or the marker could not be written",
-        );
-        for statement in self.finish(dialect) {
-            session.query(&statement).map_err(&failed)?;
-        }
-        marker::write(&mut session, self.schema, &self.marker()).map_err(failed)?;
-        loaded.finish_s = begun.elapsed().as_secs_f64();
+        loaded.finish_s = self.end(&mut session)?;
         Ok(loaded)
+    }
+
+    fn divided(&self) -> Option<&dyn Divided> {
+        Some(self)
     }
 
     fn verify(&self, session: &mut Session) -> Result<(), LoadError> {
@@ -237,7 +224,75 @@ impl Dataset for Stored {
     }
 }
 
+impl Divided for Stored {
+    fn load_part(
+        &self,
+        index: u32,
+        of: u32,
+        connect: loader::Connect<'_>,
+        progress: &(dyn Fn(Progress) + Sync),
+        cancel: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Loaded, LoadError> {
+        let (session, plans) = self.begin(connect)?;
+        let whole = self.job(Dialect::of(&session), &plans);
+        let job = loader::Job {
+            pieces: loader::part(whole.pieces, index, of),
+            is_part: true,
+            indexes: Vec::new(),
+            ..whole
+        };
+        loader::run(job, connect, progress, cancel)
+    }
+
+    fn finish_parts(
+        &self,
+        connect: loader::Connect<'_>,
+        progress: &(dyn Fn(Progress) + Sync),
+        cancel: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Loaded, LoadError> {
+        let (mut session, plans) = self.begin(connect)?;
+        let whole = self.job(Dialect::of(&session), &plans);
+        let job = loader::Job {
+            pieces: Vec::new(),
+            is_part: true,
+            ..whole
+        };
+        let mut loaded = loader::run(job, connect, progress, cancel)?;
+        loaded.finish_s = self.end(&mut session)?;
+        loaded.rows = self.marker().rows;
+        Ok(loaded)
+    }
+}
+
 impl Stored {
+    /// A session in the schema, and the plans of the tables, whose indexes are put off where that is faster.
+    fn begin(&self, connect: loader::Connect<'_>) -> Result<(Session, Vec<Plan<'_>>), LoadError> {
+        let failed = LoadError::during("The server cannot be reached for the load");
+        let mut session = connect().map_err(&failed)?;
+        let plans = match Dialect::of(&session) {
+            Dialect::MySql => self.plans(),
+            Dialect::Sqlite => Vec::new(),
+        };
+        self.enter(&mut session).map_err(&failed)?;
+        for statement in plans.iter().filter_map(|plan| plan.before.as_ref()) {
+            session.execute(statement).map_err(&failed)?;
+        }
+        Ok((session, plans))
+    }
+
+    /// Updates the statistics and writes the marker. Returns the seconds that it took.
+    fn end(&self, session: &mut Session) -> Result<f64, LoadError> {
+        let begun = Instant::now();
+        let failed = LoadError::during(
+            "The rows are loaded, but the statistics or the marker could not be written",
+        );
+        for statement in self.finish(Dialect::of(session)) {
+            session.query(&statement).map_err(&failed)?;
+        }
+        marker::write(session, self.schema, &self.marker()).map_err(failed)?;
+        Ok(begun.elapsed().as_secs_f64())
+    }
+
     fn marker(&self) -> Marker {
         Marker {
             fingerprint: self.fingerprint.clone(),
@@ -259,6 +314,7 @@ impl Stored {
             indexes: indexes_of(plans, &tables),
             tables,
             pieces: self.rows.pieces(each),
+            is_part: false,
             connections: self.connections,
             data_bytes: self.cost.data_bytes,
         }

@@ -6,6 +6,7 @@
 
 mod intensity;
 
+use crate::share::Share;
 use intensity::Intensity;
 use rand::{RngExt, SeedableRng};
 use rand_distr::Exp1;
@@ -130,22 +131,37 @@ pub struct Schedule(Source);
 
 #[derive(Clone, Debug)]
 enum Source {
-    Units { units: Units, intensity: Intensity },
-    Trace { at_ns: Arc<[u64]>, next: usize },
+    Units {
+        units: Units,
+        intensity: Intensity,
+    },
+    Trace {
+        at_ns: Arc<[u64]>,
+        next: usize,
+        step: usize,
+    },
 }
 
 impl Schedule {
-    /// Makes a schedule. The arrivals must pass [`Arrivals::check`].
+    /// Makes the whole schedule. The arrivals must pass [`Arrivals::check`].
     pub fn new(arrivals: &Arrivals, seed: u64) -> Schedule {
+        Schedule::of_share(arrivals, seed, &Share::WHOLE)
+    }
+
+    /// Makes the schedule of one share. Equal gaps and traces are dealt in turn, so that the shares together are exactly the whole
+    /// schedule. Random arrivals have a stream of their own in each share, at the rate divided by the number of shares: independent
+    /// Poisson processes add up to a Poisson process of the sum of their rates.
+    pub fn of_share(arrivals: &Arrivals, seed: u64, share: &Share) -> Schedule {
         let units = match arrivals {
             Arrivals::Trace { at_ns } => {
                 return Schedule(Source::Trace {
                     at_ns: at_ns.clone(),
-                    next: 0,
+                    next: share.index() as usize,
+                    step: share.of() as usize,
                 });
             }
-            Arrivals::Uniform { .. } => Units::equal(),
-            _ => Units::exponential(seed),
+            Arrivals::Uniform { .. } => Units::equal(share),
+            _ => Units::exponential(share.seed(seed), share),
         };
         let intensity = match *arrivals {
             Arrivals::Bursts {
@@ -170,43 +186,55 @@ impl Iterator for Schedule {
             Source::Units { units, intensity } => {
                 Some((intensity.time_s(units.next()) * NS_PER_S).round() as u64)
             }
-            Source::Trace { at_ns, next } => {
+            Source::Trace { at_ns, next, step } => {
                 let due = at_ns.get(*next).copied();
-                *next += 1;
+                *next += *step;
                 due
             }
         }
     }
 }
 
-/// Arrivals at a rate of one per second, as seconds since the start.
+/// Arrivals at a rate of one per second over all shares, as seconds since the start.
 #[derive(Clone, Debug)]
 enum Units {
-    Equal { next: f64 },
-    Exponential { last: f64, random: Box<Pcg64> },
+    Equal {
+        next: f64,
+        step: f64,
+    },
+    Exponential {
+        last: f64,
+        mean: f64,
+        random: Box<Pcg64>,
+    },
 }
 
 impl Units {
-    fn equal() -> Units {
-        Units::Equal { next: 0.0 }
+    fn equal(share: &Share) -> Units {
+        Units::Equal {
+            next: f64::from(share.index()),
+            step: f64::from(share.of()),
+        }
     }
 
-    fn exponential(seed: u64) -> Units {
+    fn exponential(seed: u64, share: &Share) -> Units {
         Units::Exponential {
             last: 0.0,
+            mean: f64::from(share.of()),
             random: Box::new(Pcg64::seed_from_u64(seed)),
         }
     }
 
     fn next(&mut self) -> f64 {
         match self {
-            Units::Equal { next } => {
-                *next += 1.0;
-                *next - 1.0
+            Units::Equal { next, step } => {
+                let due = *next;
+                *next += *step;
+                due
             }
-            Units::Exponential { last, random } => {
+            Units::Exponential { last, mean, random } => {
                 let gap: f64 = random.sample(Exp1);
-                *last += gap;
+                *last += gap * *mean;
                 *last
             }
         }

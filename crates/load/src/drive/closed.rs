@@ -13,7 +13,11 @@ const TURN: u32 = 256;
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 
 pub(super) async fn run<W: Workload>(client: &mut Client<'_, W>, closed: &Closed) {
-    let mut thinking = Thinking::new(closed, client.shared.drive.seed, client.number);
+    let mut thinking = Thinking::new(
+        closed,
+        client.shared.drive.seed,
+        client.shared.name(client.number),
+    );
     let mut turn = TURN;
     let mut free_ns = client.now_ns();
     client.recorder.mark_busy();

@@ -1,5 +1,6 @@
 //! Supervises a drive: handles interrupts, the end, and operations that do not end by themselves.
 
+use super::Ready;
 use super::driven::DriveError;
 use super::panic_guard::PanicGuard;
 use super::shared::Shared;
@@ -17,6 +18,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 pub(super) fn watch<W: Workload>(
     shared: &Shared<'_, W>,
     stop: &AtomicBool,
+    mut ready: Option<Ready<'_>>,
     begun: &mut dyn FnMut(Instant),
     all_ended: impl Fn() -> bool,
 ) {
@@ -24,6 +26,12 @@ pub(super) fn watch<W: Workload>(
     let mut given_up: Option<Instant> = None;
     let mut has_begun = false;
     while !all_ended() {
+        if shared.gate.awaits_start()
+            && let Some(ready) = ready.take()
+            && let Err(why) = start(shared, ready())
+        {
+            shared.gate.refuse(DriveError::NotTogether(why));
+        }
         if let (false, Some(zero_ns)) = (has_begun, shared.gate.zero_ns()) {
             begun(shared.origin + Duration::from_nanos(zero_ns));
             has_begun = true;
@@ -41,6 +49,22 @@ pub(super) fn watch<W: Workload>(
         }
         std::thread::sleep(CHECK_INTERVAL);
     }
+}
+
+/// Starts the drive at the moment that was agreed on.
+fn start<W: Workload>(
+    shared: &Shared<'_, W>,
+    agreed: Result<Instant, String>,
+) -> Result<(), String> {
+    let since_origin = agreed?.saturating_duration_since(shared.origin);
+    let now_ns = shared.origin.elapsed().as_nanos() as u64;
+    let started = shared.gate.start(since_origin.as_nanos() as u64, now_ns);
+    started.map_err(|late| {
+        format!(
+            "the common start was missed by {:.1} ms: this machine, or the server, was too slow to answer",
+            late.as_secs_f64() * 1e3
+        )
+    })
 }
 
 fn interrupt<W: Workload>(shared: &Shared<'_, W>) {

@@ -71,6 +71,8 @@ pub struct Driven {
     pub reactors: usize,
     /// Time to open all sessions, in seconds.
     pub open_s: f64,
+    /// From the start of the drive until the last client was awake.
+    pub woken: Duration,
 }
 
 /// Why a drive could not start.
@@ -84,6 +86,9 @@ pub enum DriveError {
     /// The operating system refused something, or a thread panicked.
     #[error("{0}")]
     System(String),
+    /// The drive should have started together with others.
+    #[error("{0}")]
+    NotTogether(String),
     #[error("interrupted before the load started")]
     Interrupted,
 }

@@ -7,9 +7,13 @@ use super::driven::DriveError;
 use crate::io::Io;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::AcqRel, Ordering::Acquire};
+use std::sync::atomic::{
+    AtomicU32, AtomicU64,
+    Ordering::{AcqRel, Acquire, Release},
+};
 use std::sync::{Mutex, PoisonError};
 use std::task::Poll;
+use std::time::Duration;
 
 const CHECK_INTERVAL_NS: u64 = 10_000_000;
 const AHEAD_NS: u64 = 25_000_000;
@@ -21,6 +25,10 @@ const REFUSED: u64 = u64::MAX - 1;
 pub(super) struct Gate {
     /// Number of sessions that are not open yet.
     missing: AtomicU32,
+    /// Whether others must agree on the start when all sessions are open.
+    meets: bool,
+    /// When the last session was open, on the reactors' clock.
+    opened_ns: AtomicU64,
     /// Time zero on the reactors' clock, or `CLOSED`, or `REFUSED`. It is set once.
     zero_ns: AtomicU64,
     why: Mutex<Option<DriveError>>,
@@ -39,16 +47,52 @@ impl Gate {
     pub(super) fn new(clients: u32) -> Gate {
         Gate {
             missing: AtomicU32::new(clients),
+            meets: false,
+            opened_ns: AtomicU64::new(CLOSED),
             zero_ns: AtomicU64::new(CLOSED),
             why: Mutex::new(None),
         }
     }
 
-    /// Counts an open session. The last one sets time zero.
+    /// Whether the start is agreed on with others ([`Gate::start`]) once all sessions are open.
+    pub(super) fn meets(&mut self, meets: bool) {
+        self.meets = meets;
+    }
+
+    /// Counts an open session. The last one sets time zero, or leaves that to [`Gate::start`].
     pub(super) fn opened(&self, now_ns: u64) {
         if self.missing.fetch_sub(1, AcqRel) == 1 {
-            self.decide(now_ns + AHEAD_NS);
+            self.opened_ns.store(now_ns, Release);
+            if !self.meets {
+                self.decide(now_ns + AHEAD_NS);
+            }
         }
+    }
+
+    /// Whether all sessions are open and the start has not been decided.
+    pub(super) fn awaits_start(&self) -> bool {
+        self.meets && self.opened_ns.load(Acquire) != CLOSED && !self.is_decided()
+    }
+
+    /// Time to open all sessions; 0 before they are open.
+    pub(super) fn opened_ns(&self) -> u64 {
+        match self.opened_ns.load(Acquire) {
+            CLOSED => 0,
+            opened_ns => opened_ns,
+        }
+    }
+
+    /// Starts the drive at `zero_ns`, the moment that was agreed on.
+    ///
+    /// # Errors
+    /// How late it is: not every thread would see the start in time.
+    pub(super) fn start(&self, zero_ns: u64, now_ns: u64) -> Result<(), Duration> {
+        let seen_ns = now_ns + AHEAD_NS;
+        if zero_ns < seen_ns {
+            return Err(Duration::from_nanos(seen_ns - zero_ns));
+        }
+        self.decide(zero_ns);
+        Ok(())
     }
 
     /// Refuses the start; the first cause is kept. False if the drive has already started.

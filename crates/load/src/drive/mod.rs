@@ -44,6 +44,8 @@ use usage::Usage;
 
 /// Callbacks during a drive.
 pub struct Watch<'w> {
+    /// Called when all sessions are open, and returns when the drive starts, or why it does not. None: it starts at once.
+    pub ready: Option<Ready<'w>>,
     /// Called when all sessions are open, a few milliseconds before the start, with the time from which seconds are counted.
     pub begun: &'w mut (dyn FnMut(Instant) + Send),
     /// Called once per second, in order, from a separate thread.
@@ -52,10 +54,14 @@ pub struct Watch<'w> {
     pub window: &'w mut (dyn FnMut(Window) + Send),
 }
 
+/// Agrees with others on the start of a drive.
+pub type Ready<'w> = &'w mut (dyn FnMut() -> Result<Instant, String> + Send);
+
 /// Callbacks that do nothing. Closures without captures have no size, so leaking them allocates nothing.
 impl Default for Watch<'_> {
     fn default() -> Self {
         Watch {
+            ready: None,
             begun: Box::leak(Box::new(|_| ())),
             second: Box::leak(Box::new(|_| ())),
             window: Box::leak(Box::new(|_| ())),
@@ -77,7 +83,8 @@ pub fn drive<W: Workload>(
     watch: Watch,
 ) -> Result<Driven, DriveError> {
     drive.check().map_err(DriveError::Invalid)?;
-    let drive = &drive.deepened(workload.depth());
+    let whole = drive.load.clients();
+    let drive = &drive.deepened(workload.depth()).divided();
     let backend = backend(workload, drive);
     let cores = cores();
     let threads = assign(
@@ -88,13 +95,16 @@ pub fn drive<W: Workload>(
         &cores,
     );
     let recorders = threads.iter().map(|thread| thread.recorder + 1).max();
-    let shared = Shared::new(workload, drive, recorders.unwrap_or(0));
+    let mut shared = Shared::new(workload, drive, recorders.unwrap_or(0));
+    shared.gate.meets(watch.ready.is_some());
+    shared.number_clients(whole);
+    let shared = shared;
     let usage = thread::scope(|scope| {
         let (over, is_over) = mpsc::channel();
         let collector = Collector::new(&shared);
         let collector = scope.spawn(move || collector.run(&is_over, watch.second, watch.window));
         let clients = start(scope, &shared, &threads, backend);
-        control::watch(&shared, stop, watch.begun, || {
+        control::watch(&shared, stop, watch.ready, watch.begun, || {
             clients.iter().all(ScopedJoinHandle::is_finished)
         });
         let usage = clients.into_iter().map(joined);
@@ -162,7 +172,8 @@ fn driven<W: Workload>(shared: &Shared<'_, W>, threads: &[ClientThread], usage: 
         cpu_system_s: usage.system_s,
         backend: backend(shared.workload, shared.drive),
         reactors: threads.len(),
-        open_s: zero_ns as f64 / 1e9,
+        open_s: shared.gate.opened_ns() as f64 / 1e9,
+        woken: Duration::from_nanos(shared.woken_ns()),
     }
 }
 

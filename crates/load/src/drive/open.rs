@@ -17,6 +17,7 @@ pub(super) async fn run<W: Workload>(worker: &mut Client<'_, W>) {
             number,
             scheduled_ns,
         } = due.ticket;
+        let number = worker.shared.drive.share.number(number);
         let request = Request {
             operation: worker.shared.workload.pick(number),
             number,

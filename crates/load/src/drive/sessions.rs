@@ -68,6 +68,7 @@ impl<'a, W: Workload> ReactorClients<'a, W> {
             }
             return;
         };
+        self.shared.woke(self.io.now_ns().saturating_sub(zero_ns));
         if place == 0 {
             self.began.set(Some(Usage::of_this_thread()));
         }
@@ -112,7 +113,8 @@ impl<'a, W: Workload> ReactorClients<'a, W> {
         let give_up_ns = self.io.now_ns() + OPEN_RETRY_NS;
         let mut backoff = Backoff::new(client);
         loop {
-            match self.shared.workload.open(&self.io, client).await {
+            let name = self.shared.name(client);
+            match self.shared.workload.open(&self.io, name).await {
                 Err(failure) if failure.transient && self.may_retry(give_up_ns) => {
                     let pause_ns = backoff.next_ns();
                     self.io.sleep_until(self.io.now_ns() + pause_ns).await;

@@ -3,6 +3,7 @@
 use crate::arrivals::Arrivals;
 use crate::io::Backend;
 use crate::pacer::WhenFull;
+use crate::share::Share;
 use std::time::Duration;
 
 /// Default of [`Drive::reconnect_for`]. A trial that restarts its server sets more, because recovery can take minutes.
@@ -27,6 +28,8 @@ pub struct Drive {
     /// How long operations in flight are awaited at the end. None: 30 s. Before the end, the workload's own timeout ends stalled
     /// operations, see [`crate::Stream::set_stall_timeout`].
     pub drain_timeout: Option<Duration>,
+    /// The part of `load` that this process runs.
+    pub share: Share,
 }
 
 /// How operations are issued.
@@ -76,6 +79,7 @@ impl Drive {
             backend: None,
             reconnect_for: Duration::ZERO,
             drain_timeout: None,
+            share: Share::WHOLE,
         }
     }
 
@@ -87,6 +91,21 @@ impl Drive {
             Load::Open(open) => &mut open.workers,
         };
         *clients = clients.saturating_mul(depth);
+        drive
+    }
+
+    /// The same drive with the share's clients or workers and its part of the queue. The arrivals stay whole: their schedule is
+    /// divided.
+    pub(super) fn divided(&self) -> Drive {
+        let mut drive = self.clone();
+        let own = self.share.clients(self.load.clients()).len() as u32;
+        match &mut drive.load {
+            Load::Closed(closed) => closed.clients = own,
+            Load::Open(open) => {
+                open.workers = own;
+                open.queue = self.share.part(open.queue);
+            }
+        }
         drive
     }
 
@@ -115,6 +134,9 @@ impl Drive {
             Load::Open(open) if open.workers == 0 => {
                 Err("the number of workers is 0: give at least 1".into())
             }
+            load => self.share.check(load),
+        }?;
+        match &self.load {
             Load::Closed(_) => Ok(()),
             Load::Open(open) => open.arrivals.check(),
         }

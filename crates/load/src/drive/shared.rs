@@ -7,6 +7,7 @@ use crate::io::Stopper;
 use crate::pacer::Pacer;
 use crate::recorder::{Kind, RESPONSE_WAIT_SERVICE, Recorder, SERVICE, Sample};
 use crate::seam::{Failure, Placement, Workload};
+use crate::share::Share;
 use std::cell::Cell;
 use std::sync::atomic::{
     AtomicU32, AtomicU64,
@@ -33,6 +34,10 @@ pub(super) struct Shared<'a, W> {
     pub gate: Gate,
     pub end: End,
     pub recorders: Vec<Recorder>,
+    /// The numbers of the clients among those of all shares; empty: their own numbers.
+    names: Vec<u32>,
+    /// When the last client was awake, since the start of the drive.
+    woken_ns: AtomicU64,
     pacer: Option<Mutex<Pacer>>,
     numbers: AtomicU64,
     alive: AtomicU32,
@@ -65,6 +70,8 @@ impl<'a, W: Workload> Shared<'a, W> {
             recorders: (0..recorders)
                 .map(|_| Recorder::new(operations, foreground, kinds))
                 .collect(),
+            names: Vec::new(),
+            woken_ns: AtomicU64::new(0),
             pacer: pacer(drive, end_ns),
             numbers: AtomicU64::new(0),
             alive: AtomicU32::new(sessions(workload, drive)),
@@ -72,6 +79,33 @@ impl<'a, W: Workload> Shared<'a, W> {
             stoppers: Mutex::new(Vec::new()),
             ended_early: Mutex::new(Vec::new()),
         }
+    }
+
+    /// Gives the clients of a share their numbers among the `whole` load's, and the workers in the background those that follow.
+    pub(super) fn number_clients(&mut self, whole: u32) {
+        let share = &self.drive.share;
+        if share.is_whole() {
+            return;
+        }
+        let background = sessions(self.workload, self.drive) - self.drive.load.clients();
+        let background = (0..background).map(|worker| whole + share.number(worker.into()) as u32);
+        self.names = share.clients(whole);
+        self.names.extend(background);
+    }
+
+    /// The number of a client of this drive among those of all shares.
+    pub(super) fn name(&self, client: u32) -> u32 {
+        let name = self.names.get(client as usize);
+        name.copied().unwrap_or(client)
+    }
+
+    /// A client is awake at this time since the start of the drive.
+    pub(super) fn woke(&self, at_ns: u64) {
+        self.woken_ns.fetch_max(at_ns, Relaxed);
+    }
+
+    pub(super) fn woken_ns(&self) -> u64 {
+        self.woken_ns.load(Relaxed)
     }
 
     /// Counts of all operations, empty.
@@ -109,6 +143,7 @@ impl<'a, W: Workload> Shared<'a, W> {
     pub(super) fn numbers(&self) -> Numbers<'_> {
         Numbers {
             shared: &self.numbers,
+            share: &self.drive.share,
             batch: match self.workload.placement() {
                 Placement::Threads => 1,
                 Placement::Reactors | Placement::On(_) => NUMBERS,
@@ -204,14 +239,15 @@ impl<'a, W: Workload> Shared<'a, W> {
 pub(super) fn sessions<W: Workload>(workload: &W, drive: &Drive) -> u32 {
     let clients = drive.load.clients();
     let background = workload.background(clients);
-    clients + background.map_or(0, |background| background.workers)
+    let workers = background.map_or(0, |background| background.workers);
+    clients + drive.share.background(workers)
 }
 
 fn pacer(drive: &Drive, end_ns: u64) -> Option<Mutex<Pacer>> {
     let Load::Open(open) = &drive.load else {
         return None;
     };
-    let schedule = Schedule::new(&open.arrivals, drive.seed);
+    let schedule = Schedule::of_share(&open.arrivals, drive.seed, &drive.share);
     let pacer = Pacer::new(schedule, open.queue, open.when_full, end_ns);
     Some(Mutex::new(pacer))
 }
@@ -267,6 +303,7 @@ impl End {
 /// The operation numbers that a thread has reserved for its clients.
 pub(super) struct Numbers<'a> {
     shared: &'a AtomicU64,
+    share: &'a Share,
     batch: u64,
     next: Cell<u64>,
     end: Cell<u64>,
@@ -280,7 +317,7 @@ impl Numbers<'_> {
             self.next.set(next);
             self.end.set(next + self.batch);
         }
-        self.next.replace(self.next.get() + 1)
+        self.share.number(self.next.replace(self.next.get() + 1))
     }
 }
 

@@ -8,6 +8,7 @@ mod dry;
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
 use super::setting::{pair, setting};
+use super::shard::Sharing;
 use super::show::Format;
 use super::{Allow, Results, gate, run, terminal};
 use crate::run::{Request, Workloads};
@@ -82,6 +83,8 @@ pub(super) struct Args {
     #[command(flatten)]
     allow: Allow,
     // Last, because their headings go on to what follows.
+    #[command(flatten)]
+    sharing: Sharing,
     #[command(flatten)]
     sql: Sql,
     #[command(flatten)]
@@ -161,7 +164,8 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
         experiment,
         overrides: Vec::new(),
         seed: run::rand_seed(),
-        shard: None,
+        part: None,
+        shard: args.sharing.shards()?,
         results: args.results.results,
         resume: None,
         allow_drop: args.allow.droppable(),

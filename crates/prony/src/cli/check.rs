@@ -12,7 +12,7 @@ use host::{Home, Leases, machine};
 use server::Cache;
 use spec::known::Known;
 use spec::plan::estimate::{self, DatasetCost};
-use spec::plan::{Plan, PlannedTrial, Shard};
+use spec::plan::{Part, Plan, PlannedTrial};
 use spec::{self, BuildSpec};
 use std::collections::BTreeMap;
 use workload::AllowDrop;
@@ -26,7 +26,7 @@ pub(super) struct Args {
     overrides: Overrides,
     /// Only this part of the trials
     #[arg(long, value_name = "K/N")]
-    shard: Option<Shard>,
+    part: Option<Part>,
     #[command(flatten)]
     results: Results,
 }
@@ -37,7 +37,8 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
         experiment,
         overrides: Vec::new(),
         seed: 1,
-        shard: args.shard,
+        part: args.part,
+        shard: None,
         results: args.results.results,
         resume: None,
         allow_drop: AllowDrop::No,

@@ -19,11 +19,13 @@ mod generate;
 mod guard;
 mod hints;
 mod list;
+mod merge;
 mod null;
 mod report;
 mod run;
 mod server;
 mod setting;
+mod shard;
 mod show;
 mod supervise;
 mod terminal;
@@ -54,6 +56,8 @@ enum Verb {
     Show(show::Args),
     /// Compare the same cells of different runs
     Compare(compare::Args),
+    /// Make one run of the records of the shards of a load (run --shard)
+    Merge(merge::Args),
     /// Write report.html
     Report(report::Args),
     /// Benchmark without an experiment file: prony bench oltp-update-index --server mysql@5.6.14 --clients 1,8,64 --time 30s
@@ -137,6 +141,7 @@ pub fn main() -> std::process::ExitCode {
         Verb::Check(args) => check::run(args),
         Verb::Show(args) => show::run(args),
         Verb::Compare(args) => compare::run(args),
+        Verb::Merge(args) => merge::run(&args),
         Verb::Report(args) => report::run(args),
         Verb::Server(command) => server::run(command),
         Verb::Cache(command) => cache::run(command),

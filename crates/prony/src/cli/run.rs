@@ -2,11 +2,12 @@
 
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
+use super::shard::Sharing;
 use super::terminal;
 use super::{Allow, Results, gate};
 use crate::run::{Conducted, Progress, Request, Workloads, conduct, folder};
 use host::Home;
-use spec::plan::Shard;
+use spec::plan::Part;
 use spec::{Experiment, UNTIL_DECIDED_TIMES as TIMES};
 
 use record::{Run, Store, TrialKey};
@@ -24,11 +25,11 @@ pub(super) struct Args {
     results: Results,
     /// Resume a run that was interrupted or killed (a name or @latest); finished trials are kept. A finished run is extended to --blocks N, or with
     /// --until-decided for the cells of undecided claims
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["scale", "size", "only", "server", "clients", "rate", "workers", "time", "warmup", "no_limits", "shard", "seed"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["scale", "size", "only", "server", "clients", "rate", "workers", "time", "warmup", "no_limits", "part", "shard", "seed"])]
     resume: Option<String>,
     /// Only this part of the trials, to spread them over several machines
-    #[arg(long, value_name = "K/N")]
-    shard: Option<Shard>,
+    #[arg(long, value_name = "K/N", conflicts_with = "shard")]
+    part: Option<Part>,
     /// Seed of the trial order, to repeat the order of an earlier run
     #[arg(long)]
     seed: Option<u64>,
@@ -41,6 +42,9 @@ pub(super) struct Args {
     /// Allow overwriting the block devices that the experiment names in [host]
     #[arg(long)]
     allow_device_write: bool,
+    // Last, because its heading goes on to what follows.
+    #[command(flatten)]
+    sharing: Sharing,
 }
 
 pub(super) fn run(args: Args) -> Result<Status, Failure> {
@@ -95,7 +99,8 @@ fn fresh(args: &Args) -> Result<Request, Failure> {
         experiment: experiment::load(name, &args.overrides)?,
         overrides: args.overrides.arguments(),
         seed: args.seed.unwrap_or_else(rand_seed),
-        shard: args.shard,
+        part: args.part,
+        shard: args.sharing.shards()?,
         results: args.results.results.clone(),
         resume: None,
         allow_drop: args.allow.droppable(),
@@ -105,7 +110,7 @@ fn fresh(args: &Args) -> Result<Request, Failure> {
     })
 }
 
-/// The request that resumes a run. run.sqlite alone is enough: it holds the experiment, the overrides, the seed and the shard.
+/// The request that resumes a run. run.sqlite alone is enough: it holds the experiment, the overrides, the seed and the part.
 fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
     let path = folder::find(&args.results.results, name)?.join("run.sqlite");
     let store = Store::open(&path)?;
@@ -127,8 +132,14 @@ fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
     if args.overrides.blocks.is_some() || args.overrides.until_decided {
         experiment = with_further_blocks(experiment, &args.overrides, &run, &store.finished()?)?;
     }
-    let shard = run
-        .shard
+    if let Some(sharing) = &run.sharing {
+        return Err(Failure::usage(format!(
+            "{name} is {}, and the other shards would not measure again with it; start all shards anew",
+            sharing.text()
+        )));
+    }
+    let part = run
+        .part
         .as_deref()
         .map(str::parse)
         .transpose()
@@ -137,7 +148,8 @@ fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
         experiment,
         overrides: run.overrides,
         seed: run.seed,
-        shard,
+        part,
+        shard: None,
         results: args.results.results.clone(),
         resume: Some(name.to_string()),
         allow_drop: args.allow.droppable(),

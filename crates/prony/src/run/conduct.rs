@@ -7,23 +7,29 @@ use super::history;
 use super::measure::Measuring;
 use super::prepare::{plan, prepare};
 use super::servers::Provide;
+use super::shards::{self, Meeting, Shards};
 use super::trial::Bench;
 use super::{Progress, RunError, Workloads, stored};
 use ::report::{Detail, Document};
 use host::{Home, Leases, interrupt};
 use record::{Run, Store, Trial, TrialState};
 use spec::Experiment;
-use spec::plan::{PlannedTrial, Shard};
+use spec::plan::{Part, PlannedTrial};
 use std::path::PathBuf;
+use std::sync::Mutex;
 use workload::AllowDrop;
 
 /// A run to execute. Everything in it is checked.
+#[derive(Clone)]
 pub struct Request {
     pub experiment: Experiment,
     /// Command line overrides as arguments, without passwords, for the record.
     pub overrides: Vec<String>,
     pub seed: u64,
-    pub shard: Option<Shard>,
+    /// The part of the trials to measure; None: all.
+    pub part: Option<Part>,
+    /// Which share of the load of every trial this process runs; None: the whole load.
+    pub shard: Option<Shards>,
     pub results: PathBuf,
     /// A run to resume, by folder or name.
     pub resume: Option<String>,
@@ -46,6 +52,16 @@ pub struct Conducted {
 }
 
 impl Conducted {
+    /// Reads a run that was recorded.
+    pub(crate) fn read(folder: &RunFolder, store: &Store) -> Result<Conducted, RunError> {
+        Ok(Conducted {
+            folder: folder.path.clone(),
+            run: store.run().map_err(stored)?,
+            trials: store.trials_whole().map_err(stored)?,
+            controls: store.controls_whole().map_err(stored)?,
+        })
+    }
+
     /// Whether every trial is complete and its answers are right.
     pub fn valid(&self) -> bool {
         (self.trials.iter().chain(&self.controls)).all(|trial| trial.state == TrialState::Done)
@@ -90,7 +106,7 @@ pub fn conduct_with(request: &Request, means: &Means) -> Result<Conducted, RunEr
     interrupt::install()
         .map_err(|error| RunError::Failed(format!("cannot listen for signals: {error}")))?;
     // An error after Ctrl-C (in a server start or a load) is a result of the interruption.
-    steps(request, means).map_err(|error| {
+    with_others(request, means).map_err(|error| {
         if interrupt::asked() {
             RunError::Interrupted
         } else {
@@ -99,10 +115,31 @@ pub fn conduct_with(request: &Request, means: &Means) -> Result<Conducted, RunEr
     })
 }
 
-fn steps(request: &Request, means: &Means) -> Result<Conducted, RunError> {
+/// Brings this process together with the other shards of its run, if there are any.
+fn with_others(request: &Request, means: &Means) -> Result<Conducted, RunError> {
+    let Some(shards) = &request.shard else {
+        return steps(request, means, None);
+    };
+    let meeting = Meeting::gather(request, shards, means)?;
+    let seed = meeting.seed();
+    let meeting = Mutex::new(meeting);
+    let request = Request {
+        seed,
+        ..request.clone()
+    };
+    let conducted = steps(&request, means, Some(&meeting));
+    shards::held(&meeting).leave(conducted.as_ref().map(|_| ()));
+    conducted
+}
+
+fn steps(
+    request: &Request,
+    means: &Means,
+    meeting: Option<&Mutex<Meeting>>,
+) -> Result<Conducted, RunError> {
     let plan = plan(request)?;
     let trials: Vec<PlannedTrial> = plan.trials().collect();
-    let (prepared, folder, mut store) = prepare(request, &trials, means)?;
+    let (prepared, folder, mut store) = prepare(request, &trials, means, meeting)?;
     let (path, count) = (folder.path.display(), trials.len());
     let up_to = match request.experiment.protocol.looks {
         Some(_) => "up to ",
@@ -127,6 +164,7 @@ fn steps(request: &Request, means: &Means) -> Result<Conducted, RunError> {
             nice: host::nice(),
             actions: &prepared.actions,
             seed: request.seed,
+            meeting,
             logs: &folder.path.join("logs"),
         },
     };
@@ -134,21 +172,17 @@ fn steps(request: &Request, means: &Means) -> Result<Conducted, RunError> {
     means.progress.end();
     let conducted = report(&folder, &store, means.progress)?;
     outcome.inspect_err(|_| {
-        means.progress.say(&format!(
-            "finished trials are kept; resume with: prony run --resume {path}"
-        ))
+        means.progress.say(&match meeting {
+            None => format!("finished trials are kept; resume with: prony run --resume {path}"),
+            Some(_) => format!("finished trials are kept in {path}; shards cannot be resumed"),
+        })
     })?;
     Ok(conducted)
 }
 
 /// Writes the report of the finished trials. It can be written again from the record, so its failure is a warning.
 fn report(folder: &RunFolder, store: &Store, progress: &Progress) -> Result<Conducted, RunError> {
-    let conducted = Conducted {
-        folder: folder.path.clone(),
-        run: store.run().map_err(stored)?,
-        trials: store.trials_whole().map_err(stored)?,
-        controls: store.controls_whole().map_err(stored)?,
-    };
+    let conducted = Conducted::read(folder, store)?;
     let page = folder.report();
     let html = ::report::html(&conducted.document(Detail::Full));
     if let Err(error) = write_aside(&page, &html) {

@@ -5,6 +5,7 @@
 
 use super::servers::Provided;
 use super::settings::plain;
+use super::shards::Meeting;
 use super::{Progress, RunError, ended, redo_log, space};
 use host::{Home, Leases, interrupt};
 use record::DatasetNote;
@@ -12,6 +13,7 @@ use server::{Node, ServerError, Session, StartRequest};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use workload::loader::fault::names_enospc;
 use workload::loader::settings::{load_settings, redo_log_bytes};
 use workload::{AllowDrop, Dataset, LoadError, Loaded, State, Unit, index_bytes};
@@ -63,6 +65,8 @@ pub(super) struct Datasets<'a> {
     pub progress: &'a Progress,
     pub allow_drop: &'a AllowDrop,
     pub allow_setup: bool,
+    /// The other shards of the run, which load together.
+    pub meeting: Option<&'a Mutex<Meeting>>,
 }
 
 impl Datasets<'_> {
@@ -287,6 +291,18 @@ pub(super) fn fill(
         return Err(RunError::Interrupted);
     }
     let loaded = loaded.map_err(failed)?;
+    verified(server, node, dataset, session, progress, loaded)
+}
+
+/// Verifies tables whose rows are in, and measures their size.
+pub(super) fn verified(
+    server: &str,
+    node: &dyn Node,
+    dataset: &dyn Dataset,
+    session: &mut Session,
+    progress: &Progress,
+    loaded: Loaded,
+) -> Result<Filled, RunError> {
     progress.now(&format!("{server}: verifying the rows"));
     dataset.verify(session).map_err(failed)?;
     dataset.verify_rules(&|| node.connect()).map_err(failed)?;
@@ -351,7 +367,7 @@ fn indexes_afterwards(loaded: &Loaded) -> String {
 }
 
 /// `5.6: loading lineorder, 45 % of 600000 rows, 250000 rows/s`
-fn loading(server: &str, progress: &workload::Progress) -> String {
+pub(super) fn loading(server: &str, progress: &workload::Progress) -> String {
     let share = 100.0 * progress.rows as f64 / progress.rows_total.max(1) as f64;
     let rate = progress.rows as f64 / progress.elapsed_s.max(1e-9);
     let (total, rate) = match progress.unit {

@@ -3,16 +3,23 @@
 //! Purpose: only prony's schema is touched, nothing is dropped without permission, and a trial measures the tables it was planned
 //! for. Outside this module: the contents of the tables (`workload`).
 
-use super::dataset::{Datasets, Ready, failed, fill, note};
+use super::dataset::{Datasets, Filled, Ready, failed, fill, loading, note, verified};
 use super::servers::Provided;
+use super::shards::{self, Meeting};
 use super::{Progress, RunError};
 use host::interrupt;
 use record::DatasetNote;
 use server::{Node, ServerError, Session, StartRequest};
-use spec::ServerSpec;
+use spec::{ServerSpec, Shard};
 use std::collections::BTreeMap;
 use std::path::Path;
-use workload::{AfterLoad, AllowDrop, Dataset, State, index_bytes};
+use std::sync::Mutex;
+use std::time::Instant;
+use workload::{AfterLoad, AllowDrop, Dataset, Loaded, State, index_bytes};
+
+/// What the first shard found in the schema: empty tables that it created, or those of an earlier run.
+const LOAD: &str = "load";
+const THERE: &str = "there";
 
 impl Datasets<'_> {
     /// Returns the dataset in prony's schema on the server. Loads it if it does not exist yet.
@@ -25,22 +32,14 @@ impl Datasets<'_> {
         let node = instance.first().as_ref();
         node.start(&StartRequest::default())?;
         let mut session = node.connect()?;
-        self.lock_schema(&mut session, dataset.schema())?;
-        let allow = match found(dataset, &mut session)? {
-            Found::AsLoaded => {
-                let note = already_there(server, dataset, &mut session)?;
-                return Ok(staying(note));
-            }
-            Found::Changed if dataset.after_load() == AfterLoad::Reload => &AllowDrop::Pronys,
-            Found::Changed if *self.allow_drop == AllowDrop::No => {
-                return Err(RunError::Usage(changed(&server.spec.name, dataset)));
-            }
-            Found::Changed | Found::Other => self.allow_drop,
-        };
-        if !self.allow_setup {
-            dataset.confined(&mut session).map_err(failed)?;
+        if let Some(meeting) = self.meeting {
+            return self.together(meeting, server, node, dataset, session);
         }
-        dataset.create(&mut session, allow).map_err(failed)?;
+        self.lock_schema(&mut session, dataset.schema())?;
+        if !self.created(server, dataset, &mut session)? {
+            let note = already_there(server, dataset, &mut session)?;
+            return Ok(staying(note));
+        }
         let filled = fill(
             &server.spec.name,
             node,
@@ -49,6 +48,124 @@ impl Datasets<'_> {
             self.progress,
         )?;
         Ok(staying(note(server, dataset, &filled)))
+    }
+
+    /// Creates the empty tables, unless they are there as loaded. Returns whether it did.
+    fn created(
+        &self,
+        server: &Provided,
+        dataset: &dyn Dataset,
+        session: &mut Session,
+    ) -> Result<bool, RunError> {
+        let allow = match found(dataset, session)? {
+            Found::AsLoaded => return Ok(false),
+            Found::Changed if dataset.after_load() == AfterLoad::Reload => &AllowDrop::Pronys,
+            Found::Changed if *self.allow_drop == AllowDrop::No => {
+                return Err(RunError::Usage(changed(&server.spec.name, dataset)));
+            }
+            Found::Changed | Found::Other => self.allow_drop,
+        };
+        if !self.allow_setup {
+            dataset.confined(session).map_err(failed)?;
+        }
+        dataset.create(session, allow).map_err(failed)?;
+        Ok(true)
+    }
+
+    /// Loads the dataset together with the other shards: the first one creates the tables, each loads its part of the rows, and the
+    /// first one builds what follows the rows.
+    fn together(
+        &self,
+        meeting: &Mutex<Meeting>,
+        server: &Provided,
+        node: &dyn Node,
+        dataset: &dyn Dataset,
+        mut session: Session,
+    ) -> Result<Ready, RunError> {
+        let shard = shards::held(meeting).shard();
+        let mut is_new = false;
+        if shard.is_first() {
+            self.lock_schema(&mut session, dataset.schema())?;
+            let created = self.created(server, dataset, &mut session);
+            // The other shards cannot know what the first one found, so nobody goes on.
+            is_new = created.map_err(|error| RunError::Failed(error.to_string()))?;
+        }
+        let choice = shards::held(meeting).choose(if is_new { LOAD } else { THERE })?;
+        let mut filled = None;
+        if choice == LOAD {
+            let begun = Instant::now();
+            self.fill_part(shard, server, node, dataset, &mut session)?;
+            shards::held(meeting).all()?;
+            if shard.is_first() {
+                let elapsed_s = begun.elapsed().as_secs_f64();
+                filled = self.finish(server, node, dataset, &mut session, elapsed_s)?;
+            }
+            shards::held(meeting).after_first()?;
+        }
+        let note = match &filled {
+            Some(filled) => note(server, dataset, filled),
+            None => already_there(server, dataset, &mut session)?,
+        };
+        Ok(staying(note))
+    }
+
+    /// Loads the shard's part of the rows. The first shard loads all of those that cannot be divided.
+    fn fill_part(
+        &self,
+        shard: Shard,
+        server: &Provided,
+        node: &dyn Node,
+        dataset: &dyn Dataset,
+        session: &mut Session,
+    ) -> Result<(), RunError> {
+        let name = &server.spec.name;
+        let Some(divided) = dataset.divided() else {
+            if shard.is_first() {
+                fill(name, node, dataset, session, self.progress)?;
+            }
+            return Ok(());
+        };
+        let loaded = divided.load_part(
+            shard.number - 1,
+            shard.of,
+            &|| node.connect(),
+            &|loaded| self.progress.now(&loading(name, &loaded)),
+            &interrupt::asked,
+        );
+        if interrupt::asked() {
+            return Err(RunError::Interrupted);
+        }
+        let loaded = loaded.map_err(failed)?;
+        self.progress.say(&format!(
+            "{name}: shard {shard} loaded {} rows in {:.1} s ({})",
+            loaded.rows, loaded.elapsed_s, loaded.method
+        ));
+        Ok(())
+    }
+
+    /// What follows the rows of all shards. None if one shard has loaded everything.
+    fn finish(
+        &self,
+        server: &Provided,
+        node: &dyn Node,
+        dataset: &dyn Dataset,
+        session: &mut Session,
+        elapsed_s: f64,
+    ) -> Result<Option<Filled>, RunError> {
+        let Some(divided) = dataset.divided() else {
+            return Ok(None);
+        };
+        let name = &server.spec.name;
+        let finished = divided.finish_parts(
+            &|| node.connect(),
+            &|loaded| self.progress.now(&loading(name, &loaded)),
+            &interrupt::asked,
+        );
+        let loaded = Loaded {
+            elapsed_s,
+            ..finished.map_err(failed)?
+        };
+        verified(name, node, dataset, session, self.progress, loaded).map(Some)
     }
 
     /// Locks the schema: if two prony processes need it, one loads it and the other waits. The lock ends with the session.

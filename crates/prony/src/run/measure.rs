@@ -8,6 +8,7 @@ use super::place::{Place, Source};
 use super::prepare::{Prepared, workload};
 use super::remaining::Remaining;
 use super::servers::Provided;
+use super::shards;
 use super::trial::{Bench, not_available};
 use super::{RunError, known, news, preflight, stop_if_interrupted, stored};
 use record::{FlagKind, LiveSample, Loaded, Store, StoreError, Trial, TrialKey, TrialState};
@@ -62,6 +63,8 @@ impl<'r> Measuring<'r> {
                 trial.flag(FlagKind::Search, text);
             }
             self.save(&trial, store)?;
+            let meeting = self.bench.meeting.map(shards::held);
+            meeting.map_or(Ok(()), |meeting| meeting.goes_on())?;
             let known = self.known_trials(&finished, &taken, store);
             let left_s = left_s(known, &finished).map(|(next_s, rest_s)| next_s + rest_s);
             let name = named(known, finished.len());

@@ -40,6 +40,7 @@ mod round;
 mod rounds;
 pub(crate) mod servers;
 pub(crate) mod settings;
+pub(crate) mod shards;
 pub(crate) mod space;
 pub(crate) mod timed;
 mod trial;
@@ -54,6 +55,7 @@ pub(crate) use expected::Expected;
 pub(crate) use neighbours::is_measuring;
 pub use progress::Progress;
 pub use servers::Provide;
+pub use shards::Shards;
 pub use volume::Power;
 pub use workloads::Workloads;
 

@@ -15,11 +15,15 @@ use std::path::{Path, PathBuf};
 const FOLDERS: &str = "measuring";
 const LOCK: &str = "lock";
 const NOTE: &str = "visited";
+/// Names the run whose load several processes share.
+const PARTY: &str = "party";
 
 /// This prony process among the others, from `join` until it is dropped.
 pub(crate) struct Neighbours {
     work: PathBuf,
     own: Lease,
+    /// Of a load that is shared: the processes of one party are no neighbours of each other.
+    party: Option<String>,
     _lock: File,
 }
 
@@ -31,14 +35,25 @@ pub(crate) struct Stay<'a> {
 }
 
 impl Neighbours {
-    pub(crate) fn join(home: &Home, leases: &Leases) -> Result<Neighbours, RunError> {
+    /// `party` names the run whose load this process shares with others.
+    pub(crate) fn join(
+        home: &Home,
+        leases: &Leases,
+        party: Option<&str>,
+    ) -> Result<Neighbours, RunError> {
         let own = leases.temporary(FOLDERS)?;
-        let lock = locked(&own.path().join(LOCK)).map_err(|error| {
+        let failed = |error: io::Error| {
             RunError::Failed(format!("cannot write {}: {error}", own.path().display()))
-        })?;
+        };
+        // Before the lock, which makes the folder count.
+        if let Some(party) = party {
+            std::fs::write(own.path().join(PARTY), party).map_err(failed)?;
+        }
+        let lock = locked(&own.path().join(LOCK)).map_err(failed)?;
         let joined = Neighbours {
             work: home.work(),
             own,
+            party: party.map(String::from),
             _lock: lock,
         };
         for other in joined.others() {
@@ -61,8 +76,13 @@ impl Neighbours {
     /// The folders of other running prony processes.
     fn others(&self) -> Vec<PathBuf> {
         let mut all = measuring(&self.work);
-        all.retain(|path| path != self.own.path());
+        all.retain(|path| path != self.own.path() && !self.is_of_party(path));
         all
+    }
+
+    fn is_of_party(&self, folder: &Path) -> bool {
+        let theirs = std::fs::read_to_string(folder.join(PARTY)).ok();
+        theirs.is_some() && theirs == self.party
     }
 }
 
@@ -118,15 +138,28 @@ mod tests {
     #[test]
     fn a_single_prony_process_raises_no_flag() {
         let (_folder, home, leases) = home();
-        let only = Neighbours::join(&home, &leases).unwrap();
+        let only = Neighbours::join(&home, &leases, None).unwrap();
         assert_eq!(only.stay().flag(), None);
+    }
+
+    #[test]
+    fn the_shards_of_one_run_do_not_flag_each_other() {
+        let (_folder, home, leases) = home();
+        let join = |party: &str| Neighbours::join(&home, &leases, Some(party)).unwrap();
+        let one = join("a");
+        let stay = one.stay();
+        let other = join("a");
+        assert_eq!(stay.flag(), None);
+        assert_eq!(other.stay().flag(), None);
+        let _third = join("b");
+        assert!(one.stay().flag().is_some());
     }
 
     #[test]
     fn each_of_two_prony_processes_flags_its_trial() {
         let (_folder, home, leases) = home();
-        let one = Neighbours::join(&home, &leases).unwrap();
-        let other = Neighbours::join(&home, &leases).unwrap();
+        let one = Neighbours::join(&home, &leases, None).unwrap();
+        let other = Neighbours::join(&home, &leases, None).unwrap();
         for stay in [one.stay(), other.stay()] {
             assert_eq!(stay.flag().unwrap().kind, FlagKind::SharedMachine);
         }
@@ -135,9 +168,9 @@ mod tests {
     #[test]
     fn an_overlap_within_a_trial_flags_that_trial_only() {
         let (_folder, home, leases) = home();
-        let only = Neighbours::join(&home, &leases).unwrap();
+        let only = Neighbours::join(&home, &leases, None).unwrap();
         let stay = only.stay();
-        drop(Neighbours::join(&home, &leases).unwrap());
+        drop(Neighbours::join(&home, &leases, None).unwrap());
         assert!(stay.flag().is_some());
         assert_eq!(only.stay().flag(), None);
     }
@@ -148,7 +181,7 @@ mod tests {
         let dead = home.work().join("measuring-dead");
         std::fs::create_dir(&dead).unwrap();
         std::fs::write(dead.join(LOCK), "").unwrap();
-        let only = Neighbours::join(&home, &leases).unwrap();
+        let only = Neighbours::join(&home, &leases, None).unwrap();
         assert_eq!(only.stay().flag(), None);
     }
 }

@@ -10,17 +10,18 @@ use super::folder::RunFolder;
 use super::neighbours::Neighbours;
 use super::provision::{Provisioned, provision};
 use super::servers::Provided;
+use super::shards::{self, Meeting};
 use super::{
     RunError, connections, in_place, limits, looks, preflight, stop_if_interrupted, stored, volume,
 };
 use host::{machine, now_ns};
-use record::{Environment, Run, Store, WorkloadNote};
+use record::{Environment, Run, Sharing, Store, WorkloadNote};
 use spec::known::Known;
 use spec::plan::{self, Plan, PlannedTrial};
 use spec::{events, memory, queries, question, settings, timed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use workload::{AfterLoad, Workload};
 
 /// What all trials of a run are measured with.
@@ -41,6 +42,7 @@ pub(crate) fn prepare(
     request: &Request,
     trials: &[PlannedTrial],
     means: &Means,
+    meeting: Option<&Mutex<Meeting>>,
 ) -> Result<(Prepared, RunFolder, Store), RunError> {
     let actions = check_workload(request, trials)?;
     check_in_place(request, trials)?;
@@ -60,15 +62,16 @@ pub(crate) fn prepare(
         })
     };
     check_memory(&|server| largest_estimate(request, trials, server))?;
-    let neighbours = Neighbours::join(means.home, means.leases)?;
-    let ready = load(request, trials, means, &servers, &known)?;
+    let party = meeting.map(|meeting| shards::held(meeting).party().to_string());
+    let neighbours = Neighbours::join(means.home, means.leases, party.as_deref())?;
+    let ready = load(request, trials, means, (&servers, meeting), &known)?;
     check_memory(&|server| ready.largest(request, trials, server))?;
     let (folder, store) = match begun {
         Some((folder, mut store)) => {
             looks::keep_further(request, measured(trials), &mut store)?;
             (folder, store)
         }
-        None => begin(request, trials, environment)?,
+        None => begin(request, trials, environment, meeting)?,
     };
     let store = store.with_plan_steps(explain::plan::steps_json);
     let prepared = Prepared {
@@ -91,7 +94,7 @@ pub(crate) fn check_workload(
 ) -> Result<Vec<Action>, RunError> {
     let Some(first) = trials.first() else {
         return Err(RunError::Usage(
-            "this shard has no trials; choose a shard K/N with fewer parts N".into(),
+            "this part has no trials; choose a part K/N with a smaller N".into(),
         ));
     };
     let workload = workload(request, first)?;
@@ -210,7 +213,7 @@ fn load(
     request: &Request,
     trials: &[PlannedTrial],
     means: &Means,
-    servers: &BTreeMap<String, Provided>,
+    (servers, meeting): (&BTreeMap<String, Provided>, Option<&Mutex<Meeting>>),
     known: &[Known],
 ) -> Result<Provisioned, RunError> {
     let datasets = Datasets {
@@ -219,6 +222,7 @@ fn load(
         progress: means.progress,
         allow_drop: &request.allow_drop,
         allow_setup: request.allow_setup,
+        meeting,
     };
     let can_run = |trial: &&PlannedTrial| preflight::lacking(trial, known).is_none();
     let measured: Vec<PlannedTrial> = trials.iter().filter(can_run).cloned().collect();
@@ -258,8 +262,10 @@ fn begin(
     request: &Request,
     trials: &[PlannedTrial],
     environment: Environment,
+    meeting: Option<&Mutex<Meeting>>,
 ) -> Result<(RunFolder, Store), RunError> {
     let folder = RunFolder::create(&request.results, &request.experiment.name)?;
+    let sharing = meeting.map(|meeting| Sharing::Shard(shards::held(meeting).note(&folder.id())));
     let run = Run {
         id: folder.id(),
         experiment_toml: request.experiment.source.clone(),
@@ -270,7 +276,8 @@ fn begin(
             workload_note(request, trials)?,
         ),
         seed: request.seed,
-        shard: request.shard.as_ref().map(ToString::to_string),
+        part: request.part.as_ref().map(ToString::to_string),
+        sharing,
         started_ns: now_ns(),
         environment,
     };
@@ -356,9 +363,9 @@ fn shared(summaries: &BTreeSet<String>) -> String {
         .join(", ")
 }
 
-/// Plans the trials of this run, or of its shard, in the order of execution.
+/// Plans the trials of this run, or of its part, in the order of execution.
 pub(crate) fn plan(request: &Request) -> Result<Plan<'_>, RunError> {
-    Plan::of_shard(&request.experiment, request.seed, request.shard)
+    Plan::of_part(&request.experiment, request.seed, request.part)
         .map_err(|error| RunError::Usage(error.to_string()))
 }
 

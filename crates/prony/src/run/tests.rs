@@ -54,6 +54,7 @@ impl Setup {
             workloads: Workloads::opened_by(move |_, _| Ok(Arc::new(toy()))),
             overrides: Vec::new(),
             seed: 1,
+            part: None,
             shard: None,
             results: self.folder.path().join("results"),
             resume: None,
@@ -517,11 +518,11 @@ fn a_passing_audit_leaves_its_trial_valid() {
 }
 
 #[test]
-fn each_shard_measures_its_part_of_the_trials() {
+fn each_part_measures_its_trials() {
     let setup = Setup::new();
-    let parts = ["1/2", "2/2"].map(|shard| {
+    let parts = ["1/2", "2/2"].map(|part| {
         let request = Request {
-            shard: Some(shard.parse().unwrap()),
+            part: Some(part.parse().unwrap()),
             ..setup.request(rounds(1), Toy::rounds)
         };
         setup.conduct(&request).unwrap().trials

@@ -11,6 +11,7 @@ use super::place::{Place, Source};
 use super::pool;
 use super::recording::Recording;
 use super::rounds::Rounds;
+use super::shards::{self, Meeting};
 use super::timed::{EachSecond, Timed};
 use super::{Progress, RunError};
 use host::{Home, Leases, Pace, clock_step_s, clock_stepped, interrupt, now_ns};
@@ -19,7 +20,7 @@ use server::ServerError;
 use spec::Protocol;
 use spec::plan::PlannedTrial;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use workload::Workload;
 
 /// What all trials of a run share.
@@ -35,6 +36,8 @@ pub(crate) struct Bench<'a> {
     pub actions: &'a [Action],
     /// The seed of the run. All trials of a block get the same operations.
     pub seed: u64,
+    /// The other shards of the load; None for a whole load.
+    pub meeting: Option<&'a Mutex<Meeting>>,
     /// The folder for the servers' logs.
     pub logs: &'a Path,
 }
@@ -68,7 +71,15 @@ impl Bench<'_> {
                 return Ok(trial);
             }
         };
-        if let Err(error) = self.phases(planned, &mut place, workload.as_ref(), &mut trial, live) {
+        let met = self.meeting.map(shards::held);
+        met.into_iter()
+            .for_each(|mut meeting| meeting.begin_trial());
+        let outcome = self.phases(planned, &mut place, workload.as_ref(), &mut trial, live);
+        if let Some(meeting) = self.meeting {
+            let failed = outcome.as_ref().err().map(ToString::to_string);
+            shards::held(meeting).end_trial(failed.as_deref());
+        }
+        if let Err(error) = outcome {
             trial.state = TrialState::Failed;
             trial.flag(FlagKind::TrialFailed, place.explain(&error));
         }
@@ -131,7 +142,7 @@ impl Bench<'_> {
         live: EachSecond,
     ) -> Result<(), ServerError> {
         self.progress.now("copying the snapshot");
-        place.prepare(trial, self.progress)?;
+        self.prepare(place, trial)?;
         if self.protocol.is_timed() {
             let timed = Timed {
                 bench: self,
@@ -149,6 +160,26 @@ impl Bench<'_> {
             })?;
             let data_bytes = trial.data_bytes;
             Rounds::new(self, planned, queries, data_bytes).all(place.server()?, trial)
+        }
+    }
+
+    /// Prepares the place. The first shard loads changed tables anew, and the others find them as loaded.
+    fn prepare(&self, place: &mut Place, trial: &mut Trial) -> Result<(), ServerError> {
+        let come = |meeting: &Mutex<Meeting>| {
+            let come = shards::held(meeting).after_first();
+            come.map_err(|error| ServerError::Unusable(error.to_string()))
+        };
+        let is_first = |meeting: &Mutex<Meeting>| shards::held(meeting).shard().is_first();
+        match self.meeting {
+            None => place.prepare(trial, self.progress),
+            Some(meeting) if is_first(meeting) => {
+                place.prepare(trial, self.progress)?;
+                come(meeting)
+            }
+            Some(meeting) => {
+                come(meeting)?;
+                place.prepare(trial, self.progress)
+            }
         }
     }
 

@@ -12,11 +12,14 @@ use workload::Workload;
 /// Opens a workload by its name and section.
 type Open = dyn Fn(&str, &toml::Table) -> Result<Arc<dyn Workload>, SectionError> + Send + Sync;
 
+/// The open workloads by their sections. A linear search is enough, since sections are few.
+type Opened = Mutex<Vec<(toml::Table, Arc<dyn Workload>)>>;
+
 /// The open workloads of a run.
+#[derive(Clone)]
 pub struct Workloads {
-    open: Box<Open>,
-    /// A linear search is enough, since sections are few.
-    opened: Mutex<Vec<(toml::Table, Arc<dyn Workload>)>>,
+    open: Arc<Open>,
+    opened: Arc<Opened>,
 }
 
 impl Default for Workloads {
@@ -34,8 +37,8 @@ impl Workloads {
         + 'static,
     ) -> Workloads {
         Workloads {
-            open: Box::new(open),
-            opened: Mutex::default(),
+            open: Arc::new(open),
+            opened: Arc::default(),
         }
     }
 

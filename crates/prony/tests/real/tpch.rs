@@ -233,6 +233,7 @@ fn a_load_can_be_cancelled_during_the_index_build() {
                 table: 0,
                 parts: vec![part],
             }],
+            is_part: false,
             indexes: vec![Indexes {
                 table: 0,
                 statement: "SELECT SLEEP(600)".into(),

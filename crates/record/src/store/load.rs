@@ -5,7 +5,8 @@ use super::read::{self, json_or_none, since};
 use super::series;
 use super::write::{FIRST_NODE, json, nodes, word};
 use crate::histogram::PackedHistogram;
-use crate::load::{ErrorCount, HistogramNote, Loaded, Standard};
+use crate::histogram_sum::HistogramSum;
+use crate::load::{ErrorCount, HistogramNote, Kind, Loaded, Standard};
 use crate::stats::{self, RULES};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Result, Row, params};
@@ -14,6 +15,8 @@ use std::collections::BTreeMap;
 
 /// One node's series by name.
 type Series = BTreeMap<String, Vec<Option<f64>>>;
+/// The series of each node, by its number.
+pub(crate) type NodeSeries = BTreeMap<u32, Series>;
 
 pub(super) fn save(at: &Connection, trial: i64, load: &Loaded) -> Result<()> {
     let (names, moved) = counters::pack(at, &load.counters)?.unzip();
@@ -184,7 +187,7 @@ impl Operations {
 }
 
 /// By node.
-fn all_series(at: &Connection, trial: i64) -> Result<BTreeMap<u32, Series>> {
+pub(super) fn all_series(at: &Connection, trial: i64) -> Result<NodeSeries> {
     let mut statement =
         at.prepare_cached("select node, name, packed from series where trial = ?1")?;
     let mut rows = statement.query([trial])?;
@@ -215,6 +218,41 @@ fn unpacked(row: &Row, column: usize) -> Result<Vec<Option<f64>>> {
     series::unpack(packed).map_err(|e| spoiled(column, e))
 }
 
+/// A histogram of a load, without its counts.
+pub(crate) struct HistogramRow {
+    pub id: i64,
+    pub operation: Option<String>,
+    pub kind: Kind,
+    pub every_s: u32,
+    pub start_s: u32,
+}
+
+/// Reads no counts: SQLite skips the last column, which fills most pages.
+pub(super) fn histogram_rows(at: &Connection, trial: i64) -> Result<Vec<HistogramRow>> {
+    let mut statement = at.prepare_cached(
+        "select id, operation, kind, every_s, start_s from histogram where trial = ?1 order by id",
+    )?;
+    let rows = statement.query_map([trial], |row| {
+        Ok(HistogramRow {
+            id: row.get(0)?,
+            operation: row.get(1)?,
+            kind: read::word(row, 2)?,
+            every_s: row.get(3)?,
+            start_s: row.get(4)?,
+        })
+    })?;
+    rows.collect()
+}
+
+/// Adds the counts of one histogram to the sum, without unpacking it.
+pub(super) fn add_histogram(at: &Connection, id: i64, sum: &mut HistogramSum) -> Result<()> {
+    at.prepare_cached("select v2 from histogram where id = ?1")?
+        .query_row([id], |row| {
+            let v2 = row.get_ref(0)?.as_blob().map_err(|e| spoiled(0, e))?;
+            sum.add(v2).map_err(|e| spoiled(0, e))
+        })
+}
+
 fn histograms(at: &Connection, trial: i64) -> Result<Vec<HistogramNote>> {
     let mut statement = at.prepare_cached(
         "select operation, kind, every_s, start_s, v2 from histogram where trial = ?1 order by id",
@@ -231,7 +269,7 @@ fn histograms(at: &Connection, trial: i64) -> Result<Vec<HistogramNote>> {
     notes.collect()
 }
 
-fn errors(at: &Connection, trial: i64) -> Result<Vec<ErrorCount>> {
+pub(super) fn errors(at: &Connection, trial: i64) -> Result<Vec<ErrorCount>> {
     let schema = super::open::schema(at)?;
     let kind = since(schema, 4, "kind", "null");
     let operation = since(schema, 4, "operation", "null");

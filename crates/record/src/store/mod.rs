@@ -20,16 +20,18 @@ mod write;
 
 pub use error::StoreError;
 
-use crate::load::{LiveSample, LiveTrial, Loaded};
+use crate::histogram_sum::HistogramSum;
+use crate::load::{ErrorCount, LiveSample, LiveTrial, Loaded};
 use crate::run::{Question, Run};
 use crate::trial::{Role, Trial, TrialKey, TrialState};
+pub(crate) use load::{HistogramRow, NodeSeries};
 use read::Depth;
 use rusqlite::{Connection, TransactionBehavior};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The schema that this prony writes (`PRAGMA user_version`).
-pub const SCHEMA_VERSION: i32 = 6;
+pub const SCHEMA_VERSION: i32 = 7;
 
 /// The oldest that it reads: without timed loads.
 pub const SCHEMA_OLDEST: i32 = 1;
@@ -186,6 +188,43 @@ impl Store {
             names.iter().filter_map(one).collect()
         };
         self.named(series())
+    }
+
+    /// All series of one trial's load, by node and name; empty without a load.
+    pub(crate) fn all_series(&self, key: &TrialKey) -> Result<NodeSeries, StoreError> {
+        self.of_load(key, |id| load::all_series(&self.at, id))
+    }
+
+    /// The errors of one trial's load.
+    pub(crate) fn errors(&self, key: &TrialKey) -> Result<Vec<ErrorCount>, StoreError> {
+        self.of_load(key, |id| load::errors(&self.at, id))
+    }
+
+    /// What histograms one trial's load has, without their counts.
+    pub(crate) fn histogram_rows(&self, key: &TrialKey) -> Result<Vec<HistogramRow>, StoreError> {
+        self.of_load(key, |id| load::histogram_rows(&self.at, id))
+    }
+
+    /// Adds one of these histograms to a sum.
+    pub(crate) fn add_histogram(&self, row: i64, sum: &mut HistogramSum) -> Result<(), StoreError> {
+        self.named(load::add_histogram(&self.at, row, sum))
+    }
+
+    /// Keeps the file as it is now for all reads until the returned value is dropped. Without, SQLite locks it anew for each.
+    pub(crate) fn hold(&self) -> Result<rusqlite::Transaction<'_>, StoreError> {
+        self.named(self.at.unchecked_transaction())
+    }
+
+    fn of_load<T: Default>(
+        &self,
+        key: &TrialKey,
+        read: impl FnOnce(i64) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let read = || match self.loaded(key)? {
+            Some(id) => read(id),
+            None => Ok(T::default()),
+        };
+        self.named(read())
     }
 
     /// The row of a trial that may have a timed load.

@@ -37,12 +37,13 @@ pub(super) fn new(path: &Path) -> Result<Connection, StoreError> {
 }
 
 /// The additions of each schema to the one before it. No value of an older schema is lost.
-const ADDED: [(i32, &str); 5] = [
+const ADDED: [(i32, &str); 6] = [
     (2, include_str!("schema_load.sql")),
     (3, include_str!("schema_3.sql")),
     (4, include_str!("schema_4.sql")),
     (audit::SINCE, include_str!("schema_5.sql")),
     (6, include_str!("schema_6.sql")),
+    (7, include_str!("schema_7.sql")),
 ];
 
 /// Creates the tables in an empty file and leaves the transaction open for the run's row.

@@ -90,8 +90,10 @@ fn levels(row: &Row, column: usize) -> Result<Vec<(String, String)>> {
 }
 
 pub(super) fn run(at: &Connection) -> Result<Run> {
+    let sharing = since(super::open::schema(at)?, 7, "sharing_json", "null");
     at.query_row(
-        "select id, experiment_toml, overrides_json, question_json, seed, shard, started_ns, environment_json from run",
+        // The column of the part has the name that it had before loads were shared.
+        &format!("select id, experiment_toml, overrides_json, question_json, seed, shard, started_ns, environment_json, {sharing} from run"),
         [],
         |row| {
             Ok(Run {
@@ -100,9 +102,10 @@ pub(super) fn run(at: &Connection) -> Result<Run> {
                 overrides: json(row, 2)?,
                 question: json(row, 3)?,
                 seed: row.get::<_, String>(4)?.parse().map_err(|e| unreadable(4, e))?,
-                shard: row.get(5)?,
+                part: row.get(5)?,
                 started_ns: row.get(6)?,
                 environment: json(row, 7)?,
+                sharing: json_or_none(row, 8)?,
             })
         },
     )

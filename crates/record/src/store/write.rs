@@ -31,16 +31,18 @@ fn levels_json(key: &TrialKey) -> String {
 
 pub(super) fn run(at: &Connection, run: &Run) -> Result<()> {
     at.execute(
-        "insert into run values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "insert into run (id, experiment_toml, overrides_json, question_json, seed, shard, started_ns, environment_json, sharing_json)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         params![
             run.id,
             run.experiment_toml,
             json(&run.overrides),
             json(&run.question),
             run.seed.to_string(),
-            run.shard,
+            run.part,
             run.started_ns,
             json(&run.environment),
+            run.sharing.as_ref().map(json),
         ],
     )?;
     Ok(())

@@ -40,7 +40,8 @@ pub(crate) fn run() -> Run {
             trials: 6,
         },
         seed: u64::MAX - 1,
-        shard: None,
+        part: None,
+        sharing: None,
         started_ns: 1_700_000_000_000_000_000,
         environment: Environment {
             prony_version: "0.1.0".into(),

@@ -218,7 +218,8 @@ pub(super) fn subtitle(run: &Run, trials: &[Trial]) -> String {
     parts.extend(constant.map(|factor| format!("{} {}", factor.name, factor.levels[0])));
     parts.push(blocks(run, trials));
     parts.push(progress(run, trials));
-    parts.extend(run.shard.iter().map(|shard| format!("shard {shard}")));
+    parts.extend(run.part.iter().map(|part| format!("part {part}")));
+    parts.extend(run.sharing.iter().map(record::Sharing::text));
     let published = question.published.iter();
     parts.extend(published.map(|published| format!("published as {published}")));
     parts.join("; ")

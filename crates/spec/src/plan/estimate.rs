@@ -132,7 +132,7 @@ fn listed(words: &[String]) -> String {
     }
 }
 
-/// `33: 2 server x 5 variant x 2 joins x 3 blocks, less 30 excluded by "only" or assigned to other shards, and 3 of the control`
+/// `33: 2 server x 5 variant x 2 joins x 3 blocks, less 30 excluded by "only" or assigned to other parts, and 3 of the control`
 fn trials_text(experiment: &Experiment, expectation: &Expectation) -> String {
     let (trials, controls) = (expectation.trials, expectation.controls);
     let servers = experiment.servers.len();
@@ -163,7 +163,7 @@ fn trials_text(experiment: &Experiment, expectation: &Expectation) -> String {
     factors.extend(search.map(|_| format!("up to {probes} probes of a search")));
     let without = match (product * probes).saturating_sub(trials - controls) {
         0 => String::new(),
-        excluded => format!(", less {excluded} excluded by \"only\" or assigned to other shards"),
+        excluded => format!(", less {excluded} excluded by \"only\" or assigned to other parts"),
     };
     let control = match controls {
         0 => String::new(),
@@ -273,7 +273,7 @@ mod tests {
             elapsed_s: 600.0,
         };
         insta::assert_snapshot!(text(&experiment(3), &expectation), @r#"
-        trials  18: 2 server x 3 variant x 3 blocks, less 3 excluded by "only" or assigned to other shards, and 3 of the control
+        trials  18: 2 server x 3 variant x 3 blocks, less 3 excluded by "only" or assigned to other parts, and 3 of the control
         disk    about 1.5 GiB
         time    about 10 min
         "#);

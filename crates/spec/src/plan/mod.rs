@@ -1,13 +1,13 @@
 //! Computes the next trial from the experiment, the seed and the finished trials.
 //!
-//! Purpose: one pure function for a fixed matrix, a search (`search`), a resumed run and a shard. Points (`matrix`) that
+//! Purpose: one pure function for a fixed matrix, a search (`search`), a resumed run and a part of the matrix. Points (`matrix`) that
 //! belong together form units (`units`), whose order is shuffled within each block (`order`). One cell is measured twice per block
 //! (`control`). After a look at the claims some units go on (`going_on`). Finished trials are skipped.
 //! Boundaries: `run` runs trials; this module never contacts a server.
 
 pub mod estimate;
+mod part;
 mod search;
-mod shard;
 mod trial;
 
 mod control;
@@ -22,7 +22,7 @@ mod tests;
 
 pub use finished::{Finished, LatencyMs};
 pub use going_on::Undecided;
-pub use shard::{Shard, ShardError};
+pub use part::{Part, PartError};
 pub use trial::PlannedTrial;
 
 use crate::{Experiment, LOAD_FACTORS, LoadSpec, SearchSpec, ServerSpec};
@@ -48,9 +48,9 @@ pub enum PlanError {
     )]
     Empty,
     #[error(
-        "a shard cannot decide which cells go on, because it has only some cells of a claim; give --blocks N with --shard"
+        "a part cannot decide which cells go on, because it has only some cells of a claim; give --blocks N with --part"
     )]
-    ShardUndecided,
+    PartUndecided,
 }
 
 impl PlanError {
@@ -100,23 +100,23 @@ impl<'e> Plan<'e> {
     /// # Errors
     /// Fails if the matrix is too large, which is checked before expanding it, or empty.
     pub fn new(experiment: &'e Experiment, seed: u64) -> Result<Plan<'e>, PlanError> {
-        Plan::of_shard(experiment, seed, None)
+        Plan::of_part(experiment, seed, None)
     }
 
-    /// The part of the plan assigned to a shard; the whole plan without one.
+    /// The part of the plan assigned to a part; the whole plan without one.
     ///
     /// # Errors
     /// As for `new`.
-    pub fn of_shard(
+    pub fn of_part(
         experiment: &'e Experiment,
         seed: u64,
-        shard: Option<Shard>,
+        part: Option<Part>,
     ) -> Result<Plan<'e>, PlanError> {
         let fixed = || Looks::fixed(experiment.protocol.blocks);
         let looks = experiment.protocol.looks.clone().unwrap_or_else(fixed);
         let depends = looks.all().iter().any(|look| look.only_undecided);
-        if depends && shard.is_some() {
-            return Err(PlanError::ShardUndecided);
+        if depends && part.is_some() {
+            return Err(PlanError::PartUndecided);
         }
         let points = matrix::points(experiment)?;
         let units = units::units(experiment, &points);
@@ -128,7 +128,7 @@ impl<'e> Plan<'e> {
         let orders = order::orders(units.len(), experiment.protocol.blocks, seed);
         for (block, shuffled) in (0..).zip(&orders) {
             let own = (shuffled.iter().enumerate())
-                .filter(|(position, _)| shard.is_none_or(|shard| shard.holds(*position)));
+                .filter(|(position, _)| part.is_none_or(|part| part.holds(*position)));
             let mut runs: Vec<Vec<Place>> = own
                 .map(|(_, unit)| {
                     let members =
@@ -171,7 +171,7 @@ impl<'e> Plan<'e> {
         self.order.len() * probes.map_or(1, |search| search::probes_max(search.between))
     }
 
-    /// Only a shard can be empty.
+    /// Only a part can be empty.
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
     }

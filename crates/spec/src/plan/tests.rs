@@ -253,12 +253,12 @@ proptest! {
     }
 
     #[test]
-    fn shards_are_disjoint_and_together_the_whole(seed: u64, of in 1u32..8) {
+    fn parts_are_disjoint_and_together_the_whole(seed: u64, of in 1u32..8) {
         let experiment = experiment(3);
         let mut together = Vec::new();
         for part in 1..=of {
-            let shard = format!("{part}/{of}").parse().unwrap();
-            together.extend(Plan::of_shard(&experiment, seed, Some(shard)).unwrap().trials().map(|trial| trial.key));
+            let part = format!("{part}/{of}").parse().unwrap();
+            together.extend(Plan::of_part(&experiment, seed, Some(part)).unwrap().trials().map(|trial| trial.key));
         }
         let mut whole: Vec<_> = expand(&experiment, seed).unwrap().into_iter().map(|trial| trial.key).collect();
         together.sort();

@@ -1,6 +1,6 @@
 //! Groups points that belong together: a series, or shares of a maximum with that maximum.
 //!
-//! Purpose: units are shuffled and assigned to shards as a whole, with their points in execution order. A point that
+//! Purpose: units are shuffled and assigned to parts as a whole, with their points in execution order. A point that
 //! belongs to no other is a unit of its own. Boundaries: `order` shuffles the units.
 
 use super::matrix::{Point, is_max};

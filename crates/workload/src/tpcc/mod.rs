@@ -54,6 +54,11 @@ impl Workload for Tpcc {
         Some(&self.data)
     }
 
+    /// The warehouses: their terminals are never on two machines (2.4.1.1).
+    fn homes(&self) -> Option<u32> {
+        Some(self.section.warehouses)
+    }
+
     fn work(&self, target: &Target, seed: u64) -> Option<Work> {
         let load = Constants::load(SEED);
         let ledger = Ledger::new();

@@ -248,6 +248,7 @@ fn a_watch_that_panics_ends_the_drive_and_panics() {
         let workload = fake(|_| (MS, Outcome::Done));
         let watched = std::panic::AssertUnwindSafe(|| {
             let watch = Watch {
+                ready: None,
                 begun: &mut |_| assert!(which != "begun", "on purpose"),
                 second: &mut |_| assert!(which != "second", "on purpose"),
                 window: &mut |_| assert!(which != "window", "on purpose"),

@@ -6,6 +6,7 @@ mod depth;
 mod faults;
 mod open;
 mod outages;
+mod shares;
 
 use super::*;
 use crate::arrivals::Arrivals;
@@ -119,6 +120,7 @@ where
     let mut begun = Vec::new();
     let (mut seconds, mut windows) = (Vec::new(), Vec::new());
     let watch = Watch {
+        ready: None,
         begun: &mut |origin| begun.push(origin),
         second: &mut |second| seconds.push(second),
         window: &mut |window| windows.push(window),

@@ -3,13 +3,15 @@
 //! Purpose: record everything that the statistics need, and flag what makes the figures unusable. Outside this module: judging them.
 
 use super::concurrent::Observed;
-use super::{Driving, Timed};
+use super::{Driving, Timed, drive};
+use crate::run::shards;
 use host::machine;
 use load::{Backend, Driven, Ending, Second, Window};
 use observe::Gap;
 use record::{
     EngineNote, ErrorCount, ErrorKind, EventNote, FlagKind, HistogramNote, Kind, LiveSample,
-    Loaded, Mode, OpenNote, Requirement, Standard, Trial, Unfinished, done_series, stats,
+    Loaded, Mode, OpenNote, Requirement, ShardStart, Standard, Trial, Unfinished, done_series,
+    stats,
 };
 use std::collections::BTreeMap;
 
@@ -48,7 +50,7 @@ pub(super) fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, observed: 
     }
     let mut series = observed.sampled.series;
     series.extend(recorded.series);
-    let mode = timed.planned.load.mode();
+    let mode = drive::mode_of(&timed.share(), timed.planned.load.mode());
     let open = matches!(mode, Mode::Open { .. }).then(|| open_note(&driven));
     let mut load = Loaded {
         mode,
@@ -56,7 +58,10 @@ pub(super) fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, observed: 
         started_ns: driven.started_ns,
         elapsed_s: driven.elapsed.as_secs_f64(),
         errors: recorded.errors,
-        engine: engine(&operations, &driven),
+        engine: EngineNote {
+            shards: started(timed, &driven),
+            ..engine(&operations, &driven)
+        },
         histograms: recorded.histograms,
         operations,
         standard,
@@ -110,6 +115,13 @@ fn flag_failures(trial: &mut Trial, driven: &Driven) {
     if let Some(reason) = &driven.stopped {
         trial.flag(FlagKind::Stopped, reason.clone());
     }
+}
+
+/// How this shard of the load began; empty for a whole load.
+fn started(timed: &Timed, driven: &Driven) -> Vec<ShardStart> {
+    let meeting = timed.bench.meeting.map(shards::held);
+    let started = meeting.and_then(|meeting| meeting.started(driven.woken));
+    started.into_iter().collect()
 }
 
 /// A series of the engine: its name and how to read its value.
@@ -269,6 +281,7 @@ fn engine(operations: &[String], driven: &Driven) -> EngineNote {
         stopped: driven.stopped.clone(),
         until_s: Some(driven.until.as_secs_f64()),
         unfinished: unfinished(operations, driven),
+        shards: Vec::new(),
     }
 }
 

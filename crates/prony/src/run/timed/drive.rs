@@ -1,12 +1,13 @@
 //! Converts a planned load to the load engine's terms.
 
 use crate::run::event::{has_outage, recovery};
-use load::{Closed, Drive, Load, Open, arrivals::Arrivals};
-use record::Warmup;
+use load::{Closed, Drive, Load, Open, Share, arrivals::Arrivals};
+use record::{Mode, Warmup};
 use spec::plan::PlannedTrial;
-use spec::{ArrivalsSpec, Dsn, PlannedLoad, Protocol, WhenFull};
+use spec::{ArrivalsSpec, Dsn, PlannedLoad, Protocol, Shard, WhenFull};
 use std::time::Duration;
 use wire::Login;
+use workload::Workload;
 
 /// Timeout for connecting and logging in. A slower server counts as refusing the connection.
 const LOGIN_WITHIN: Duration = Duration::from_secs(30);
@@ -35,10 +36,44 @@ pub(crate) fn of(planned: &PlannedTrial, protocol: &Protocol, seed: u64) -> Driv
                 false => load::RECONNECT_FOR,
             }),
         drain_timeout: None,
+        share: Share::WHOLE,
     }
 }
 
-fn load(planned: &PlannedLoad) -> Load {
+/// The share of a shard. Clients that have a home in the data stay together with it.
+pub(crate) fn share(shard: Shard, workload: &dyn Workload) -> Share {
+    Share::new(shard.number - 1, shard.of, workload.homes())
+}
+
+/// What a share of a load is in the record: its own clients or workers, and its own part of the rate and the queue.
+pub(crate) fn mode_of(share: &Share, whole: Mode) -> Mode {
+    let clients = |whole: u32| share.clients(whole).len() as u32;
+    match whole {
+        Mode::Closed {
+            clients: whole,
+            think_s,
+        } => Mode::Closed {
+            clients: clients(whole),
+            think_s,
+        },
+        Mode::Open {
+            rate,
+            arrivals,
+            workers,
+            queue,
+            when_full,
+        } => Mode::Open {
+            rate: rate / f64::from(share.of()),
+            arrivals,
+            workers: clients(workers),
+            queue: share.part(queue),
+            when_full,
+        },
+    }
+}
+
+/// The whole load of a trial.
+pub(crate) fn load(planned: &PlannedLoad) -> Load {
     match planned {
         PlannedLoad::Closed { clients, think } => Load::Closed(Closed {
             clients: *clients,

@@ -9,17 +9,19 @@ mod concurrent;
 pub(crate) mod drive;
 
 use super::audit::{self, Pending};
+use super::event::Action;
 use super::place::Place;
+use super::shards;
 use super::trial::Bench;
 use super::{page_cache, precondition};
 use account::Recorder;
 use concurrent::{Concurrent, Latest};
-use load::{Drivable, DriveError, Driven, Second, Watch, Window};
-use record::{LiveSample, Standard, Trial};
+use load::{Drivable, Drive, DriveError, Driven, Second, Share, Watch, Window};
+use record::{FlagKind, LiveSample, Standard, Trial};
 use server::ServerError;
 use spec::plan::PlannedTrial;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use workload::{Target, Work, Workload};
 
 /// How often an interruption is checked for during a load.
@@ -64,12 +66,18 @@ impl Timed<'_> {
             precondition::run(self, place, trial)?;
         }
         let Work { driver, mut audit } = self.work(place)?;
+        if self.bench.meeting.is_some() && audit.take().is_some() {
+            trial.flag(
+                FlagKind::NotAudited,
+                "the data was not audited: an audit compares it with what all clients wrote, and each shard knows only its own",
+            );
+        }
         if let Some(auditor) = &mut audit {
             audit::before(place, auditor.as_mut())?;
         }
         place.admits(self.planned, &driver.needs())?;
         let measured_from_s = drive::measured_from_s(self.bench.protocol);
-        let mut concurrent = Concurrent::prepare(place, self.bench.actions, measured_from_s)?;
+        let mut concurrent = Concurrent::prepare(place, self.actions(), measured_from_s)?;
         let within = place.enter_limits()?;
         let driving = self.drive(driver.as_ref(), &mut concurrent, live);
         drop(within);
@@ -105,13 +113,29 @@ impl Timed<'_> {
         })
     }
 
+    /// The events that this process executes: of the shards of a load, the first one does all.
+    fn actions(&self) -> &[Action] {
+        let meeting = self.bench.meeting.map(shards::held);
+        match meeting.is_none_or(|meeting| meeting.shard().is_first()) {
+            true => self.bench.actions,
+            false => &[],
+        }
+    }
+
     fn drive(
         &self,
         driver: &dyn Drivable,
         concurrent: &mut Concurrent,
         live: EachSecond,
     ) -> Result<Driving, ServerError> {
-        let drive = drive::of(self.planned, self.bench.protocol, self.seed);
+        let drive = Drive {
+            share: self.share(),
+            ..drive::of(self.planned, self.bench.protocol, self.seed)
+        };
+        let mut start = || match self.bench.meeting {
+            Some(meeting) => shards::held(meeting).start(drive.time, self.bench.progress),
+            None => Ok(Instant::now()),
+        };
         let operations = driver.operations();
         let standard = driver.standard();
         let standard = standard.and_then(|standard| account::standard(&operations, standard));
@@ -122,6 +146,10 @@ impl Timed<'_> {
         let mut driven = {
             let mut second = self.each_second(drive.time.as_secs(), latest, live, &mut recorded);
             let watch = Watch {
+                ready: match self.bench.meeting {
+                    Some(_) => Some(&mut start),
+                    None => None,
+                },
                 begun: &mut |origin| {
                     started_ns = Some(host::at_ns(origin));
                     concurrent.begin(origin);
@@ -145,6 +173,14 @@ impl Timed<'_> {
             driven,
             recorded,
         })
+    }
+
+    /// The part of the load that this process runs.
+    pub(crate) fn share(&self) -> Share {
+        match self.bench.meeting {
+            Some(meeting) => drive::share(shards::held(meeting).shard(), self.workload),
+            None => Share::WHOLE,
+        }
     }
 
     /// Handles each second: shows it as progress, passes it to `live`, records it.

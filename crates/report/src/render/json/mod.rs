@@ -19,7 +19,7 @@ use record::stats::Control;
 use record::stats::used::{DEVICE_READ, SERVER_READ};
 use record::{
     Coldness, Counters, DatasetNote, DecidedAfter, Direction, Environment, EventNote, Flag, Kind,
-    Limit, LimitNote, Role, Run, Trial, TrialState, Verdict,
+    Limit, LimitNote, Role, Run, Sharing, Trial, TrialState, Verdict,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -38,6 +38,7 @@ pub fn json(document: &Document) -> String {
         experiment: &run.question.name,
         valid: document.valid,
         environment: &run.environment,
+        sharing: run.sharing.as_ref(),
         trials: (document.trials.iter().chain(&document.controls))
             .map(|recorded| trial(run, recorded))
             .collect(),
@@ -65,6 +66,9 @@ struct RunNote<'a> {
     experiment: &'a str,
     valid: bool,
     environment: &'a Environment,
+    /// Of a load from several machines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sharing: Option<&'a Sharing>,
     /// Those of the control last.
     trials: Vec<TrialNote<'a>>,
     claims: Vec<ClaimNote<'a>>,

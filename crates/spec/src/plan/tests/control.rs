@@ -112,10 +112,10 @@ fn the_control_of_a_share_of_the_maximum_waits_for_the_maximum_of_its_block() {
 }
 
 #[test]
-fn a_shard_has_the_control_of_each_block_that_has_its_twin() {
+fn a_part_has_the_control_of_each_block_that_has_its_twin() {
     let experiment = experiment(ONE_CLIENT, "blocks = 5");
     for part in ["1/2", "2/2"] {
-        let plan = Plan::of_shard(&experiment, 3, Some(part.parse().unwrap())).unwrap();
+        let plan = Plan::of_part(&experiment, 3, Some(part.parse().unwrap())).unwrap();
         let keys: Vec<TrialKey> = plan.trials().map(|trial| trial.key).collect();
         for block in 0..5 {
             let of_role = |role: Role| {

@@ -293,13 +293,13 @@ fn a_search_reports_that_its_lowest_rate_fails() {
 
 proptest! {
     #[test]
-    fn shards_have_whole_series_and_are_together_the_whole(seed: u64, of in 1u32..6, shares: bool) {
+    fn parts_have_whole_series_and_are_together_the_whole(seed: u64, of in 1u32..6, shares: bool) {
         let (load, protocol) = if shares { (SHARES, "blocks = 2") } else { (CLIENTS, "blocks = 2\nseries = true") };
         let experiment = experiment(load, protocol);
         let mut together = Vec::new();
         for part in 1..=of {
-            let shard = format!("{part}/{of}").parse().unwrap();
-            let plan = Plan::of_shard(&experiment, seed, Some(shard)).unwrap();
+            let part = format!("{part}/{of}").parse().unwrap();
+            let plan = Plan::of_part(&experiment, seed, Some(part)).unwrap();
             let own: HashSet<_> = plan.trials().map(|trial| series(&trial)).collect();
             together.extend(own);
             prop_assert_eq!(run(&plan, server(1000.0)).len(), plan.len());

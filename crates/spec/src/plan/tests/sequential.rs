@@ -131,11 +131,11 @@ fn a_further_look_adds_blocks_for_all_cells_or_for_those_of_undecided_claims() {
 }
 
 #[test]
-fn a_shard_is_refused_because_it_cannot_judge() {
+fn a_part_is_refused_because_it_cannot_judge() {
     let experiment = experiment(THREE_TO_NINE, "");
-    let shard = "1/2".parse().unwrap();
-    let error = Plan::of_shard(&experiment, 7, Some(shard)).unwrap_err();
-    assert_eq!(error, PlanError::ShardUndecided);
+    let part = "1/2".parse().unwrap();
+    let error = Plan::of_part(&experiment, 7, Some(part)).unwrap_err();
+    assert_eq!(error, PlanError::PartUndecided);
 }
 
 proptest! {

@@ -1,0 +1,55 @@
+//! A part of the matrix, for one of several machines: `2/4`.
+
+use crate::shard::{Shard, ShardError};
+use std::fmt;
+use std::str::FromStr;
+
+/// The trials that one of several runs measures. Unlike a [`Shard`], a part measures its trials alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part(Shard);
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "\"{0}\" is not a part: write 2/4 for the second of four; the first number is from 1 to the second"
+)]
+pub struct PartError(String);
+
+impl Part {
+    /// Whether the part has this position. Points are assigned round-robin in the shuffled order of each block. So every
+    /// part has about the same number of trials per block, and the machine of a point changes from block to block.
+    pub fn holds(self, position: usize) -> bool {
+        position % self.0.of as usize == self.0.number as usize - 1
+    }
+}
+
+impl FromStr for Part {
+    type Err = PartError;
+
+    fn from_str(text: &str) -> Result<Part, PartError> {
+        let parsed: Result<Shard, ShardError> = text.parse();
+        parsed.map(Part).map_err(|_| PartError(text.to_string()))
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_survives_a_round_trip() {
+        assert_eq!("2/4".parse::<Part>().unwrap().to_string(), "2/4");
+    }
+
+    #[test]
+    fn a_number_beyond_the_number_of_parts_is_refused() {
+        for wrong in ["0/4", "5/4", "1/0", "2", "a/b", "-1/4", ""] {
+            assert!(wrong.parse::<Part>().is_err(), "{wrong}");
+        }
+    }
+}

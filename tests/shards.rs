@@ -1,0 +1,485 @@
+//! Shards: several prony processes that share the load on one external server, and the merged run of their records.
+
+use crate::support::elsewhere::Elsewhere;
+use crate::support::process::{ended, send, until};
+use crate::support::{Bench, Ended};
+use record::{FlagKind, Sharing, Store, TrialState};
+use rustix::process::Signal;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+
+/// A load with equal gaps, whose arrivals are known exactly. The file does not allow a shared machine: shards of one run are none.
+const OPEN: &str = r#"
+title = "Shards"
+question = "Do the shards of a load add up?"
+
+[server.db]
+build = "sqlite"
+
+[workload.oltp]
+operations = "point-select"
+tables = 4
+rows = 2000
+
+[load.open]
+rate = 401
+arrivals = "uniform"
+workers = 10
+queue = 1000
+
+[protocol]
+time = "4s"
+short = true
+blocks = 1
+"#;
+
+fn file(bench: &Bench, name: &str, text: &str) -> String {
+    let path = bench.folder.path().join(format!("{name}.toml"));
+    std::fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+/// `prony run` of one shard.
+fn shard(bench: &Bench, theirs: &Elsewhere, file: &str, shard: &str, more: &[&str]) -> Child {
+    let dsn = theirs.dsn_with_password();
+    let run = ["run", file, "--server", &dsn, "--shard", shard];
+    bench.start(&[&run, more].concat())
+}
+
+fn all(bench: &Bench, theirs: &Elsewhere, file: &str, of: u32, more: &[&str]) -> Vec<Child> {
+    let one = |number| shard(bench, theirs, file, &format!("{number}/{of}"), more);
+    (1..=of).map(one).collect()
+}
+
+/// Merges the runs. Returns what it printed, and the merged run.
+fn merged(bench: &Bench, runs: &[PathBuf]) -> (Ended, PathBuf) {
+    let paths: Vec<String> = runs.iter().map(|run| run.display().to_string()).collect();
+    let mut arguments = vec!["merge"];
+    arguments.extend(paths.iter().map(String::as_str));
+    let out = bench.folder.path().join("merged");
+    let out_text = out.display().to_string();
+    arguments.extend(["--results", &out_text]);
+    let merged = bench.run(&arguments);
+    let runs = std::fs::read_dir(&out).into_iter().flatten().flatten();
+    let mut runs: Vec<PathBuf> = runs.map(|entry| entry.path()).collect();
+    runs.sort();
+    (merged, runs.pop().unwrap_or_default())
+}
+
+fn store(run: &Path) -> Store {
+    Store::open(&run.join("run.sqlite")).unwrap()
+}
+
+/// What prony printed, without the line breaks of the terminal.
+fn plain(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn done(ended: &Ended) {
+    assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
+}
+
+#[test]
+fn four_shards_are_together_the_whole_load() {
+    let Some(mut theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
+        return;
+    };
+    let bench = Bench::new();
+    let file = file(&bench, "four", OPEN);
+    let shards = all(&bench, &theirs, &file, 4, &[]);
+    for (number, shard) in (1..).zip(shards) {
+        let ended = ended(shard);
+        done(&ended);
+        let loaded = format!("shard {number}/4 loaded");
+        assert!(ended.stderr.contains(&loaded), "{}", ended.stderr);
+    }
+    assert_eq!(
+        theirs.query("SELECT COUNT(*) FROM prony_oltp.sbtest1"),
+        ["2000"]
+    );
+    let runs = bench.runs();
+    assert_eq!(runs.len(), 4);
+    let mut arrived = 0;
+    let mut workers = Vec::new();
+    let mut started_ns = Vec::new();
+    for run in &runs {
+        let trial = store(run).trials_whole().unwrap().remove(0);
+        assert_eq!(trial.state, TrialState::Done, "{:?}", trial.flags);
+        let load = trial.load.unwrap();
+        let record::Mode::Open { workers: own, .. } = load.mode else {
+            panic!("{:?}", load.mode)
+        };
+        workers.push(own);
+        arrived += load.open.unwrap().arrived;
+        let start = &load.engine.shards[0];
+        assert!(start.clock_offset_s.abs() < 0.05, "one machine: {start:?}");
+        started_ns.push(load.started_ns);
+    }
+    workers.sort_unstable();
+    assert_eq!((arrived, workers), (401 * 4, vec![2, 2, 3, 3]));
+    let skew_ns = started_ns.iter().max().unwrap() - started_ns.iter().min().unwrap();
+    assert!(skew_ns < 50_000_000, "{skew_ns} ns");
+
+    let (printed, run) = merged(&bench, &runs);
+    done(&printed);
+    assert!(
+        plain(&printed.stdout).contains("merged from 4 shards"),
+        "{}",
+        printed.stdout
+    );
+    let store = store(&run);
+    assert!(
+        matches!(store.run().unwrap().sharing, Some(Sharing::Merged(notes)) if notes.len() == 4)
+    );
+    let trial = store.trials_whole().unwrap().remove(0);
+    assert_eq!(trial.state, TrialState::Done, "{:?}", trial.flags);
+    let load = trial.load.unwrap();
+    assert_eq!(load.open.as_ref().unwrap().arrived, 401 * 4);
+    let record::Mode::Open {
+        rate,
+        workers,
+        queue,
+        ..
+    } = load.mode
+    else {
+        panic!("{:?}", load.mode)
+    };
+    assert!((rate - 401.0).abs() < 1e-9);
+    assert_eq!((workers, queue), (10, 1000));
+    let each_second = load.histograms.iter().filter(|one| one.every_s == 1);
+    let counted: u64 = each_second.map(|one| one.nanoseconds.unpack().len()).sum();
+    assert_eq!(counted, load.open.unwrap().started);
+    let shown = bench.json(&run);
+    assert_eq!(shown["valid"], true, "{shown}");
+    let again = bench.run(&[
+        "compare",
+        &run.display().to_string(),
+        &run.display().to_string(),
+    ]);
+    assert!(again.status < 2, "{}", again.stderr);
+}
+
+#[test]
+fn a_killed_shard_makes_the_merged_trial_invalid_and_is_named() {
+    let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
+        return;
+    };
+    let bench = Bench::new();
+    let file = file(&bench, "killed", &OPEN.replace("\"4s\"", "\"8s\""));
+    let mut shards = all(&bench, &theirs, &file, 3, &["--meet-within", "60s"]);
+    let seconds = |run: &PathBuf| {
+        let store = Store::open(&run.join("run.sqlite")).ok()?;
+        let is_second = store.run().ok()?.sharing?.text() == "shard 2/3";
+        let live = store.live_of().ok()??;
+        is_second.then_some(live.seconds.len())
+    };
+    until("two seconds of shard 2", || {
+        bench
+            .runs()
+            .iter()
+            .filter_map(seconds)
+            .any(|seconds| seconds >= 2)
+    });
+    send(shards[1].id(), Signal::KILL);
+    let killed = shards.remove(1);
+    drop(ended(killed));
+    for shard in shards {
+        done(&ended(shard));
+    }
+    let (printed, run) = merged(&bench, &bench.runs());
+    assert_eq!(printed.status, 3, "{}", printed.stderr);
+    assert!(
+        plain(&printed.stdout).contains("shard 2/3 was cut short after"),
+        "{}",
+        printed.stdout
+    );
+    let trial = store(&run).trials().unwrap().remove(0);
+    assert_eq!(trial.state, TrialState::Invalid);
+    assert!(
+        trial
+            .flags
+            .iter()
+            .any(|flag| flag.kind == FlagKind::ShardIncomplete)
+    );
+    // A shard whose run is not given is missing too.
+    let others: Vec<PathBuf> = bench
+        .runs()
+        .into_iter()
+        .filter(|run| store(run).trials().unwrap().len() == 1)
+        .collect();
+    let (printed, _) = merged(&bench, &others);
+    assert!(
+        plain(&printed.stdout).contains("shard 2/3 is missing"),
+        "{}",
+        printed.stdout
+    );
+    let (printed, _) = merged(&bench, &[others[0].clone(), others[0].clone()]);
+    assert_eq!(printed.status, 2);
+    assert!(
+        printed.stderr.contains("is given twice"),
+        "{}",
+        printed.stderr
+    );
+}
+
+/// A library that sets the wall clock of a process an hour ahead, or none without a C compiler.
+fn an_hour_ahead(folder: &Path) -> Option<PathBuf> {
+    let (source, library) = (folder.join("ahead.c"), folder.join("ahead.so"));
+    let text = "#define _GNU_SOURCE\n#include <time.h>\n#include <sys/syscall.h>\n#include <unistd.h>\n\
+        int clock_gettime(clockid_t id, struct timespec *t) {\n\
+        int r = syscall(SYS_clock_gettime, id, t); if (id == CLOCK_REALTIME) t->tv_sec += 3600; return r; }\n";
+    std::fs::write(&source, text).unwrap();
+    let mut cc = std::process::Command::new("cc");
+    cc.args(["-shared", "-fPIC", "-o"])
+        .arg(&library)
+        .arg(&source);
+    cc.status().ok()?.success().then_some(library)
+}
+
+#[test]
+fn a_shard_whose_clock_is_an_hour_off_starts_with_the_others() {
+    let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
+        return;
+    };
+    let bench = Bench::new();
+    let Some(library) = an_hour_ahead(bench.folder.path()) else {
+        crate::support::skip::skipped("no C compiler");
+        return;
+    };
+    let file = file(&bench, "hour", OPEN);
+    let first = shard(&bench, &theirs, &file, "1/2", &[]);
+    let dsn = theirs.dsn_with_password();
+    let second = bench
+        .prony(&["run", &file, "--server", &dsn, "--shard", "2/2"])
+        .env("LD_PRELOAD", library)
+        .spawn()
+        .unwrap();
+    done(&ended(first));
+    done(&ended(second));
+    let offsets: Vec<f64> = bench
+        .runs()
+        .iter()
+        .map(|run| {
+            let load = store(run).trials().unwrap().remove(0).load.unwrap();
+            load.engine.shards[0].clock_offset_s
+        })
+        .collect();
+    let apart_s = (offsets[0] - offsets[1]).abs();
+    assert!((apart_s - 3600.0).abs() < 0.05, "{offsets:?}");
+    let (printed, run) = merged(&bench, &bench.runs());
+    done(&printed);
+    let load = store(&run).trials_whole().unwrap().remove(0).load.unwrap();
+    let throughput: Vec<f64> = load
+        .seconds("throughput")
+        .iter()
+        .flatten()
+        .copied()
+        .collect();
+    // The series lie on each other: no second has the load of one shard alone.
+    assert!(
+        throughput[..4]
+            .iter()
+            .all(|second| (second - 401.0).abs() < 30.0),
+        "{throughput:?}"
+    );
+}
+
+#[test]
+fn processes_that_do_not_belong_together_are_told_so() {
+    let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
+        return;
+    };
+    let bench = Bench::new();
+    let quick = &["--meet-within", "20s"][..];
+    let one = file(&bench, "one", OPEN);
+    let other = file(&bench, "other", &OPEN.replace("401", "402"));
+
+    let lonely = ended(shard(
+        &bench,
+        &theirs,
+        &one,
+        "1/3",
+        &["--meet-within", "1s"],
+    ));
+    assert_eq!(lonely.status, 3);
+    let says = "shard 2/3 and shard 3/3 did not come within 1 s";
+    assert!(lonely.stderr.contains(says), "{}", lonely.stderr);
+
+    let both = [&one, &one].map(|file| shard(&bench, &theirs, file, "1/2", quick));
+    for process in both {
+        let ended = ended(process);
+        assert_eq!(ended.status, 2, "{}", ended.stderr);
+        let is_told = [
+            "two runs meet on this server: shard 1/2",
+            "has given up: two runs meet",
+        ];
+        assert!(
+            is_told.iter().any(|says| ended.stderr.contains(says)),
+            "{}",
+            ended.stderr
+        );
+    }
+
+    let first = shard(&bench, &theirs, &one, "1/2", quick);
+    let second = shard(&bench, &theirs, &other, "2/2", quick);
+    for process in [first, second] {
+        let ended = ended(process);
+        assert_eq!(ended.status, 2, "{}", ended.stderr);
+        assert!(
+            ended.stderr.contains("shard 2/2 (") && ended.stderr.contains("has another experiment"),
+            "{}",
+            ended.stderr
+        );
+    }
+    assert_eq!(bench.runs(), Vec::<PathBuf>::new(), "nothing was measured");
+
+    let shards = all(&bench, &theirs, &one, 2, quick);
+    until("the load", || bench.runs().len() == 2);
+    let late = ended(shard(&bench, &theirs, &one, "2/2", quick));
+    assert_eq!(late.status, 2, "{}", late.stderr);
+    let says = ["another run is measuring with this server", "two runs meet"];
+    assert!(
+        says.iter().any(|says| late.stderr.contains(says)),
+        "{}",
+        late.stderr
+    );
+    for shard in shards {
+        done(&ended(shard));
+    }
+    let resumed = bench.run(&["run", "--resume", "@latest"]);
+    assert_eq!(resumed.status, 2);
+    assert!(
+        resumed.stderr.contains("start all shards anew"),
+        "{}",
+        resumed.stderr
+    );
+}
+
+#[test]
+fn what_cannot_be_shared_is_refused_before_anything_is_connected() {
+    let bench = Bench::new();
+    let one = file(&bench, "one", OPEN);
+    let refused = |arguments: &[&str], variables: &[(&str, &str)], says: &str| {
+        let mut prony = bench.prony(arguments);
+        prony.envs(variables.iter().copied());
+        let ended: Ended = prony.output().unwrap().into();
+        assert_eq!(ended.status, 2, "{}", ended.stderr);
+        let text = plain(&ended.stderr);
+        assert!(text.contains(says), "{text}");
+    };
+    let dsn = "mysql://nobody@127.0.0.1:1/";
+    let run = |more: &[&'static str]| [&["run", &one, "--shard", "1/2"], more].concat();
+    refused(
+        &run(&["--server", "mariadb"]),
+        &[],
+        "which prony starts on loopback",
+    );
+    refused(
+        &run(&["--server", "sqlite"]),
+        &[],
+        "is a file of this machine",
+    );
+    refused(
+        &run(&["--server", dsn, "--rate", "60% of max"]),
+        &[],
+        "give rates in operations per second",
+    );
+    refused(
+        &run(&["--server", dsn, "--workers", "1"]),
+        &[],
+        "1 workers cannot be divided among 2 shards",
+    );
+    refused(
+        &["bench", "ssb", "--server", dsn, "--shard", "1/2"],
+        &[],
+        "measures rounds of queries",
+    );
+    refused(
+        &[
+            "bench",
+            "tpcc",
+            "--server",
+            dsn,
+            "--scale",
+            "2",
+            "--clients",
+            "20",
+            "--shard",
+            "1/3",
+        ],
+        &[],
+        "2 warehouses cannot be divided among 3 shards",
+    );
+    refused(&["run", &one, "--shard", "5/4"], &[], "is not a shard");
+    refused(
+        &["run", &one, "--part", "1/2", "--shard", "1/2"],
+        &[],
+        "cannot be used with",
+    );
+    let auto = ["run", &one, "--server", dsn, "--shard", "auto"];
+    refused(&auto, &[], "no launcher has started this process");
+    refused(
+        &auto,
+        &[
+            ("SLURM_PROCID", "0"),
+            ("SLURM_NTASKS", "4"),
+            ("OMPI_COMM_WORLD_RANK", "1"),
+            ("OMPI_COMM_WORLD_SIZE", "4"),
+        ],
+        "SLURM_PROCID and SLURM_NTASKS say shard 1/4, but OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE say shard 2/4",
+    );
+    refused(
+        &auto,
+        &[("JOB_COMPLETION_INDEX", "0")],
+        "PRONY_SHARDS is not set",
+    );
+}
+
+#[test]
+fn tpcc_is_shared_by_whole_warehouses_and_not_audited() {
+    let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
+        return;
+    };
+    let bench = Bench::new();
+    let dsn = theirs.dsn_with_password();
+    let shards = ["1/2", "2/2"].map(|shard| {
+        let load = ["--scale", "2", "--clients", "21", "--time", "3s"];
+        let run = ["bench", "tpcc", "--server", &dsn, "--shard", shard];
+        bench.start(&[&run[..], &load].concat())
+    });
+    for shard in shards {
+        let ended = ended(shard);
+        assert!([0, 3].contains(&ended.status), "{}", ended.stderr);
+    }
+    let mut clients = Vec::new();
+    for run in &bench.runs() {
+        let trial = store(run).trials().unwrap().remove(0);
+        let flagged = trial
+            .flags
+            .iter()
+            .any(|flag| flag.kind == FlagKind::NotAudited);
+        assert!(flagged, "{:?}", trial.flags);
+        let Some(load) = trial.load else {
+            panic!("{:?}", trial.flags)
+        };
+        clients.push(load.mode);
+    }
+    let closed = |clients| record::Mode::Closed {
+        clients,
+        think_s: 0.0,
+    };
+    // Terminals are dealt to warehouses in turn: the first one has eleven.
+    assert!(
+        clients.contains(&closed(11)) && clients.contains(&closed(10)),
+        "{clients:?}"
+    );
+    let (printed, run) = merged(&bench, &bench.runs());
+    assert!(
+        printed.status == 0 || printed.status == 3,
+        "{}",
+        printed.stderr
+    );
+    let load = store(&run).trials().unwrap().remove(0).load.unwrap();
+    assert_eq!(load.mode, closed(21));
+    assert!(load.summary.unwrap().conformance.is_some());
+}
