@@ -17,6 +17,7 @@ pub(crate) fn drive(workload: &dyn Workload, address: &str, load: Load, time_s: 
         stall_timeout: None,
     };
     let target = workload::Target::Server {
+        readers: None,
         login,
         session: &[],
     };

@@ -11,8 +11,9 @@ pub(crate) fn with_levels<'e>(
     levels: impl Iterator<Item = &'e LevelSpec>,
 ) -> ServerSpec {
     let levels: Vec<&LevelSpec> = levels.collect();
-    let builds = levels.iter().filter_map(|level| build(level, &server.name));
-    let mut served = with_build(server, builds.last().unwrap_or(&server.build));
+    let latest_first = levels.iter().rev();
+    let mut builds = latest_first.filter_map(|level| build(level, &server.name));
+    let mut served = with_build(server, builds.next().unwrap_or(&server.build));
     for level in levels {
         let patch = replaced(level, &server.name).unwrap_or(&level.patch);
         served.cluster = served.cluster.map(|cluster| patch.cluster.over(cluster));

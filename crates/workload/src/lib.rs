@@ -31,8 +31,8 @@ pub use schema::index_bytes;
 pub use script::Driver;
 pub use seam::{
     AfterLoad, AllowDrop, AuditError, Audited, Auditor, Dataset, Dialect, Divided, Ended, Estimate,
-    Files, FilesError, LoadError, Loaded, Operation, Precondition, Progress, Queries, Readers, State,
-    Target, Unit, Work, Workload,
+    Files, FilesError, Further, LoadError, Loaded, Operation, Precondition, Progress, Queries,
+    Readers, State, Target, Unit, Work, Workload,
 };
 pub use spec::TargetKind;
 use spec::{Section, SectionError};

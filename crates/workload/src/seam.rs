@@ -99,13 +99,16 @@ pub struct Readers {
     pub in_turn: bool,
 }
 
+/// Connections to further nodes of a server, by the nodes' numbers.
+pub type Further<'a> = &'a [(u32, Connect<'a>)];
+
 /// Where a load runs.
 pub enum Target<'a> {
     Server {
         /// The workload replaces its schema by its own.
         login: wire::Login,
         /// Where operations go that only read; None: where all go.
-        readers: Option<Readers>,
+        readers: Option<Box<Readers>>,
         /// Statements that each connection runs once it is open: `SET SESSION ...`.
         session: &'a [String],
     },
@@ -128,7 +131,7 @@ pub enum Audited<'a> {
         /// Opens a connection in the workload's schema.
         connect: Connect<'a>,
         /// The same for each further node, which must hold the same data, by its number.
-        further: &'a [(u32, Connect<'a>)],
+        further: Further<'a>,
     },
     Folder(&'a Path),
 }

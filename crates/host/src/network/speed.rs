@@ -149,14 +149,18 @@ fn is_closed(error: &io::Error) -> bool {
 }
 
 fn receive(mut stream: TcpStream) -> io::Result<f64> {
+    read_for(BEFORE, &mut stream)?;
+    let from = Instant::now();
+    let bytes = read_for(MEASURED, &mut stream)?;
+    Ok(bytes as f64 * 8.0 / from.elapsed().as_secs_f64())
+}
+
+/// Reads for so long. Returns the number of bytes.
+fn read_for(time: Duration, stream: &mut TcpStream) -> io::Result<usize> {
     let mut block = vec![0; 1 << 16];
-    let begun = Instant::now();
-    while begun.elapsed() < BEFORE {
-        stream.read(&mut block)?;
-    }
     let (from, mut bytes) = (Instant::now(), 0);
-    while from.elapsed() < MEASURED {
+    while from.elapsed() < time {
         bytes += stream.read(&mut block)?;
     }
-    Ok(bytes as f64 * 8.0 / from.elapsed().as_secs_f64())
+    Ok(bytes)
 }

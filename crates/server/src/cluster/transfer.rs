@@ -32,7 +32,7 @@ pub(super) fn install(folder: &Path) -> Result<(), ServerError> {
 /// Lets a server find the program, and the program its other side.
 pub(super) fn environment(folder: &Path) -> Vec<(&'static str, OsString)> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).map(Into::into);
+    let folders = std::env::split_paths(&path);
     let all = std::iter::once(folder.to_path_buf()).chain(folders);
     let joined = std::env::join_paths(all).unwrap_or(path.clone());
     vec![("PATH", joined), (MEETING, folder.into())]

@@ -6,7 +6,7 @@ use super::inputs;
 use super::ledger::{self, Before, Facts, Ledger, Tables, next_orders};
 use super::rows::{self, held};
 use crate::loader::Connect;
-use crate::{AuditError, Audited, Auditor, Ended};
+use crate::{AuditError, Audited, Auditor, Ended, Further};
 use datagen::tpcc::Constants;
 use load::Tally;
 use record::AuditNote;
@@ -116,7 +116,7 @@ fn differing(number: u32, own: &AuditNote, first: &AuditNote) -> Vec<String> {
 }
 
 /// The first node and the further ones.
-fn servers<'a>(place: Audited<'a>) -> Result<(Connect<'a>, &'a [(u32, Connect<'a>)]), ServerError> {
+fn servers<'a>(place: Audited<'a>) -> Result<(Connect<'a>, Further<'a>), ServerError> {
     match place {
         Audited::Server { connect, further } => Ok((connect, further)),
         Audited::Folder(_) => Err(ServerError::Unusable(

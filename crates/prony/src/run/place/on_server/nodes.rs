@@ -48,7 +48,7 @@ impl ServerPlace<'_> {
     }
 
     /// The nodes for operations that only read; None: they go where the others go.
-    pub(super) fn readers(&self) -> Result<Option<Readers>, ServerError> {
+    pub(super) fn readers(&self) -> Result<Option<Box<Readers>>, ServerError> {
         let mut login = self.login_to_all()?;
         let in_turn = match self.routed() {
             (Reads::Any, Writes::All) | (Reads::First, Writes::One) => return Ok(None),
@@ -59,7 +59,7 @@ impl ServerPlace<'_> {
                 false
             }
         };
-        Ok(Some(Readers { login, in_turn }))
+        Ok(Some(Box::new(Readers { login, in_turn })))
     }
 
     /// Where reads and writes go.
