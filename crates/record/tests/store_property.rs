@@ -133,7 +133,7 @@ fn engine() -> impl Strategy<Value = EngineNote> {
             shards: vec![ShardStart {
                 number: 1,
                 of: 2,
-                clock_offset_s: -3600.000_001,
+                clock_offset_s: -3_600.000_001,
                 round_trip_s: 0.000_2,
                 start_ns: 7,
                 late_s: 0.001,
