@@ -60,11 +60,16 @@ const MOVED_BY_READING: [&str; 12] = [
     "Last_",
 ];
 
+/// Error code: the account lacks a privilege.
+const ACCESS_DENIED: u16 = 1227;
+
 /// Reads counters on a separate connection, so that the measured session is not affected.
 pub struct Observer {
     session: Session,
     /// None if the server has no INNODB_METRICS (MySQL 5.5).
     metrics_sql: Option<String>,
+    /// Whether the server has them, and refuses them to this account.
+    lacks_process: bool,
     pool: bool,
     /// None if the states are not read.
     states: Option<StateReader>,
@@ -96,20 +101,33 @@ impl Observer {
                 let _ = session.execute(&format!("SET GLOBAL innodb_monitor_enable = '{module}'"));
             }
         }
-        let metrics_sql = IS_ENABLED
-            .map(metrics_sql)
-            .into_iter()
-            .find(|sql| session.query(sql).is_ok());
+        let mut lacks_process = false;
+        let metrics_sql = IS_ENABLED.map(metrics_sql).into_iter().find(|sql| {
+            let answer = session.query(sql);
+            let is_denied = |error: &ServerError| {
+                matches!(error, ServerError::Refused { code, .. } if *code == ACCESS_DENIED)
+            };
+            lacks_process |= answer.as_ref().is_err_and(is_denied);
+            answer.is_ok()
+        });
         let pool = session.query(POOL_SQL).is_ok();
         let mut observer = Observer {
             session,
             metrics_sql,
+            lacks_process,
             pool,
             states,
             cost: Reading::new(),
         };
         observer.cost = observer.reading_cost()?;
         Ok(observer)
+    }
+
+    /// A sentence about what this account may not read; None if it may read everything that the server has.
+    pub fn not_permitted(&self) -> Option<&'static str> {
+        self.lacks_process.then_some(
+            "the account lacks the privilege PROCESS: InnoDB's metrics and the states of its storage are not recorded",
+        )
     }
 
     /// The difference of two readings with nothing between them.

@@ -7,7 +7,7 @@ use host::{
     Interface, Mount, Process, Processors, Turns, mount_below, network_bytes,
     retransmitted_segments, thread_cpu,
 };
-use record::stats::link::{LINK_RECEIVED, LINK_SENT};
+use record::stats::link::{LINK_RECEIVED, LINK_RECEIVED_PACKETS, LINK_SENT, LINK_SENT_PACKETS};
 use record::stats::used::{DEVICE_FLUSH_US, DEVICE_FLUSHES, DEVICE_READ_US};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -98,11 +98,11 @@ impl Machine {
                 (LINK_RECEIVED, Amount::Total(carried.received_bytes as f64)),
                 (LINK_SENT, Amount::Total(carried.sent_bytes as f64)),
                 (
-                    "link received packets",
+                    LINK_RECEIVED_PACKETS,
                     Amount::Total(carried.received_packets as f64),
                 ),
                 (
-                    "link sent packets",
+                    LINK_SENT_PACKETS,
                     Amount::Total(carried.sent_packets as f64),
                 ),
             ]);

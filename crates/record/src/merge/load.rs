@@ -6,11 +6,12 @@
 use super::trial::Piece;
 use super::{MergeError, histograms};
 use crate::load::{EngineNote, ErrorCount, Loaded, Mode, OpenNote, Unfinished, done_series};
+use crate::stats::link::{LINK_RECEIVED, LINK_RECEIVED_PACKETS, LINK_SENT, LINK_SENT_PACKETS};
 use crate::{TrialKey, stats};
 use std::collections::BTreeMap;
 
 /// Series that count clients and operations, each shard its own.
-const ADDED: [&str; 8] = [
+const ADDED: [&str; 12] = [
     "throughput",
     "errors",
     "retried",
@@ -19,6 +20,10 @@ const ADDED: [&str; 8] = [
     "queued",
     "running",
     "idle",
+    LINK_RECEIVED,
+    LINK_SENT,
+    LINK_RECEIVED_PACKETS,
+    LINK_SENT_PACKETS,
 ];
 
 /// The load of all pieces, of which there is at least one.

@@ -6,6 +6,9 @@
 /// Series: bytes per second that came to the clients' interface, and that it sent, with the headers of each packet.
 pub const LINK_RECEIVED: &str = "link received bytes";
 pub const LINK_SENT: &str = "link sent bytes";
+/// Series: packets per second.
+pub const LINK_RECEIVED_PACKETS: &str = "link received packets";
+pub const LINK_SENT_PACKETS: &str = "link sent packets";
 
 /// The share of its speed from which a link counts as full. TCP fills a link of its own to 95 to 99 %: what is missing are gaps between the
 /// packets, which the interface does not count, and the seconds' scatter.

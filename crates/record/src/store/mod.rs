@@ -36,6 +36,9 @@ pub const SCHEMA_VERSION: i32 = 7;
 /// The oldest that it reads: without timed loads.
 pub const SCHEMA_OLDEST: i32 = 1;
 
+/// The largest part of a file that is mapped into memory.
+const MAPPED_BYTES: i64 = 1 << 30;
+
 /// The steps of a plan's text as JSON, for those who read the file with SQL; None where the text has none. Crate `explain`
 /// reads plans.
 pub type PlanSteps = fn(&str) -> Option<String>;
@@ -210,9 +213,17 @@ impl Store {
         self.named(load::add_histogram(&self.at, row, sum))
     }
 
-    /// Keeps the file as it is now for all reads until the returned value is dropped. Without, SQLite locks it anew for each.
+    /// Keeps the file as it is now for many reads, until the returned value is dropped: SQLite does not lock it anew for each, and maps
+    /// it into memory, which is safe because nobody can shorten the file meanwhile.
     pub(crate) fn hold(&self) -> Result<rusqlite::Transaction<'_>, StoreError> {
-        self.named(self.at.unchecked_transaction())
+        let hold = || {
+            self.at.pragma_update(None, "mmap_size", MAPPED_BYTES)?;
+            let held = self.at.unchecked_transaction()?;
+            // A transaction takes its lock with its first read.
+            self.at.query_row("select id from run", [], |_| Ok(()))?;
+            Ok(held)
+        };
+        self.named(hold())
     }
 
     fn of_load<T: Default>(

@@ -41,6 +41,8 @@ pub(crate) struct ServerPlace<'a> {
     /// The settings that the server reports, and those that differ from the requested ones.
     effective: BTreeMap<String, String>,
     adjusted: Vec<Adjusted>,
+    /// What prony's account may not read.
+    not_permitted: Option<&'static str>,
     /// The limits of the server, from its first start.
     held: Option<Held>,
     changes: Arc<Changes>,
@@ -74,6 +76,7 @@ impl<'a> ServerPlace<'a> {
             live: None,
             effective: BTreeMap::new(),
             adjusted: Vec::new(),
+            not_permitted: None,
             held: None,
             changes: Arc::new(Changes::new(ready.note.data_bytes)),
             disks,
@@ -217,6 +220,9 @@ impl<'a> ServerPlace<'a> {
                 ),
             }));
             trial.flags.extend(self.ignored());
+            if let Some(text) = self.not_permitted {
+                trial.flag(FlagKind::NotAvailable, text);
+            }
         }
         self.live
             .as_mut()
@@ -259,6 +265,7 @@ impl<'a> ServerPlace<'a> {
         } else {
             None
         };
+        self.not_permitted = observer.as_ref().and_then(Observer::not_permitted);
         let admin = Admin::of(self.node().as_ref())?;
         let watch = Watch::new(admin.stopper(&session), session.cutter());
         let data_folder = self.node().data_folder();
