@@ -4,6 +4,7 @@ mod support;
 
 mod abrupt_end;
 mod cache;
+mod cloud;
 mod cluster;
 mod compare;
 mod crash;

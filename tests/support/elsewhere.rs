@@ -4,6 +4,7 @@ use super::{Bench, has};
 use host::{Home, Leases};
 use server::{Cache, Managed, Node, Session, StartRequest};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// The password of the account `guest`, with characters that are special in a DSN.
 pub(crate) const PASSWORD: &str = "0pen/Sesame@7";
@@ -46,7 +47,8 @@ impl Elsewhere {
         server.start(&request).unwrap();
         let mut owner = server.connect().unwrap();
         for statement in [
-            &format!("GRANT {rights} TO 'guest'@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'"),
+            &format!("CREATE USER 'guest'@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'"),
+            &format!("GRANT {rights} TO 'guest'@'127.0.0.1'"),
             // Table names that prony uses too, in a schema that is not prony's.
             "CREATE DATABASE shop",
             "CREATE TABLE shop.lineorder (n INT PRIMARY KEY)",
@@ -71,6 +73,11 @@ impl Elsewhere {
 
     pub(crate) fn dsn_with_password(&self) -> String {
         dsn_with_password(self.port)
+    }
+
+    /// The certificate of the authority that issued the server's own, where the server has made one.
+    pub(crate) fn authority(&self) -> PathBuf {
+        self.server.data_folder().unwrap().join("ca.pem")
     }
 
     pub(crate) fn pid(&self) -> Option<u32> {
