@@ -46,7 +46,7 @@ pub use limits::{
 pub use pace::{Pace, nice};
 pub use pause::Paused;
 pub use proc::{
-    Carried, Interface, Io, Process, Processors, Turns, network_bytes, process_cpu,
-    retransmitted_segments, thread_cpu,
+    Carried, Interface, Io, Process, Processors, Turns, network_bytes, network_bytes_of,
+    process_cpu, retransmitted_segments, thread_cpu,
 };
 pub use random::hex as random_hex;

@@ -58,6 +58,16 @@ pub fn network_bytes() -> Option<u64> {
     network(&fs::read_to_string("/proc/net/dev").ok()?)
 }
 
+/// The same of the network namespace that a process has for itself; None if it has that of prony.
+pub fn network_bytes_of(pid: u32) -> Option<u64> {
+    let namespace = |of: &str| fs::read_link(format!("/proc/{of}/ns/net")).ok();
+    let own = namespace(&pid.to_string())?;
+    if Some(own) == namespace("self") {
+        return None;
+    }
+    network(&fs::read_to_string(format!("/proc/{pid}/net/dev")).ok()?)
+}
+
 /// Parses, after two header lines, `name: bytes packets errs drop fifo frame compressed multicast bytes ...`: received, then
 /// sent.
 fn network(dev: &str) -> Option<u64> {
@@ -102,6 +112,11 @@ mod tests {
     #[test]
     fn a_byte_over_loopback_counts_once() {
         assert_eq!(network(DEV), Some(3193 + 1_388_730_640 + 1_816_175));
+    }
+
+    #[test]
+    fn a_process_in_the_same_namespace_has_no_network_of_its_own() {
+        assert_eq!(network_bytes_of(std::process::id()), None);
     }
 
     #[test]

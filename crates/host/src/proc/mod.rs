@@ -9,7 +9,7 @@ mod process;
 mod turns;
 
 pub use interface::{Carried, Interface, retransmitted_segments};
-pub use machine::{Processors, network_bytes};
+pub use machine::{Processors, network_bytes, network_bytes_of};
 pub use process::{Io, Process};
 pub use turns::Turns;
 

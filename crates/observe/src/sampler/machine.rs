@@ -4,7 +4,7 @@
 
 use super::PidOf;
 use host::{
-    Interface, Mount, Process, Processors, Turns, mount_below, network_bytes,
+    Interface, Mount, Process, Processors, Turns, mount_below, network_bytes, network_bytes_of,
     retransmitted_segments, thread_cpu,
 };
 use record::stats::link::{LINK_RECEIVED, LINK_RECEIVED_PACKETS, LINK_SENT, LINK_SENT_PACKETS};
@@ -165,6 +165,9 @@ impl Server {
                     Amount::Total(io.written_bytes as f64),
                 ),
             ]);
+        }
+        if let Some(bytes) = network_bytes_of(self.pid) {
+            amounts.insert("server network bytes", Amount::Total(bytes as f64));
         }
         if let Some((count, waited)) = self.turns.read(self.pid, process.threads) {
             amounts.extend([

@@ -73,12 +73,14 @@ fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<S
     for trial in trials {
         let estimate = expected.dataset(trial);
         let bytes = snapshot_bytes(trial, estimate.data_bytes);
+        let cluster = trial.server.as_ref().and_then(|server| server.cluster);
+        let copies = cluster.map_or(1, |cluster| u64::from(cluster.nodes));
         let server = trial.server_name().to_string();
         let key = (server.clone(), trial.workload.to_string());
         costs.entry(key).or_insert(DatasetCost {
             server,
             new_bytes: bytes,
-            copy_bytes: bytes + expected.files_bytes(trial),
+            copy_bytes: bytes * copies + expected.files_bytes(trial),
             load_s: estimate.load_s,
         });
     }

@@ -50,6 +50,8 @@ pub(super) struct Shape<'a> {
     pub layout: &'a [(String, String)],
     /// The largest redo log of the trials that start from it.
     pub redo_log_bytes: u64,
+    /// The largest number of nodes of a trial, each with a copy.
+    pub nodes: u32,
 }
 
 /// Number of server log lines in the message of a failed load.
@@ -107,7 +109,7 @@ impl Datasets<'_> {
         let lease = self.leases.folder(&building)?;
         std::fs::create_dir_all(building.join("data"))
             .map_err(|error| cannot_write(&building, &error))?;
-        self.check_disk_space(server, dataset, shape.redo_log_bytes)?;
+        self.check_disk_space(server, dataset, shape)?;
         let note = self
             .build(server, dataset, layout, &building)
             .map_err(|error| with_full_disk(error, host::disk::free(&building).ok()))?;
@@ -147,13 +149,13 @@ impl Datasets<'_> {
         &self,
         server: &Provided,
         dataset: &dyn Dataset,
-        of_trial_bytes: u64,
+        shape: &Shape,
     ) -> Result<(), RunError> {
         let data_bytes = dataset.estimate().data_bytes;
         let needed = match server.is_managed() {
             true => {
                 let of_load_bytes = 2 * redo_log_bytes(pool_bytes(dataset));
-                space::needed_bytes(data_bytes, of_load_bytes, of_trial_bytes)
+                space::needed_bytes(data_bytes, of_load_bytes, shape.redo_log_bytes, shape.nodes)
             }
             false => data_bytes.saturating_mul(5) / 2,
         };

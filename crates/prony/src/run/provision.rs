@@ -57,6 +57,13 @@ fn largest_redo_log(trials: &[PlannedTrial], dataset: &dyn Dataset) -> u64 {
     bytes.max().unwrap_or_default()
 }
 
+/// Of the servers that prony starts.
+fn most_nodes(trials: &[PlannedTrial]) -> u32 {
+    let servers = trials.iter().filter_map(|trial| trial.server.as_ref());
+    let clusters = servers.filter_map(|server| server.cluster);
+    clusters.map(|cluster| cluster.nodes).max().unwrap_or(1)
+}
+
 pub(super) fn provision(
     request: &Request,
     trials: &[PlannedTrial],
@@ -76,6 +83,7 @@ pub(super) fn provision(
         let shape = Shape {
             layout: &key.2,
             redo_log_bytes: largest_redo_log(trials, dataset),
+            nodes: most_nodes(trials),
         };
         let one = match datasets.ready(&servers[&key.0], dataset, &shape) {
             Ok(one) => Ok(one),

@@ -32,10 +32,16 @@ pub(crate) fn snapshot_bytes(data_bytes: u64, redo_log_bytes: u64) -> u64 {
         .saturating_add(data_bytes / 4 * 5)
 }
 
-/// Space for making a snapshot and then a copy of it. The load has a redo log of its own.
-pub(crate) fn needed_bytes(data_bytes: u64, of_load_bytes: u64, of_trial_bytes: u64) -> u64 {
+/// Space for making a snapshot and then a copy of it for each node. The load has a redo log of its own.
+pub(crate) fn needed_bytes(
+    data_bytes: u64,
+    of_load_bytes: u64,
+    of_trial_bytes: u64,
+    nodes: u32,
+) -> u64 {
     let loaded = snapshot_bytes(data_bytes, of_load_bytes);
-    loaded.max(snapshot_bytes(data_bytes, of_trial_bytes).saturating_mul(2))
+    let copies = u64::from(nodes) + 1;
+    loaded.max(snapshot_bytes(data_bytes, of_trial_bytes).saturating_mul(copies))
 }
 
 #[cfg(test)]
@@ -62,8 +68,9 @@ mod tests {
     }
 
     #[test]
-    fn the_larger_of_the_load_and_two_snapshots_is_needed() {
-        assert_eq!(needed_bytes(0, 1 << 30, 0), SYSTEM_BYTES + (1 << 30));
-        assert_eq!(needed_bytes(400, 0, 1000), 2 * (SYSTEM_BYTES + 1500));
+    fn the_larger_of_the_load_and_a_snapshot_with_its_copies_is_needed() {
+        assert_eq!(needed_bytes(0, 1 << 30, 0, 1), SYSTEM_BYTES + (1 << 30));
+        assert_eq!(needed_bytes(400, 0, 1000, 1), 2 * (SYSTEM_BYTES + 1500));
+        assert_eq!(needed_bytes(400, 0, 1000, 3), 4 * (SYSTEM_BYTES + 1500));
     }
 }
