@@ -1,13 +1,15 @@
 //! Damaged files and connections, interruptions and kills. Each test of many cases has a short share that always runs, and a long one:
 //!
-//! cargo test --release -p prony --test e2e -- --ignored hardening
+//! cargo test --release -p prony --test e2e -- --ignored --show-output hardening
+//!
+//! `HARDENING_SEED=1562` repeats the case of one seed, which a failed test names.
 
 use crate::faults::experiment;
 use crate::support::elsewhere::{Elsewhere, dsn_with_password};
 use crate::support::process::{ended, nothing_is_left, send, servers, until, works};
 use crate::support::proxy::Proxy;
 use crate::support::random::Random;
-use crate::support::sound::{beside, sound};
+use crate::support::sound::{beside, say, sound};
 use crate::support::{Bench, has};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
@@ -74,12 +76,21 @@ fn mutated(text: &[u8], random: &mut Random) -> Vec<u8> {
     text
 }
 
+/// These seeds, or the one to repeat.
+fn chosen(seeds: impl IntoIterator<Item = u64>) -> Vec<u64> {
+    let one = std::env::var("HARDENING_SEED").ok();
+    match one.and_then(|seed| seed.parse().ok()) {
+        Some(seed) => vec![seed],
+        None => seeds.into_iter().collect(),
+    }
+}
+
 fn mutated_files_get_a_message(seeds: impl IntoIterator<Item = u64>) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     let originals = experiments(&folder);
-    beside(
+    let runs = beside(
         CHECKS_AT_ONCE,
-        seeds,
+        chosen(seeds),
         || Some(Bench::new()),
         |bench, seed| {
             let mut random = Random(seed);
@@ -88,10 +99,12 @@ fn mutated_files_get_a_message(seeds: impl IntoIterator<Item = u64>) {
             let file = bench.folder.path().join(format!("mutated-{seed}.toml"));
             std::fs::write(&file, text).unwrap();
             let name = format!("seed {seed}, {}", original.display());
-            sound(bench.start(&["check", &file.display().to_string()]), &name);
+            let run = sound(bench.start(&["check", &file.display().to_string()]), &name);
             std::fs::remove_file(&file).unwrap();
+            run
         },
     );
+    say("check of mutated files", &runs);
 }
 
 #[test]
@@ -107,15 +120,17 @@ fn hardening_2000_mutated_files_get_a_message() {
 
 fn damaged_connections_end(seeds: impl IntoIterator<Item = u64>, workers: usize) {
     let make = || Some((Bench::new(), Elsewhere::start("mariadb", "ALL ON *.*")?));
-    beside(workers, seeds, make, |(bench, server), seed| {
+    let runs = beside(workers, chosen(seeds), make, |(bench, server), seed| {
         let proxy = Proxy::start(server.port, seed);
         let dsn = dsn_with_password(proxy.port);
         let line = "bench oltp-point-select --tables 1 --rows 100 --clients 2 --time 1s --allow-drop --server";
         let arguments: Vec<&str> = line.split(' ').chain([dsn.as_str()]).collect();
-        sound(bench.start(&arguments), &format!("seed {seed}"));
+        let run = sound(bench.start(&arguments), &format!("seed {seed}"));
         // What a damaged load left behind is not the subject.
         server.execute("DROP DATABASE IF EXISTS prony_oltp");
+        run
     });
+    say("loads behind a damaging proxy", &runs);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::support::Bench;
 use crate::support::hostile::{Hostile, MODES, Phase};
-use crate::support::sound::{beside, sound};
+use crate::support::sound::{Sound, beside, say, sound};
 
 const PASSWORD: &str = "0penSesame7";
 
@@ -54,7 +54,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-fn holds(case: &Case) {
+fn holds(case: &Case) -> Sound {
     let bench = Bench::new();
     let hostile = Hostile::start(case.phase, case.from_reply);
     let dsn = format!("mysql://me:{PASSWORD}@127.0.0.1:{}/", hostile.port);
@@ -69,15 +69,18 @@ fn holds(case: &Case) {
             "bench", "ssb", "--scale", "0.01", "--rounds", "hot", "--server", &dsn,
         ]),
     };
-    let ended = sound(child, &case.name);
+    let run = sound(child, &case.name);
+    let ended = &run.ended;
     let (name, said) = (&case.name, format!("{}{}", ended.stdout, ended.stderr));
     assert!(!said.contains(PASSWORD), "{name}: {said}");
     let is_sent = hostile.has_received(PASSWORD.as_bytes());
     assert!(!is_sent, "{name}: the password was sent");
+    run
 }
 
 fn all_hold(cases: impl IntoIterator<Item = Case>, at_once: usize) {
-    beside(at_once, cases, || Some(()), |(), case| holds(&case));
+    let runs = beside(at_once, cases, || Some(()), |(), case| holds(&case));
+    say("hostile servers", &runs);
 }
 
 #[test]

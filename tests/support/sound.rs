@@ -14,9 +14,32 @@ const MEMORY_BYTES_MAX: u64 = 500 << 20;
 /// What it prints at most.
 const OUTPUT_BYTES_MAX: usize = 100_000;
 
+/// A run of prony that held, and what it cost.
+pub(crate) struct Sound {
+    pub ended: Ended,
+    took: Duration,
+    peak_bytes: u64,
+}
+
+/// What many runs had in common, in one line.
+pub(crate) fn say(what: &str, runs: &[Sound]) {
+    let with = |status: i32| runs.iter().filter(|run| run.ended.status == status).count();
+    println!(
+        "{what}: {} runs, status 0: {}, 2: {}, 3: {}; the longest {:.1} s; at most {} MiB resident",
+        runs.len(),
+        with(0),
+        with(2),
+        with(3),
+        (runs.iter().map(|run| run.took).max())
+            .unwrap_or_default()
+            .as_secs_f64(),
+        (runs.iter().map(|run| run.peak_bytes).max()).unwrap_or_default() >> 20,
+    );
+}
+
 /// Waits for the end of prony, which must come with an exit status of its own, without a panic, with little memory, and with a text
 /// of ordinary length that no terminal interprets.
-pub(crate) fn sound(mut child: Child, name: &str) -> Ended {
+pub(crate) fn sound(mut child: Child, name: &str) -> Sound {
     let (began, pid) = (Instant::now(), child.id());
     // A full pipe would block prony.
     let (out, err) = (
@@ -33,6 +56,7 @@ pub(crate) fn sound(mut child: Child, name: &str) -> Ended {
         peak_bytes = peak_bytes.max(now);
         std::thread::sleep(Duration::from_millis(5));
     };
+    let took = began.elapsed();
     let ended = Ended {
         status: status.code().unwrap_or(-1),
         stdout: out.join().unwrap(),
@@ -59,7 +83,11 @@ pub(crate) fn sound(mut child: Child, name: &str) -> Ended {
         peak_bytes < MEMORY_BYTES_MAX,
         "{name}: {peak_bytes} bytes of memory"
     );
-    ended
+    Sound {
+        ended,
+        took,
+        peak_bytes,
+    }
 }
 
 fn collected(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
@@ -73,12 +101,13 @@ fn collected(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
 }
 
 /// Handles all cases, this many at once. `make` makes what each worker keeps for its cases.
-pub(crate) fn beside<C: Send, W>(
+pub(crate) fn beside<C: Send, W, R: Send>(
     workers: usize,
     cases: impl IntoIterator<Item = C>,
     make: impl Fn() -> Option<W> + Sync,
-    handle: impl Fn(&mut W, C) + Sync,
-) {
+    handle: impl Fn(&mut W, C) -> R + Sync,
+) -> Vec<R> {
+    let results = Mutex::new(Vec::new());
     let left = Mutex::new(cases.into_iter().collect::<Vec<_>>());
     std::thread::scope(|scope| {
         for _ in 0..workers {
@@ -87,9 +116,11 @@ pub(crate) fn beside<C: Send, W>(
                 loop {
                     let next = left.lock().unwrap().pop();
                     let Some(case) = next else { return };
-                    handle(&mut own, case);
+                    let result = handle(&mut own, case);
+                    results.lock().unwrap().push(result);
                 }
             });
         }
     });
+    results.into_inner().unwrap()
 }
