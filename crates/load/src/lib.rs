@@ -18,7 +18,7 @@ pub use drive::{
     Watch, Window, cores, drive,
 };
 pub use executor::pin;
-pub use io::{Aligned, Backend, Cut, Endpoint, Io, Stopper, Stream, Transfer};
+pub use io::{Aligned, Backend, Cut, Endpoint, Io, OnSilence, Stopper, Stream, Transfer};
 pub use pacer::WhenFull;
 pub use recorder::{Ending, Fault, Kind, Tally};
 pub use seam::{

@@ -5,12 +5,13 @@
 //!
 //! What a server sends is bounded: an answer that is kept has at most 64 MiB, a row that is handed out as well, and no file but the
 //! one that a load offers is sent. Control statements have a deadline ([`Session::control`]), and an interruption of prony ends
-//! every statement within two seconds.
+//! every statement within two seconds. A statement without a deadline ends when the server has forgotten it (`watch`).
 
 mod connect;
 mod cutter;
 mod kept;
 pub(crate) mod option_file;
+mod watch;
 
 pub use connect::login;
 pub use cutter::Cutter;
@@ -316,6 +317,7 @@ fn broken(connection: &Blocking, cause: &std::io::Error) -> String {
     match (cause.kind(), connection.statement_timeout()) {
         // It comes from the producer of a load.
         _ if cause.get_ref().is_some() => cause.to_string(),
+        (ErrorKind::ConnectionAborted, _) => watch::LOST.into(),
         (ErrorKind::TimedOut, Some(limit)) => {
             format!("no complete answer within {} s", limit.as_secs())
         }

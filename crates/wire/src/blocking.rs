@@ -8,7 +8,7 @@ use crate::connection::{Connection, Sink, WriteFile, now};
 use crate::error::WireError;
 use crate::login::Login;
 use crate::reply::Done;
-use load::{Io, Stopper};
+use load::{Io, OnSilence, Stopper};
 use mysql_common::constants::CapabilityFlags;
 use std::time::{Duration, Instant};
 
@@ -65,6 +65,11 @@ impl Blocking {
     /// A handle that ends the current and all later waits from another thread. The statement itself continues on the server.
     pub fn stopper(&self) -> Stopper {
         self.io.stopper()
+    }
+
+    /// Has `watch` look at statements without a limit while nothing arrives, see [`Io::on_silence`].
+    pub fn on_silence(&mut self, watch: OnSilence) {
+        self.io.on_silence(watch);
     }
 
     /// Limits each statement in total, from the request to the last byte of the reply; None for no limit. Returns the limit

@@ -25,7 +25,7 @@ mod tls;
 pub use blocking::Blocking;
 pub use connection::{Connection, PendingReply, Sink, Statement, WriteFile};
 pub use error::WireError;
-pub use load::{Endpoint, Stopper};
+pub use load::{Endpoint, OnSilence, Stopper};
 pub use login::{Login, Protection, ServerKey, Tls, Verification};
 pub use reply::Done;
 pub use request::Param;

@@ -12,7 +12,7 @@ use super::{Endpoint, Operation};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io;
 use std::net::IpAddr;
@@ -25,6 +25,9 @@ use std::time::{Duration, Instant};
 /// How long waits continue after the interruption of the process, so that KILL QUERY can end their statements.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// Looks after a receive without a deadline in which nothing has arrived for this time. An error ends the receive.
+pub type OnSilence = Box<dyn FnMut(Duration) -> io::Result<()> + Send>;
+
 pub(super) struct Reactor {
     pub schedule: Schedule,
     /// When every wait ends. None for never.
@@ -33,6 +36,7 @@ pub(super) struct Reactor {
     is_interrupted: fn() -> bool,
     /// When a wait first noticed the interruption.
     noticed: Cell<Option<Instant>>,
+    watch: RefCell<Option<OnSilence>>,
 }
 
 impl Reactor {
@@ -42,7 +46,12 @@ impl Reactor {
             deadline: Cell::new(None),
             is_interrupted,
             noticed: Cell::new(None),
+            watch: RefCell::new(None),
         })
+    }
+
+    pub(super) fn on_silence(&self, watch: OnSilence) {
+        self.watch.replace(Some(watch));
     }
 
     /// Sets when every wait ends, and starts the grace period of an interruption again.
@@ -111,6 +120,15 @@ impl Reactor {
         }
         match until {
             Some(until) if Instant::now() >= until => Err(io::ErrorKind::TimedOut.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// # Errors
+    /// Why the watch ends a receive that nothing else ends.
+    fn look(&self, silent: Duration, until: Option<Instant>) -> io::Result<()> {
+        match self.watch.borrow_mut().as_mut() {
+            Some(watch) if until.is_none() => watch(silent),
             _ => Ok(()),
         }
     }
@@ -193,6 +211,7 @@ impl Stream {
     }
 
     fn receive(&mut self, until: Option<Instant>) -> io::Result<()> {
+        let mut silent_since = None;
         loop {
             // Also before the first call: a peer that never pauses makes each call succeed.
             self.reactor.check(until)?;
@@ -203,7 +222,10 @@ impl Stream {
                     unsafe { self.buffers.received(bytes) };
                     return Ok(());
                 }
-                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(Errno::INTR | Errno::AGAIN) => {
+                    let since = silent_since.get_or_insert_with(Instant::now);
+                    self.reactor.look(since.elapsed(), until)?;
+                }
                 Err(error) => return Err(error.into()),
             }
         }

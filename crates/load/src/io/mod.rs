@@ -22,6 +22,7 @@ mod transfer;
 mod uring;
 
 pub use aligned::Aligned;
+pub use blocking::OnSilence;
 pub use stopper::Stopper;
 pub use stream::{Running, Stream};
 pub use transfer::{Cut, Transfer};
@@ -126,6 +127,14 @@ impl Io {
     pub fn set_deadline(&self, at: Option<Instant>) {
         if let Reactor::Blocking(reactor) = &self.reactor {
             reactor.set_deadline(at);
+        }
+    }
+
+    /// Has `watch` called about every 0.2 s of a receive that has no deadline and in which nothing arrives, with the time since it
+    /// began. Its error ends the receive. Other backends ignore it.
+    pub fn on_silence(&self, watch: OnSilence) {
+        if let Reactor::Blocking(reactor) = &self.reactor {
+            reactor.on_silence(watch);
         }
     }
 

@@ -9,6 +9,7 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// A resolved address.
 #[derive(Clone, Debug)]
@@ -63,6 +64,7 @@ pub(super) fn begin(address: &Address) -> io::Result<Begun> {
         Address::Unix(path) => connect(&socket, &SocketAddrUnix::new(path.as_path())?),
         Address::Tcp(address) => {
             sockopt::set_tcp_nodelay(&socket, true)?;
+            keep_alive(&socket)?;
             connect(&socket, address)
         }
     };
@@ -72,6 +74,14 @@ pub(super) fn begin(address: &Address) -> io::Result<Begun> {
         Err(Errno::AGAIN) => Ok(Begun::Busy),
         Err(error) => Err(error.into()),
     }
+}
+
+/// A peer that has vanished without a word, as a machine without power does, ends a wait after two minutes.
+fn keep_alive(socket: &OwnedFd) -> io::Result<()> {
+    sockopt::set_tcp_keepidle(socket, Duration::from_secs(60))?;
+    sockopt::set_tcp_keepintvl(socket, Duration::from_secs(10))?;
+    sockopt::set_tcp_keepcnt(socket, 6)?;
+    Ok(sockopt::set_socket_keepalive(socket, true)?)
 }
 
 /// The result of a pending connection.

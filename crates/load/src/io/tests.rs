@@ -386,6 +386,26 @@ fn an_interruption_of_the_process_ends_a_blocking_wait() {
 }
 
 #[test]
+fn a_watch_looks_at_a_silent_wait_that_has_no_deadline() {
+    let io = Io::interruptible(|| false).unwrap();
+    io.on_silence(Box::new(|silent| {
+        match silent < Duration::from_millis(400) {
+            true => Ok(()),
+            false => Err(ErrorKind::ConnectionAborted.into()),
+        }
+    }));
+    let (near, mut far) = UnixStream::pair().unwrap();
+    let mut stream = io.adopt(near.into()).unwrap();
+    far.write_all(&[7]).unwrap();
+    at_once(stream.receive()).unwrap();
+    let error = at_once(stream.receive()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionAborted);
+    io.set_deadline(Instant::now().checked_add(Duration::from_millis(900)));
+    let error = at_once(stream.receive()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut, "the deadline is enough");
+}
+
+#[test]
 fn an_unknown_host_is_not_found() {
     let endpoint = Endpoint::Tcp {
         host: "no.such.host.invalid".into(),

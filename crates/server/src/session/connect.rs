@@ -3,7 +3,7 @@
 //! The crate `wire` explains why a login fails, for sessions and loads alike. The password of a DSN is the concern of `external`,
 //! waiting for a starting server that of `managed`.
 
-use super::{ServerError, Session};
+use super::{ServerError, Session, watch};
 use spec::{Dsn, TlsMode};
 use std::time::Duration;
 use wire::{Blocking, Endpoint, Login, Protection, ServerKey, Tls, Verification, WireError};
@@ -20,7 +20,10 @@ impl Session {
         };
         let opened = Blocking::open(&login, &dsn.to_string(), host::interrupt::asked);
         match opened {
-            Ok(connection) => Ok(Session::MySql(Box::new(connection))),
+            Ok(mut connection) => {
+                connection.on_silence(watch::of(dsn.clone(), connection.id()));
+                Ok(Session::MySql(Box::new(connection)))
+            }
             Err(error) => Err(login_error(&error)),
         }
     }
