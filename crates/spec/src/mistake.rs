@@ -94,7 +94,8 @@ struct Shown {
 
 impl Shown {
     fn of(mistake: &Mistake, lines: &Lines, path_shown: &str) -> Shown {
-        let text = |text: &str| visible(&shortened(text, TEXT_CHARS_MAX)).into_owned();
+        // No message has a tab of its own: it comes from a name or a value of the file.
+        let text = |text: &str| visible(&shortened(text, TEXT_CHARS_MAX)).replace('\t', "\\t");
         Shown {
             says: text(&mistake.says),
             label: text(&mistake.label),
