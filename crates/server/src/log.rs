@@ -94,6 +94,11 @@ const SIGNS: &[Sign] = &[
         "another program uses its port or socket",
         &[],
     ),
+    sign(
+        "Port already in use?",
+        "another program uses the port for the other nodes",
+        &[],
+    ),
     sign("No space left on device", "the disk is full", &[]),
     sign("Errcode: 28", "the disk is full", &[]),
     sign(

@@ -210,6 +210,7 @@ impl Managed {
     fn first_answer(&self, access: &Access, data_folder: &Path) -> io::Result<Answer> {
         let began = Instant::now();
         let mut disk = FullDisk::of(data_folder);
+        let mut waits = String::new();
         loop {
             match lock(&self.running).as_mut() {
                 None => return Ok(Answer::Refused("it was killed during the start".into())),
@@ -220,10 +221,11 @@ impl Managed {
                 }
             }
             match self.session_of_a_part(access) {
-                Ok(Some(session)) => return Ok(Answer::Session(Box::new(session))),
-                Ok(None) | Err(ServerError::Lost(_)) => {}
+                Ok((session, Part::Takes)) => return Ok(Answer::Session(Box::new(session))),
+                Ok((_, Part::Waits(why) | Part::NoQuorum(why))) => waits = format!(": {why}"),
+                Err(ServerError::Lost(_)) => {}
                 // A node that joins others may not know the accounts yet.
-                Err(_) if self.member.is_some() => {}
+                Err(error) if self.member.is_some() => waits = format!(": {error}"),
                 Err(error) => return Ok(Answer::Refused(error.to_string())),
             }
             if interrupted() {
@@ -234,7 +236,7 @@ impl Managed {
             }
             if began.elapsed() > START_WITHIN {
                 return Ok(Answer::Refused(format!(
-                    "no answer within {} s",
+                    "it was not ready within {} s{waits}",
                     START_WITHIN.as_secs()
                 )));
             }
@@ -242,14 +244,14 @@ impl Managed {
         }
     }
 
-    /// A session, once the node takes part in its cluster.
-    fn session_of_a_part(&self, access: &Access) -> Result<Option<Session>, ServerError> {
+    /// A session, and whether the node takes part in its cluster.
+    fn session_of_a_part(&self, access: &Access) -> Result<(Session, Part), ServerError> {
         let mut session = Session::open(&access.dsn())?;
         let part = match &self.member {
             Some(member) => member.takes_part(&mut session)?,
             None => Part::Takes,
         };
-        Ok((part == Part::Takes).then_some(session))
+        Ok((session, part))
     }
 
     fn not_launched(&self, error: &io::Error) -> ServerError {

@@ -82,17 +82,69 @@ pub(super) fn recovered(server: &mut Command) -> io::Result<Option<String>> {
 }
 
 /// Whether the node has all data and takes statements.
-pub(super) fn takes_part(session: &mut Session) -> Result<Part, ServerError> {
-    let sql =
-        "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_ready', 'wsrep_local_state_comment')";
-    let rows = session.query(sql)?.rows;
-    let value = |row: &Vec<Option<Vec<u8>>>| row.get(1).cloned().flatten();
-    let mut values: Vec<Vec<u8>> = rows.iter().filter_map(value).collect();
-    values.sort();
-    if values == [b"ON".to_vec(), b"Synced".to_vec()] {
-        return Ok(Part::Takes);
+pub(super) fn takes_part(cluster: &Cluster, session: &mut Session) -> Result<Part, ServerError> {
+    let [size, status, state, ready] = STATUS;
+    let sql = format!(
+        "SHOW GLOBAL STATUS WHERE Variable_name IN ('{}')",
+        STATUS.join("', '")
+    );
+    let reply = session.query(&sql)?;
+    let value = |name: &str| {
+        let row = reply.rows.iter().find(|row| text(row, 0) == name);
+        row.map(|row| text(row, 1)).unwrap_or_default()
+    };
+    Ok(part(
+        cluster.spec.nodes,
+        [value(size), value(status), value(state), value(ready)],
+    ))
+}
+
+/// What a node says of itself: how many nodes it sees, whether these are a majority, what it does, and whether it takes statements.
+const STATUS: [&str; 4] = [
+    "wsrep_cluster_size",
+    "wsrep_cluster_status",
+    "wsrep_local_state_comment",
+    "wsrep_ready",
+];
+
+fn text(row: &[Option<Vec<u8>>], column: usize) -> String {
+    let cell = row.get(column).and_then(|cell| cell.as_deref());
+    String::from_utf8_lossy(cell.unwrap_or_default()).into_owned()
+}
+
+fn part(nodes: u32, [size, status, state, ready]: [String; 4]) -> Part {
+    match (status.as_str(), state.as_str(), ready.as_str()) {
+        ("Primary", "Synced", "ON") => Part::Takes,
+        ("non-Primary", ..) => Part::NoQuorum(format!(
+            "the cluster has lost its quorum: this node sees {size} of {nodes} (wsrep_cluster_status is non-Primary) and refuses \
+             statements"
+        )),
+        _ => Part::Waits(format!("its state is {state}, wsrep_ready is {ready}")),
     }
-    let states = values.iter().map(|value| String::from_utf8_lossy(value));
-    let states: Vec<_> = states.collect();
-    Ok(Part::Waits(format!("its state is {}", states.join(", "))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(size: &str, status: &str, state: &str, ready: &str) -> Part {
+        part(3, [size, status, state, ready].map(String::from))
+    }
+
+    #[test]
+    fn a_node_takes_part_when_it_is_synced_in_a_majority() {
+        assert_eq!(of("3", "Primary", "Synced", "ON"), Part::Takes);
+        assert!(matches!(
+            of("3", "Primary", "Joining", "OFF"),
+            Part::Waits(_)
+        ));
+    }
+
+    #[test]
+    fn a_node_without_a_majority_says_how_many_it_sees() {
+        let Part::NoQuorum(why) = of("1", "non-Primary", "Initialized", "OFF") else {
+            panic!("it has no quorum");
+        };
+        assert!(why.contains("1 of 3"), "{why}");
+    }
 }

@@ -81,12 +81,58 @@ pub(super) fn takes_part(
 ) -> Result<Part, ServerError> {
     let own = cluster.of(number);
     let sql = format!(
-        "SELECT member_state FROM performance_schema.replication_group_members \
-         WHERE member_host = '{}' AND member_port = {}",
+        "SELECT MAX(CASE WHEN member_host = '{}' AND member_port = {} THEN member_state END), \
+         SUM(member_state = 'UNREACHABLE'), COUNT(*) FROM performance_schema.replication_group_members",
         own.host, own.client
     );
-    Ok(match session.query(&sql)?.first_text().as_deref() {
+    let reply = session.query(&sql)?;
+    let cell = |column: usize| {
+        let cell = reply
+            .rows
+            .first()
+            .and_then(|row| row.get(column)?.as_deref());
+        cell.map(|cell| String::from_utf8_lossy(cell).into_owned())
+    };
+    let count = |column| cell(column).and_then(|cell| cell.parse().ok());
+    Ok(part(
+        cell(0).as_deref(),
+        count(1).unwrap_or(0),
+        count(2).unwrap_or(0),
+    ))
+}
+
+/// From its own state, and how many members it knows and cannot reach.
+fn part(state: Option<&str>, unreachable: u32, known: u32) -> Part {
+    match state {
+        // The rest of the group waits for a majority without an end; statements that write wait with it.
+        Some("ONLINE") if 2 * unreachable >= known.max(1) => Part::NoQuorum(format!(
+            "the group has lost its quorum: this node cannot reach {unreachable} of {known} members"
+        )),
         Some("ONLINE") => Part::Takes,
         other => Part::Waits(format!("its state is {}", other.unwrap_or("unknown"))),
-    })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_takes_part_while_it_reaches_a_majority() {
+        assert_eq!(part(Some("ONLINE"), 0, 3), Part::Takes);
+        assert_eq!(part(Some("ONLINE"), 1, 3), Part::Takes);
+        assert!(matches!(part(Some("RECOVERING"), 0, 3), Part::Waits(_)));
+        assert!(matches!(part(None, 0, 0), Part::Waits(_)));
+    }
+
+    #[test]
+    fn half_of_the_members_are_no_majority() {
+        for (unreachable, known) in [(1, 2), (2, 3), (2, 4)] {
+            let part = part(Some("ONLINE"), unreachable, known);
+            assert!(
+                matches!(part, Part::NoQuorum(_)),
+                "{unreachable} of {known}"
+            );
+        }
+    }
 }

@@ -30,6 +30,8 @@ const MEMBER: &str = "prony_member";
 const MEMBER_PASSWORD_CHARS: usize = 32;
 /// How long the nodes may take to become one server after their starts.
 const FORMED_WITHIN: Duration = Duration::from_secs(300);
+/// How long it may be without a quorum: others that are back form it again within seconds.
+const QUORUM_WITHIN: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 impl From<NetworkError> for ServerError {
@@ -73,6 +75,8 @@ pub(crate) enum Part {
     Takes,
     /// Not yet, for this reason.
     Waits(String),
+    /// It sees too few of the others to go on, which ends by itself only if they come back.
+    NoQuorum(String),
 }
 
 /// How the nodes of a server become one.
@@ -315,7 +319,7 @@ impl Member {
         }
         let number = self.number;
         session.control(|session| match self.cluster.spec.topology {
-            Topology::Galera => galera::takes_part(session),
+            Topology::Galera => galera::takes_part(&self.cluster, session),
             Topology::Replica => replica::takes_part(&self.cluster, number, session),
             Topology::Group => group::takes_part(&self.cluster, number, session),
         })
@@ -385,18 +389,21 @@ fn await_part(member: &Member, node: &dyn Node) -> Result<(), ServerError> {
     let began = Instant::now();
     let mut session = node.connect()?;
     loop {
-        let why = match member.takes_part(&mut session) {
+        let (within, why) = match member.takes_part(&mut session) {
             Ok(Part::Takes) => return Ok(()),
-            Ok(Part::Waits(why)) => why,
-            Err(ServerError::Refused { message, .. }) => message,
+            Ok(Part::Waits(why)) => (FORMED_WITHIN, why),
+            Ok(Part::NoQuorum(why)) => (QUORUM_WITHIN, why),
+            Err(ServerError::Refused { message, .. }) => (FORMED_WITHIN, message),
             Err(error) => return Err(of_node(member.number, error)),
         };
         if interrupted() {
             return Err(ServerError::Lost("interrupted".into()));
         }
-        if began.elapsed() > FORMED_WITHIN {
-            let within_s = FORMED_WITHIN.as_secs();
-            let says = format!("did not join the others within {within_s} s: {why}");
+        if began.elapsed() > within {
+            let says = format!(
+                "did not join the others within {} s: {why}",
+                within.as_secs()
+            );
             return Err(of_node(member.number, ServerError::Lost(says)));
         }
         std::thread::sleep(LOOK_EVERY);
