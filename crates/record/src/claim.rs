@@ -58,6 +58,8 @@ pub enum Value {
     Throughput,
     /// How much the throughput of a timed load varies from second to second: its standard deviation as a share of its mean.
     Variation,
+    /// How old reads on further nodes were, in milliseconds: the mean over seconds of the largest age in each.
+    ReadAge,
     /// Of a timed load: of all operations, or of the one that the cell names as its query.
     Latency { kind: Kind, percentile: Percentile },
     /// A number of the trial's outages by its name, the mean over them: `recovered_s`.
@@ -134,6 +136,10 @@ pub enum Finding {
     Losses,
     /// In no trial is an acknowledged transaction missing from the data.
     NoLosses,
+    /// In at least one trial a read on a further node returned less than was acknowledged.
+    StaleReads,
+    /// In no trial did a read on a further node return less than was acknowledged.
+    NoStaleReads,
     /// The measured part is steady (rule 5), without stalls, level shifts and periods.
     Steady,
 }

@@ -113,6 +113,7 @@ fn every_load_has_one(matching: &[&Trial], cell: &Cell, value: &Value) -> Result
         value,
         Value::Throughput
             | Value::Variation
+            | Value::ReadAge
             | Value::Latency { .. }
             | Value::Recovery(_)
             | Value::Audit(_)
@@ -209,6 +210,7 @@ fn trial_value(trial: &Trial, cell: &Cell, value: &Value) -> Result<f64, String>
         Value::Quotient(over, under) => quotient(&parts, over, under),
         Value::Throughput
         | Value::Variation
+        | Value::ReadAge
         | Value::Latency { .. }
         | Value::Recovery(_)
         | Value::Audit(_) => Err(format!(
@@ -228,7 +230,7 @@ fn of_audit(trial: &Trial, figure: AuditFigure) -> Result<f64, String> {
 fn is_comparable(trial: &Trial, value: &Value) -> Result<(), String> {
     let is_speed = matches!(
         value,
-        Value::Throughput | Value::Variation | Value::Latency { .. }
+        Value::Throughput | Value::Variation | Value::ReadAge | Value::Latency { .. }
     );
     let mut flags = trial.flags.iter();
     let flag = flags.find(|flag| is_speed && flag.kind == FlagKind::VolatileVolume);
@@ -372,6 +374,7 @@ pub(super) fn value_words(value: &Value) -> String {
         Value::Quotient(over, under) => format!("{over} / {under}"),
         Value::Throughput => "the throughput".to_string(),
         Value::Variation => "the variation from second to second".to_string(),
+        Value::ReadAge => "the age of reads".to_string(),
         Value::Recovery(number) => number.clone(),
         Value::Audit(figure) => figure.name().to_string(),
         Value::Latency { kind, percentile } => {

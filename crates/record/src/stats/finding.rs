@@ -147,6 +147,20 @@ fn look(counted: &Counted, finding: &Finding) -> Result<(bool, String), String> 
             // The counts are those of all trials together, see `losses`.
             (has_losses == (*finding == Finding::Losses), String::new())
         }
+        Finding::StaleReads | Finding::NoStaleReads => {
+            let reads = summary.stale_reads.as_ref();
+            let reads = reads.ok_or_else(|| {
+                format!(
+                    "{}: reads on further nodes were not looked at",
+                    counted.trial.key
+                )
+            })?;
+            let are_stale = reads.stale_s > 0;
+            (
+                are_stale == (*finding == Finding::StaleReads),
+                reads.sentence(),
+            )
+        }
         Finding::Stall => found_or(stalls(), "no stall"),
         Finding::LevelShift => found_or(shifts(), "no level shift"),
         Finding::Period => found_or(period(), "no period"),

@@ -20,6 +20,11 @@ pub(super) fn of(load: &Loaded, cell: &Cell, value: &Value) -> Result<f64, Strin
             let few = || "the variation needs 10 measured seconds".to_string();
             summary.variation.ok_or_else(few)
         }
+        Value::ReadAge => {
+            let reads = summary.stale_reads.as_ref();
+            let none = || "reads on further nodes were not looked at".to_string();
+            reads.map(|reads| reads.age_ms_mean).ok_or_else(none)
+        }
         Value::Latency { kind, percentile } => {
             let found = latency(&summary, cell.query.as_deref(), *kind, *percentile);
             found.map_err(|why| format!("{}: {why}", value_words(value)))

@@ -49,6 +49,7 @@ mod shift;
 pub mod snia;
 mod spread;
 mod stability;
+pub mod stale;
 mod stall;
 mod steady;
 mod summary;

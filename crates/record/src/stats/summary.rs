@@ -12,6 +12,7 @@ use super::percentiles::{Latency, Percentiles};
 use super::period::{self, Period};
 use super::shift::{self, LevelShift};
 use super::stability::{self, Offered};
+use super::stale::{self, StaleReads};
 use super::stall::{self, Stall};
 use super::steady::{self, Shape, Steady};
 use crate::load::{HistogramNote, Kind, Loaded, Mode, Warmup};
@@ -20,7 +21,7 @@ use std::borrow::Cow;
 
 /// The version of the rules that made a summary. The store recomputes a summary of another version, so a changed rule raises it,
 /// and so does a new field of [`Summary`] whose default is wrong for older records.
-pub const RULES: u32 = 6;
+pub const RULES: u32 = 7;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -58,6 +59,9 @@ pub struct Summary {
     /// Of all seconds after a warm-up, those before a slowdown among them.
     pub shifts: Vec<LevelShift>,
     pub period: Option<Period>,
+    /// None for one node.
+    #[serde(default)]
+    pub stale_reads: Option<StaleReads>,
     /// None without a standard.
     #[serde(default)]
     pub conformance: Option<Conformance>,
@@ -76,6 +80,7 @@ impl Summary {
             .chain(stalls)
             .chain(shifts)
             .chain(period)
+            .chain(self.stale_reads.as_ref().map(StaleReads::sentence))
             .collect()
     }
 
@@ -122,6 +127,7 @@ pub fn summarise(load: &Loaded) -> Summary {
             .filter(|(_, latency)| *latency != Latency::default())
             .collect(),
         engine: engine::check(load, &steady, &all),
+        stale_reads: stale::stale_reads(load, &steady),
         stalls: stall::stalls(load, &steady),
         shifts: shift::shifts(&levels(shifts_from_s), shifts_from_s),
         period: period::period(&values[steady.from_s as usize..], &levels(steady.from_s)),

@@ -9,12 +9,13 @@ use crate::read::{Node, Section};
 use record::stats::{RECOVERY_NUMBERS, used};
 use record::{AuditFigure, Finding, Kind, Percentile, Value};
 
-const EXAMPLE: &str = "value = \"elapsed\", \"throughput\" or \"variation\", a percentile like \"p99\" or \"service p99\", a counter like \"Innodb_buffer_pool_reads\", a recovery time like \"recovered_s\", a figure of the audit like \"lost\", or \"A / B\"";
+const EXAMPLE: &str = "value = \"elapsed\", \"throughput\" or \"variation\", a percentile like \"p99\" or \"service p99\", a counter like \"Innodb_buffer_pool_reads\", \"read_age_ms\", a recovery time like \"recovered_s\", a figure of the audit like \"lost\", or \"A / B\"";
 /// Values that are not counters, so that a misspelled one is not taken for a counter.
-const WORDS: [&str; 10] = [
+const WORDS: [&str; 11] = [
     "elapsed",
     "throughput",
     "variation",
+    "read_age_ms",
     "p50",
     "p95",
     "p99",
@@ -37,7 +38,7 @@ const SYNONYMS: [(&str, &str); 11] = [
     ("jitter", "variation"),
     ("stability", "variation"),
 ];
-const FINDINGS: [&str; 9] = [
+const FINDINGS: [&str; 11] = [
     "plan changed",
     "plan holds",
     "unstable",
@@ -47,6 +48,8 @@ const FINDINGS: [&str; 9] = [
     "steady",
     "losses",
     "no losses",
+    "stale reads",
+    "no stale reads",
 ];
 const KINDS: [(&str, Kind); 3] = [
     ("response", Kind::Response),
@@ -76,6 +79,7 @@ fn named(text: &str) -> Option<Value> {
         ["elapsed"] => Some(Value::Elapsed),
         ["throughput"] => Some(Value::Throughput),
         ["variation"] => Some(Value::Variation),
+        ["read_age_ms"] => Some(Value::ReadAge),
         [number] if RECOVERY_NUMBERS.contains(number) => Some(Value::Recovery(number.to_string())),
         [figure] if let Some(figure) = AuditFigure::named(figure) => Some(Value::Audit(figure)),
         [one] => latency(one).or_else(|| {
@@ -124,10 +128,14 @@ fn check_kind(node: &Node, text: &str, value: &Value, names: &Names) {
             "rounds of queries have no audit",
             "write \"elapsed\", or set time in [protocol] and choose a workload with an audit (tpcc)",
         ),
-        Value::Throughput | Value::Variation | Value::Latency { .. } if !names.is_timed => (
-            "rounds of queries have elapsed times, but no throughput or percentiles",
-            "write \"elapsed\", or set time in [protocol]",
-        ),
+        Value::Throughput | Value::Variation | Value::ReadAge | Value::Latency { .. }
+            if !names.is_timed =>
+        {
+            (
+                "rounds of queries have elapsed times, but no throughput or percentiles",
+                "write \"elapsed\", or set time in [protocol]",
+            )
+        }
         Value::Latency {
             kind: Kind::Wait, ..
         } if is_closed => (
@@ -169,6 +177,8 @@ pub(super) fn finding(section: &Section, finds: &Node, names: &Names) -> Option<
         "steady" => Finding::Steady,
         "losses" => Finding::Losses,
         "no losses" => Finding::NoLosses,
+        "stale reads" => Finding::StaleReads,
+        "no stale reads" => Finding::NoStaleReads,
         other => {
             finds
                 .notes

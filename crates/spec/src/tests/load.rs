@@ -302,6 +302,7 @@ fn claims_of_timed_loads_have_throughput_percentiles_and_counters() {
         value("service p50"),
         latency(Kind::Service, Percentile::P50)
     );
+    assert_eq!(value("read_age_ms"), Value::ReadAge);
     let counter = "Innodb_buffer_pool_reads";
     assert_eq!(value(counter), Value::Counter(counter.to_string()));
 }
@@ -316,6 +317,8 @@ fn claims_find_shapes_in_the_per_second_series() {
         ("steady", Finding::Steady),
         ("losses", Finding::Losses),
         ("no losses", Finding::NoLosses),
+        ("stale reads", Finding::StaleReads),
+        ("no stale reads", Finding::NoStaleReads),
     ];
     for (text, finding) in expected {
         let claim = format!("finds = \"{text}\"\nof = {{ server = \"5.6\" }}\n");

@@ -6,16 +6,13 @@
 //! prony's own schema, and only on servers that prony starts.
 
 use super::concurrent::Series;
+use record::stats::stale::{READ_AGE, READS_BACK};
 use server::{Connector, ServerError, Session};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-
-/// The names of the series of each node.
-const AGE: &str = "read age ms";
-const STEPS_BACK: &str = "reads back in time";
 
 const BEAT_EVERY: Duration = Duration::from_millis(50);
 /// Pause before a lost connection is opened again.
@@ -173,8 +170,8 @@ impl Reader {
         self.seen = self.seen.max(beat);
         let second = began.saturating_duration_since(self.origin).as_secs() as usize;
         let series = self.series.entry(node).or_default();
-        put(series, AGE, second, age.as_secs_f64() * 1e3, f64::max);
-        put(series, STEPS_BACK, second, steps_back, |sum, one| sum + one);
+        put(series, READ_AGE, second, age.as_secs_f64() * 1e3, f64::max);
+        put(series, READS_BACK, second, steps_back, |sum, one| sum + one);
     }
 }
 
@@ -233,8 +230,8 @@ mod tests {
         for (node, beat, ms) in [(1, 2, 120), (2, 1, 130), (1, 2, 140), (2, 0, 1150)] {
             reader.note(node, beat, at(ms));
         }
-        assert_eq!(reader.series[&1][STEPS_BACK], [Some(0.0)]);
-        assert_eq!(reader.series[&2][STEPS_BACK], [Some(1.0), Some(1.0)]);
-        assert_eq!(reader.series[&2][AGE], [Some(30.0), Some(1100.0)]);
+        assert_eq!(reader.series[&1][READS_BACK], [Some(0.0)]);
+        assert_eq!(reader.series[&2][READS_BACK], [Some(1.0), Some(1.0)]);
+        assert_eq!(reader.series[&2][READ_AGE], [Some(30.0), Some(1100.0)]);
     }
 }

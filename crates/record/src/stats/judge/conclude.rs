@@ -89,6 +89,8 @@ fn threshold(subject: &Subject) -> String {
             Finding::Steady => "steady".to_string(),
             Finding::Losses => "losses".to_string(),
             Finding::NoLosses => "no losses".to_string(),
+            Finding::StaleReads => "stale reads".to_string(),
+            Finding::NoStaleReads => "no stale reads".to_string(),
         },
     }
 }

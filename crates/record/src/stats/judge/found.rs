@@ -338,9 +338,11 @@ fn find_shape(
         _ => {
             let shown = finding::shown(trials, finding, of)?;
             let evidence = match finding {
-                // One loss is a loss.
-                Finding::Losses => Evidence::Seen(shown.found > 0),
-                Finding::NoLosses => Evidence::Seen(shown.found == shown.trials),
+                // One loss is a loss, and one stale read a stale read.
+                Finding::Losses | Finding::StaleReads => Evidence::Seen(shown.found > 0),
+                Finding::NoLosses | Finding::NoStaleReads => {
+                    Evidence::Seen(shown.found == shown.trials)
+                }
                 _ => Evidence::tested(shown.p_values(finding)),
             };
             let p = evidence.p().filter(|_| shown.blocks > 1);

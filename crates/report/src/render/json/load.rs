@@ -2,6 +2,7 @@
 //!
 //! Purpose: a value for each key, null where the load has none. Boundaries: series of the server's counters are in `csv::samples`.
 
+use record::stats::stale::StaleReads;
 use record::stats::{
     self, Account, Conformance, Conforming, LevelShift, Percentiles, Period, Stall, Summary,
 };
@@ -64,6 +65,7 @@ pub(super) struct LoadNote<'a> {
     stalls: Vec<Stall>,
     level_shifts: Vec<LevelShift>,
     period: Option<Period>,
+    stale_reads: Option<StaleReads>,
     engine: Option<EngineFields<'a>>,
     counters: Option<&'a Counters>,
     unknown: Option<u64>,
@@ -163,6 +165,7 @@ impl<'a> LoadNote<'a> {
             stalls: summary.stalls.clone(),
             level_shifts: summary.shifts.clone(),
             period: summary.period.clone(),
+            stale_reads: summary.stale_reads.clone(),
             engine: Some(EngineFields {
                 note: &load.engine,
                 cores_used: summary.engine.cores,
