@@ -104,6 +104,27 @@ fn a_replica_that_was_killed_catches_up() {
 }
 
 #[test]
+fn a_cluster_that_has_lost_its_majority_says_so() {
+    let kills = "[protocol]\ntime = '12s'\nreconnect = '60s'\n\
+        [[event]]\nat = '4s'\nkill = { node = 2 }\n[[event]]\nat = '5s'\nkill = { node = 3 }\n";
+    for (build, topology, says) in [
+        ("mariadb", "galera", "sees 1 of 3"),
+        ("mysql@8.0.33", "group", "cannot reach 2 of 3"),
+    ] {
+        if !has(build) {
+            continue;
+        }
+        let bench = Bench::with_shared_snapshots();
+        let server = format!("build = '{build}'\ntopology = '{topology}'\nnodes = 3");
+        let trial = measured_cluster(&bench, topology, &server, &format!("{UPDATES}{kills}"));
+        let flags = trial["flags"].as_array().unwrap();
+        let flag = flags.iter().find(|flag| flag["kind"] == "quorum_lost");
+        let text = flag.expect("a flag")["text"].as_str().unwrap();
+        assert!(text.contains(says), "{text}");
+    }
+}
+
+#[test]
 fn a_node_that_is_cut_off_is_missed_and_heals() {
     if !has("mariadb") {
         return;

@@ -63,6 +63,8 @@ words! {
         QueryFailed = "query_failed",
         /// A query reached the time limit: its time is a lower bound.
         QueryTimedOut = "query_timed_out",
+        /// At the end of the load the nodes that ran were too few to go on.
+        QuorumLost = "quorum_lost",
         SamplerAbsent = "sampler_absent",
         /// The answer of a search for the maximum rate.
         Search = "search",

@@ -252,6 +252,7 @@ fn json_keeps_the_contract() {
         "engine",
         "counters",
         "unknown",
+        "stale_reads",
         "dataset",
         "server_version",
         "load_started_s",

@@ -32,6 +32,8 @@ const MEMBER_PASSWORD_CHARS: usize = 32;
 const FORMED_WITHIN: Duration = Duration::from_secs(300);
 /// How long it may be without a quorum: others that are back form it again within seconds.
 const QUORUM_WITHIN: Duration = Duration::from_secs(30);
+/// How long a node may take to say whether it takes part.
+const ASKED_WITHIN: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 impl From<NetworkError> for ServerError {
@@ -370,6 +372,24 @@ impl Formation {
         }
         Ok(Started {
             elapsed_s: began.elapsed().as_secs_f64(),
+        })
+    }
+
+    /// What a node says that sees no majority, if no node takes part.
+    pub fn lost_quorum(&self, server: &Server) -> Option<String> {
+        let running = self.members.iter().zip(server.nodes());
+        let running = running.filter(|(_, node)| node.pid().is_some());
+        let parts = running.filter_map(|(member, node)| {
+            let mut session = node.connect().ok()?.limited(ASKED_WITHIN);
+            Some((member.number, member.takes_part(&mut session).ok()?))
+        });
+        let parts: Vec<(u32, Part)> = parts.collect();
+        if parts.iter().any(|(_, part)| *part == Part::Takes) {
+            return None;
+        }
+        parts.into_iter().find_map(|(number, part)| match part {
+            Part::NoQuorum(why) => Some(format!("node {number}: {why}")),
+            Part::Takes | Part::Waits(_) => None,
         })
     }
 

@@ -221,8 +221,13 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Brings back what `set` events have changed. A target that stays changed serves no other trial.
+    /// Flags a cluster without a quorum, and brings back what `set` and `cut` events have changed. A target that stays changed serves no other trial.
     pub(crate) fn restore(&self, trial: &mut Trial) {
+        if let Place::Server(place) = self
+            && let Some(says) = place.lost_quorum()
+        {
+            trial.flag(FlagKind::QuorumLost, says);
+        }
         let restored = match self {
             Place::Server(place) => place.restore(),
             Place::Folder(place) => place.restore(),

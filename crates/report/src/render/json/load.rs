@@ -65,10 +65,10 @@ pub(super) struct LoadNote<'a> {
     stalls: Vec<Stall>,
     level_shifts: Vec<LevelShift>,
     period: Option<Period>,
-    stale_reads: Option<StaleReads>,
     engine: Option<EngineFields<'a>>,
     counters: Option<&'a Counters>,
     unknown: Option<u64>,
+    stale_reads: Option<StaleReads>,
 }
 
 #[derive(Serialize)]
@@ -165,7 +165,6 @@ impl<'a> LoadNote<'a> {
             stalls: summary.stalls.clone(),
             level_shifts: summary.shifts.clone(),
             period: summary.period.clone(),
-            stale_reads: summary.stale_reads.clone(),
             engine: Some(EngineFields {
                 note: &load.engine,
                 cores_used: summary.engine.cores,
@@ -175,6 +174,7 @@ impl<'a> LoadNote<'a> {
                 lateness: summary.engine.note.clone(),
             }),
             counters: Some(&load.counters),
+            stale_reads: summary.stale_reads.clone(),
         }
     }
 }

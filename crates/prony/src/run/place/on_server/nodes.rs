@@ -172,6 +172,12 @@ impl ServerPlace<'_> {
         .collect()
     }
 
+    /// How many nodes the cluster lacks, if none takes part in it any more.
+    pub(crate) fn lost_quorum(&self) -> Option<String> {
+        let formation = self.instance.formation()?;
+        formation.lost_quorum(&self.instance)
+    }
+
     /// Brings every link up again.
     pub(super) fn heal(&self) -> Result<(), String> {
         let network = self
