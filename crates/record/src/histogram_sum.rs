@@ -7,8 +7,8 @@
 //! skips that many empty buckets; all of it deflated (<https://hdrhistogram.org>).
 
 use crate::histogram::PackedHistogram;
-use flate2::{Decompress, FlushDecompress, Status};
 use hdrhistogram::Histogram;
+use libdeflater::{DecompressionError, Decompressor};
 
 /// Significant digits of every histogram of prony.
 const DIGITS: u8 = 3;
@@ -27,7 +27,7 @@ pub struct HistogramSum {
     /// Buckets from here on are empty.
     used: usize,
     plain: Vec<u8>,
-    inflate: Decompress,
+    inflate: Decompressor,
 }
 
 impl Default for HistogramSum {
@@ -36,7 +36,7 @@ impl Default for HistogramSum {
             counts: vec![0; PLACES],
             used: 0,
             plain: vec![0; 1 << 14],
-            inflate: Decompress::new(true),
+            inflate: Decompressor::new(),
         }
     }
 }
@@ -66,20 +66,15 @@ impl HistogramSum {
     fn inflate(&mut self, v2: &[u8]) -> Result<usize, String> {
         let deflated = v2.get(OUTER..).ok_or("it is shorter than its header")?;
         loop {
-            self.inflate.reset(true);
-            let status = self
-                .inflate
-                .decompress(deflated, &mut self.plain, FlushDecompress::Finish)
-                .map_err(|error| error.to_string())?;
-            match status {
-                Status::StreamEnd => return Ok(self.inflate.total_out() as usize),
-                _ if self.inflate.total_in() as usize >= deflated.len()
-                    && (self.inflate.total_out() as usize) < self.plain.len() =>
-                {
-                    return Err("it is cut short".into());
+            match self.inflate.zlib_decompress(deflated, &mut self.plain) {
+                Ok(length) => return Ok(length),
+                Err(DecompressionError::BadData) => return Err("it is damaged or cut short".into()),
+                Err(DecompressionError::InsufficientSpace) if self.plain.len() >= 9 * PLACES => {
+                    return Err("it is too long".into());
                 }
-                _ if self.plain.len() >= 9 * PLACES => return Err("it is too long".into()),
-                _ => self.plain.resize(2 * self.plain.len(), 0),
+                Err(DecompressionError::InsufficientSpace) => {
+                    self.plain.resize(2 * self.plain.len(), 0);
+                }
             }
         }
     }
