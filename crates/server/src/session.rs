@@ -39,8 +39,19 @@ pub struct Reply {
 impl Reply {
     /// The first column of the first row as text; None if there is no row or the value is NULL.
     pub fn first_text(&self) -> Option<String> {
-        let cell = self.rows.first()?.first()?.as_deref()?;
+        self.text(0, 0)
+    }
+
+    /// A cell as text, by its row and column from 0; None if it does not exist or is NULL.
+    pub fn text(&self, row: usize, column: usize) -> Option<String> {
+        let cell = self.rows.get(row)?.get(column)?.as_deref()?;
         Some(String::from_utf8_lossy(cell).into_owned())
+    }
+
+    /// The place of the first column with one of these names.
+    pub(crate) fn column(&self, names: &[&str]) -> Option<usize> {
+        let is_one = |column: &String| names.contains(&column.as_str());
+        self.columns.iter().position(is_one)
     }
 }
 

@@ -90,8 +90,9 @@ pub(super) fn takes_part(cluster: &Cluster, session: &mut Session) -> Result<Par
     );
     let reply = session.query(&sql)?;
     let value = |name: &str| {
-        let row = reply.rows.iter().find(|row| text(row, 0) == name);
-        row.map(|row| text(row, 1)).unwrap_or_default()
+        let is_it = |row: &usize| reply.text(*row, 0).as_deref() == Some(name);
+        let row = (0..reply.rows.len()).find(is_it);
+        row.and_then(|row| reply.text(row, 1)).unwrap_or_default()
     };
     Ok(part(
         cluster.spec.nodes,
@@ -106,11 +107,6 @@ const STATUS: [&str; 4] = [
     "wsrep_local_state_comment",
     "wsrep_ready",
 ];
-
-fn text(row: &[Option<Vec<u8>>], column: usize) -> String {
-    let cell = row.get(column).and_then(|cell| cell.as_deref());
-    String::from_utf8_lossy(cell.unwrap_or_default()).into_owned()
-}
 
 fn part(nodes: u32, [size, status, state, ready]: [String; 4]) -> Part {
     match (status.as_str(), state.as_str(), ready.as_str()) {

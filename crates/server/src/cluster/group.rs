@@ -86,16 +86,9 @@ pub(super) fn takes_part(
         own.host, own.client
     );
     let reply = session.query(&sql)?;
-    let cell = |column: usize| {
-        let cell = reply
-            .rows
-            .first()
-            .and_then(|row| row.get(column)?.as_deref());
-        cell.map(|cell| String::from_utf8_lossy(cell).into_owned())
-    };
-    let count = |column| cell(column).and_then(|cell| cell.parse().ok());
+    let count = |column| reply.text(0, column).and_then(|text| text.parse().ok());
     Ok(part(
-        cell(0).as_deref(),
+        reply.text(0, 0).as_deref(),
         count(1).unwrap_or(0),
         count(2).unwrap_or(0),
     ))

@@ -379,18 +379,19 @@ impl Formation {
     pub fn lost_quorum(&self, server: &Server) -> Option<String> {
         let running = self.members.iter().zip(server.nodes());
         let running = running.filter(|(_, node)| node.pid().is_some());
-        let parts = running.filter_map(|(member, node)| {
-            let mut session = node.connect().ok()?.limited(ASKED_WITHIN);
-            Some((member.number, member.takes_part(&mut session).ok()?))
-        });
-        let parts: Vec<(u32, Part)> = parts.collect();
-        if parts.iter().any(|(_, part)| *part == Part::Takes) {
-            return None;
+        let mut lost = None;
+        for (member, node) in running {
+            let session = node.connect().map(|session| session.limited(ASKED_WITHIN));
+            match session.and_then(|mut session| member.takes_part(&mut session)) {
+                // The others need not be asked: one that is cut off would take ten seconds.
+                Ok(Part::Takes) => return None,
+                Ok(Part::NoQuorum(why)) => {
+                    lost.get_or_insert(format!("node {}: {why}", member.number));
+                }
+                Ok(Part::Waits(_)) | Err(_) => {}
+            }
         }
-        parts.into_iter().find_map(|(number, part)| match part {
-            Part::NoQuorum(why) => Some(format!("node {number}: {why}")),
-            Part::Takes | Part::Waits(_) => None,
-        })
+        lost
     }
 
     /// Waits until a node that answers takes part again.
@@ -407,22 +408,29 @@ impl Formation {
 
 fn await_part(member: &Member, node: &dyn Node) -> Result<(), ServerError> {
     let began = Instant::now();
+    // A quorum may return as the others come: only a node that sees none all the while is given up early.
+    let mut without_quorum = None;
     let mut session = node.connect()?;
     loop {
-        let (within, why) = match member.takes_part(&mut session) {
+        let (since, within, why) = match member.takes_part(&mut session) {
             Ok(Part::Takes) => return Ok(()),
-            Ok(Part::Waits(why)) => (FORMED_WITHIN, why),
-            Ok(Part::NoQuorum(why)) => (QUORUM_WITHIN, why),
-            Err(ServerError::Refused { message, .. }) => (FORMED_WITHIN, message),
+            Ok(Part::NoQuorum(why)) => {
+                let since = without_quorum.get_or_insert_with(Instant::now);
+                (*since, QUORUM_WITHIN, why)
+            }
+            Ok(Part::Waits(why)) | Err(ServerError::Refused { message: why, .. }) => {
+                without_quorum = None;
+                (began, FORMED_WITHIN, why)
+            }
             Err(error) => return Err(of_node(member.number, error)),
         };
         if interrupted() {
             return Err(ServerError::Lost("interrupted".into()));
         }
-        if began.elapsed() > within {
+        if since.elapsed() > within {
             let says = format!(
                 "did not join the others within {} s: {why}",
-                within.as_secs()
+                began.elapsed().as_secs()
             );
             return Err(of_node(member.number, ServerError::Lost(says)));
         }

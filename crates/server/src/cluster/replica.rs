@@ -131,8 +131,5 @@ pub(super) fn takes_part(
 
 /// The text of the first of these columns in the first row.
 fn field(reply: &Reply, names: &[&str]) -> Option<String> {
-    let is_one = |column: &String| names.contains(&column.as_str());
-    let index = reply.columns.iter().position(is_one)?;
-    let cell = reply.rows.first()?.get(index)?.as_deref()?;
-    Some(String::from_utf8_lossy(cell).into_owned())
+    reply.text(0, reply.column(names)?)
 }

@@ -71,22 +71,11 @@ impl Looks {
 fn idle(dsn: &Dsn, id: u32) -> Result<Option<Duration>, ServerError> {
     let mut session = Session::open(dsn)?.for_control();
     let reply = session.query("SHOW PROCESSLIST")?;
-    let place = |name: &str| reply.columns.iter().position(|column| column == name);
-    let (Some(of_id), Some(of_command), Some(of_time)) =
-        (place("Id"), place("Command"), place("Time"))
-    else {
-        return Ok(None);
-    };
-    let cell = |row: &[Option<Vec<u8>>], column: usize| {
-        let cell = row.get(column).and_then(|cell| cell.as_deref());
-        String::from_utf8_lossy(cell.unwrap_or_default()).into_owned()
-    };
-    let ours = reply
-        .rows
-        .iter()
-        .find(|row| cell(row, of_id) == id.to_string());
-    let idle = ours.filter(|row| cell(row, of_command) == "Sleep");
-    let idle_s = idle.and_then(|row| cell(row, of_time).parse().ok());
+    let cell = |row: usize, name: &str| reply.text(row, reply.column(&[name])?);
+    let id = Some(id.to_string());
+    let ours = (0..reply.rows.len()).find(|row| cell(*row, "Id") == id);
+    let idle = ours.filter(|row| cell(*row, "Command").as_deref() == Some("Sleep"));
+    let idle_s = idle.and_then(|row| cell(row, "Time")?.parse().ok());
     Ok(idle_s.map(Duration::from_secs))
 }
 

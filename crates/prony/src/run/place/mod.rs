@@ -221,13 +221,16 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Flags a cluster without a quorum, and brings back what `set` and `cut` events have changed. A target that stays changed serves no other trial.
-    pub(crate) fn restore(&self, trial: &mut Trial) {
-        if let Place::Server(place) = self
-            && let Some(says) = place.lost_quorum()
-        {
-            trial.flag(FlagKind::QuorumLost, says);
+    /// A flag if a cluster has no quorum at the end of a load, before cut links are healed.
+    pub(crate) fn lost_quorum(&self) -> Option<Flag> {
+        match self {
+            Place::Server(place) => place.lost_quorum(),
+            Place::Folder(_) => None,
         }
+    }
+
+    /// Brings back what `set` and `cut` events have changed. A target that stays changed serves no other trial.
+    pub(crate) fn restore(&self, trial: &mut Trial) {
         let restored = match self {
             Place::Server(place) => place.restore(),
             Place::Folder(place) => place.restore(),

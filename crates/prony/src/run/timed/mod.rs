@@ -82,6 +82,7 @@ impl Timed<'_> {
         let driving = self.drive(driver.as_ref(), &mut concurrent, live);
         drop(within);
         let seen = concurrent.end();
+        trial.flags.extend(place.lost_quorum());
         place.restore(trial);
         let driving = driving?;
         let tallies = driving.driven.tallies.clone();

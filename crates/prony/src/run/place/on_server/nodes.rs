@@ -5,7 +5,7 @@ use crate::run::timed::beats::PreparedBeats;
 use crate::run::timed::drive;
 use host::Interface;
 use observe::{Prepared, Targets};
-use record::{LimitNote, Trial};
+use record::{Flag, FlagKind, LimitNote, Trial};
 use server::{Connector, Node, ServerError};
 use spec::{Reads, Writes};
 use std::path::Path;
@@ -172,10 +172,13 @@ impl ServerPlace<'_> {
         .collect()
     }
 
-    /// How many nodes the cluster lacks, if none takes part in it any more.
-    pub(crate) fn lost_quorum(&self) -> Option<String> {
-        let formation = self.instance.formation()?;
-        formation.lost_quorum(&self.instance)
+    /// A flag if no node takes part in the cluster any more, and one sees no majority.
+    pub(crate) fn lost_quorum(&self) -> Option<Flag> {
+        let text = self.instance.formation()?.lost_quorum(&self.instance)?;
+        Some(Flag {
+            kind: FlagKind::QuorumLost,
+            text,
+        })
     }
 
     /// Brings every link up again.
