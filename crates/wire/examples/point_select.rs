@@ -10,7 +10,7 @@ use std::os::unix::net::UnixListener;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use wire::null::{Behaviour, Listener, serve};
-use wire::{Connection, Login, Param, WireError};
+use wire::{Connection, Login, Param};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -50,9 +50,7 @@ fn run_all(socket: &str, backend: Backend, clients: u32, count: i64) {
     executor::run(backend, begin, None, clients as usize, |io| {
         (0..clients)
             .map(|client| {
-                let (io, login) = (io.clone(), login.clone());
-                Box::pin(async move { run_client(&io, &login, client, count).await.unwrap() })
-                    as executor::Task
+                Box::pin(run_client(io.clone(), login.clone(), client, count)) as executor::Task
             })
             .collect()
     })
@@ -62,14 +60,15 @@ fn run_all(socket: &str, backend: Backend, clients: u32, count: i64) {
     println!("{clients} x {count} in {elapsed_s:.3} s: {rate:.0}/s");
 }
 
-async fn run_client(io: &Io, login: &Login, client: u32, count: i64) -> Result<(), WireError> {
-    let mut connection = Connection::open(io, login, client).await?;
-    let select = connection
-        .prepare("SELECT c FROM sbtest1 WHERE id = ?")
-        .await?;
+/// A task of its own, so that no call between tasks and requests is counted with the protocol.
+async fn run_client(io: Io, login: Login, client: u32, count: i64) {
+    let opened = Connection::open(&io, &login, client).await;
+    let mut connection = opened.unwrap();
+    let select = connection.prepare("SELECT c FROM sbtest1 WHERE id = ?");
+    let select = select.await.unwrap();
     for id in 0..count {
-        connection.execute(&select, &[Param::Int(id)]).await?;
+        let selected = connection.execute(&select, &[Param::Int(id)]).await;
+        selected.unwrap();
     }
     connection.close().await;
-    Ok(())
 }
