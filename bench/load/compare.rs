@@ -12,7 +12,11 @@ pub(crate) fn all(settings: &Settings) {
         settings.time_s,
         settings.pairs
     );
-    println!("| operation | clients | | prony | sysbench | ratio |");
+    let peer = match settings.against {
+        Some(_) => "earlier",
+        None => "sysbench",
+    };
+    println!("| operation | clients | | prony | {peer} | ratio |");
     println!("| --- | --- | --- | --- | --- | --- |");
     for operation in &settings.operations {
         for clients in &settings.clients {
@@ -44,8 +48,12 @@ fn pair(
     clients: u32,
     n: usize,
 ) -> (Figure, Figure) {
-    let prony = || engine::figure(settings, running, operation, clients);
-    let peer = || sysbench::figure(settings, running, operation, clients);
+    let own = std::env::current_exe().expect("this program");
+    let prony = || engine::figure(&own, settings, running, operation, clients);
+    let peer = || match &settings.against {
+        Some(program) => engine::figure(program, settings, running, operation, clients),
+        None => sysbench::figure(settings, running, operation, clients),
+    };
     if n.is_multiple_of(2) {
         let first = prony();
         (first, peer())

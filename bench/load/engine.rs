@@ -5,6 +5,7 @@ use crate::drive::drive;
 use crate::measured::{Figure, run};
 use crate::server::Running;
 use load::{Closed, Load, Open, Tally, WhenFull, arrivals::Arrivals};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,9 @@ pub(crate) const ROWS: u32 = 250_000;
 /// The first argument of the child.
 pub(crate) const AS_CHILD: &str = "--as-child";
 
+/// `program` is this benchmark, or an earlier build of it.
 pub(crate) fn figure(
+    program: &Path,
     settings: &Settings,
     running: &Running,
     operation: &str,
@@ -25,7 +28,7 @@ pub(crate) fn figure(
         true => running.port.to_string(),
         false => running.socket.display().to_string(),
     };
-    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    let mut command = Command::new(program);
     command.args([AS_CHILD, operation, &address]);
     command.args(
         [clients, settings.time_s, settings.rate.unwrap_or(0)].map(|number| number.to_string()),

@@ -1,9 +1,10 @@
 //! Compares the load engine with sysbench: the same statements, tables and server, with the client on the server's two cores. Runs
 //! alternate back to back; the results are medians.
 //!
-//! cargo bench -p prony --bench load -- BUILD [--time S] [--pairs N] [--operations A,B] [--clients 64,256] [--tcp]
+//! cargo bench -p prony --bench load -- BUILD [--time S] [--pairs N] [--operations A,B] [--clients 64,256] [--tcp] [--against PROGRAM]
 //!
-//! BUILD is a build that prony starts (`mariadb`, `mysql@5.6.14`). `sysbench` must be on the PATH. Goals as ratios to sysbench at 64
+//! BUILD is a build that prony starts (`mariadb`, `mysql@5.6.14`). `sysbench` must be on the PATH; with `--against`, an earlier build of this
+//! benchmark takes its place (`target/release/deps/load-...` of another checkout). Goals as ratios to sysbench at 64
 //! and 256 clients: CPU per operation at most 0.6 and 0.35, throughput at least 1.3 and 1.5; memory per connection at most 0.25.
 //! The last results are in bench/results/load.md.
 
@@ -18,6 +19,7 @@ mod server;
 mod sysbench;
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 
 /// The settings of a comparison.
 pub struct Settings {
@@ -30,6 +32,8 @@ pub struct Settings {
     pub tcp: bool,
     /// Open loop with this many transactions per second, instead of a closed loop.
     pub rate: Option<u32>,
+    /// An earlier build of this program, in sysbench's place.
+    pub against: Option<PathBuf>,
 }
 
 fn main() {
@@ -54,6 +58,7 @@ fn main() {
         clients: vec![64, 256],
         tcp: false,
         rate: None,
+        against: None,
     };
     while let Some(flag) = arguments.pop_front() {
         let mut value = || arguments.pop_front().expect("the flag has a value");
@@ -67,6 +72,7 @@ fn main() {
                 settings.clients = numbers.map(|n| n.parse().expect("a number")).collect();
             }
             "--rate" => settings.rate = Some(value().parse().expect("transactions per second")),
+            "--against" => settings.against = Some(value().into()),
             "--tcp" => settings.tcp = true,
             other => panic!("unknown flag {other}: see the top of bench/load/main.rs"),
         }
