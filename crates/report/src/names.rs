@@ -100,6 +100,16 @@ pub(crate) fn level(factor: &str, level: &str) -> String {
     }
 }
 
+/// A level in a sentence, with its factor where it says nothing alone: `sync_wait 0`, `mrr off`.
+pub(crate) fn level_alone(factor: &str, level: &str) -> String {
+    let words = self::level(factor, level);
+    let is_bare = level.parse::<f64>().is_ok() || ["on", "off"].contains(&level);
+    match is_bare && words == level && factor != "server" {
+        true => format!("{factor} {level}"),
+        false => words,
+    }
+}
+
 /// A level below the name of its factor. Numbers of the load get commas between thousands.
 pub(crate) fn bare_level(factor: &str, level: &str) -> String {
     match (factor, level.parse::<f64>()) {
@@ -198,6 +208,15 @@ mod tests {
             "mysql@5.6.14"
         );
         assert_eq!(label("a", "fake", "0.0-fake"), "a");
+    }
+
+    #[test]
+    fn a_level_that_says_nothing_alone_has_its_factor() {
+        assert_eq!(level_alone("sync_wait", "0"), "sync_wait 0");
+        assert_eq!(level_alone("mrr", "off"), "mrr off");
+        assert_eq!(level_alone("pool", "small"), "small");
+        assert_eq!(level_alone("clients", "8"), "8 clients");
+        assert_eq!(level_alone("server", "5.6"), "5.6");
     }
 
     #[test]

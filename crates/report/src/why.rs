@@ -49,7 +49,7 @@ pub(crate) fn name(run: &Run, cell: &Cell, other: &Cell) -> String {
     let level = |(factor, allowed): &(String, Vec<String>)| {
         let word = |level: &String| match factor.as_str() {
             "server" => names::server(run, level),
-            _ => names::level(factor, level),
+            _ => names::level_alone(factor, level),
         };
         allowed.iter().map(word).collect::<Vec<_>>().join(" or ")
     };

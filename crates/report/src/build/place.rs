@@ -14,16 +14,6 @@ pub(super) struct Place {
 /// The factors of a load.
 const OF_THE_LOAD: [&str; 3] = ["clients", "workers", "rate"];
 
-/// A level, with its factor where it says nothing alone: `sync_wait 0`, `mrr off`.
-fn words(factor: &str, level: &str) -> String {
-    let words = names::level(factor, level);
-    let is_bare = level.parse::<f64>().is_ok() || ["on", "off"].contains(&level);
-    match is_bare && words == level && factor != "server" {
-        true => format!("{factor} {level}"),
-        false => words,
-    }
-}
-
 impl Place {
     pub(super) fn common(run: &Run, of: &Cell, to: &Cell) -> Place {
         let round = of.round.as_ref().filter(|_| of.round == to.round);
@@ -54,7 +44,9 @@ impl Place {
             factor => names::varies(question, factor),
         });
         let varying: Vec<_> = varying.collect();
-        let words = varying.iter().map(|(factor, level)| words(factor, level));
+        let words = varying
+            .iter()
+            .map(|(factor, level)| names::level_alone(factor, level));
         let parts: Vec<String> = named.chain(words).collect();
         let of_load = |factor: &str| OF_THE_LOAD.contains(&factor);
         Place {
@@ -82,19 +74,5 @@ impl Place {
             (Some(one), None) if is_alike => Some(one),
             _ => None,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_level_that_says_nothing_alone_has_its_factor() {
-        assert_eq!(words("sync_wait", "0"), "sync_wait 0");
-        assert_eq!(words("mrr", "off"), "mrr off");
-        assert_eq!(words("pool", "small"), "small");
-        assert_eq!(words("clients", "8"), "8 clients");
-        assert_eq!(words("server", "5.6"), "5.6");
     }
 }
