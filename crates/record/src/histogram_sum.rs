@@ -101,18 +101,37 @@ fn value_of(place: usize) -> u64 {
     ((place - (doublings << HALF_BITS)) as u64) << doublings
 }
 
+/// The high bits of eight bytes: a byte without one is a whole code.
+const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+/// Buckets that eight codes of one byte cannot leave: each moves on by at most 64.
+const WINDOW: usize = 8 * 64;
+/// For each code of one byte, the buckets to move on and the count to add. A branch on the kind of a code would be mispredicted often.
+const STEPS: [(u8, u8); 128] = steps();
+
+const fn steps() -> [(u8, u8); 128] {
+    let mut steps = [(0, 0); 128];
+    let mut code = 0;
+    while code < 128 {
+        let half = (code >> 1) as u8;
+        steps[code] = if code & 1 == 0 {
+            (1, half)
+        } else {
+            (half + 1, 0)
+        };
+        code += 1;
+    }
+    steps
+}
+
 /// Adds encoded counts. Returns the bucket after the last one.
 fn add_counts(counts: &mut [u64], mut bytes: &[u8]) -> Result<usize, &'static str> {
     let mut place = 0;
-    while let Some((first, rest)) = bytes.split_first() {
-        // Most counts of a second are below 64, and then one byte.
-        let code = match *first < 0x80 {
-            true => {
-                bytes = rest;
-                u64::from(*first)
-            }
-            false => varint(&mut bytes).ok_or("a count is cut short")?,
-        };
+    while !bytes.is_empty() {
+        place = add_short(counts, &mut bytes, place);
+        if bytes.is_empty() {
+            break;
+        }
+        let code = varint(&mut bytes).ok_or("a count is cut short")?;
         if code & 1 == 0 {
             let count = counts.get_mut(place).ok_or("it has too many buckets")?;
             *count += code >> 1;
@@ -122,6 +141,25 @@ fn add_counts(counts: &mut [u64], mut bytes: &[u8]) -> Result<usize, &'static st
         }
     }
     Ok(place)
+}
+
+/// Adds codes while the next eight have one byte each. Returns the bucket after them.
+fn add_short(counts: &mut [u64], bytes: &mut &[u8], mut place: usize) -> usize {
+    while let Some((eight, rest)) = bytes.split_first_chunk::<8>()
+        && u64::from_le_bytes(*eight) & HIGH_BITS == 0
+        && let Some(following) = counts.get_mut(place..)
+        && let Some(window) = following.first_chunk_mut::<WINDOW>()
+    {
+        let mut at = 0;
+        for code in eight {
+            let (ahead, count) = STEPS[usize::from(*code)];
+            window[at] += u64::from(count);
+            at += usize::from(ahead);
+        }
+        place += at;
+        *bytes = rest;
+    }
+    place
 }
 
 /// Seven bits per byte, lowest first; the ninth byte has eight.
