@@ -1,10 +1,11 @@
 //! Servers of several nodes on this machine: Galera, replication and Group Replication, with nodes killed, paused and cut off during a load.
 
-use crate::support::process::nothing_is_left;
+use crate::support::process::{ended, nothing_is_left, send, until};
 use crate::support::skip::skipped;
 use crate::support::timed::*;
 use crate::support::{Bench, has};
 use record::Store;
+use rustix::process::Signal;
 use serde_json::Value;
 
 /// An experiment with a server of several nodes, measured once.
@@ -29,16 +30,14 @@ fn with_a_kill(load: &str) -> String {
     )
 }
 
-/// The series of a node, from 2, of the only trial of the last run.
-fn series_of(bench: &Bench, node: u32, name: &str) -> Vec<Option<f64>> {
+/// The seconds with a value in the series of a node, from 2, of the only trial of the last run.
+fn values(bench: &Bench, node: u32, name: &str) -> Vec<f64> {
     let run = bench.runs().pop().unwrap();
     let trials = Store::open(&run.join("run.sqlite")).unwrap();
     let trials = trials.trials_whole().unwrap();
     let load = trials[0].load.as_ref().unwrap();
-    load.node_series[&node]
-        .get(name)
-        .cloned()
-        .unwrap_or_default()
+    let series = load.node_series[&node].get(name);
+    series.into_iter().flatten().flatten().copied().collect()
 }
 
 /// What must hold of an audit that looked at all nodes.
@@ -72,10 +71,9 @@ fn a_galera_cluster_keeps_every_acknowledged_transaction_on_all_nodes_when_one_i
     let trial = measured_cluster(&bench, "galera", server, &with_a_kill(TPCC));
     holds_everywhere(&trial);
     came_back(&trial);
-    let sizes = series_of(&bench, 3, "cluster size");
-    let sizes: Vec<f64> = sizes.into_iter().flatten().collect();
+    let sizes = values(&bench, 3, "cluster size");
     assert!(sizes.contains(&3.0) && sizes.contains(&2.0), "{sizes:?}");
-    assert!(!series_of(&bench, 3, "read age ms").is_empty());
+    assert!(!values(&bench, 3, "read age ms").is_empty());
 }
 
 #[test]
@@ -88,6 +86,8 @@ fn a_group_of_mysql_keeps_every_acknowledged_transaction_on_all_nodes_when_one_i
     let trial = measured_cluster(&bench, "group", server, &with_a_kill(TPCC));
     holds_everywhere(&trial);
     came_back(&trial);
+    let queued = values(&bench, 3, "receive queue");
+    assert!(queued.len() > 5, "{queued:?}");
 }
 
 #[test]
@@ -99,8 +99,60 @@ fn a_replica_that_was_killed_catches_up() {
     let server = "build = 'mariadb'\ntopology = 'replica'\nnodes = 2\nsemi_sync = true";
     let trial = measured_cluster(&bench, "replica", server, &with_a_kill(UPDATES));
     came_back(&trial);
-    let ages = series_of(&bench, 2, "read age ms");
-    assert!(ages.iter().flatten().count() > 5, "{ages:?}");
+    for name in ["read age ms", "replication lag s"] {
+        let values = values(&bench, 2, name);
+        assert!(values.len() > 5, "{name}: {values:?}");
+    }
+}
+
+#[test]
+fn writes_go_to_as_many_nodes_as_asked_for() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let server = "build = 'mariadb'\ntopology = 'galera'\nnodes = 3\nwrites = 2";
+    let rest = format!("{UPDATES}[protocol]\ntime = '5s'\n");
+    measured_cluster(&bench, "two", server, &rest);
+    // Write sets of its own clients. Com_update also counts those of other nodes.
+    let written = |node| values(&bench, node, "wsrep_replicated").iter().sum::<f64>();
+    let (second, third) = (written(2), written(3));
+    assert!(second > 0.0 && third == 0.0, "{second} {third}");
+}
+
+#[test]
+fn a_node_that_never_joins_is_named_with_the_reason() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let text = format!(
+        "title = \"alone\"\n[server.one]\nbuild = 'mariadb'\ntopology = 'galera'\nnodes = 2\n{UPDATES}[protocol]\ntime = '5s'\n"
+    );
+    let running = bench.start(&["run", &bench.experiment("alone", &text)]);
+    let nodes = || -> Vec<u32> {
+        let lines = bench.processes();
+        let nodes = lines
+            .iter()
+            .filter(|line| line.contains("--wsrep-cluster-address"));
+        nodes
+            .filter_map(|line| line.split(':').next()?.parse().ok())
+            .collect()
+    };
+    until("the first node", || !nodes().is_empty());
+    let first = nodes()[0];
+    until("the second node", || nodes().len() == 2);
+    send(first, Signal::STOP);
+    let failed = ended(running);
+    let said = format!("{}{}", failed.stdout, failed.stderr);
+    let says = [
+        "node 2: mariadb does not start",
+        "did not reach the other nodes",
+    ];
+    for says in says {
+        assert!(said.contains(says), "{says}: {said}");
+    }
+    nothing_is_left(&bench);
 }
 
 #[test]
@@ -143,8 +195,8 @@ fn a_node_that_is_cut_off_is_missed_and_heals() {
          [[event]]\nat = '4s'\ncut = {{ node = 3 }}\n[[event]]\nat = '14s'\nheal = {{ node = 3 }}\n"
     );
     measured_cluster(&bench, "cut", server, &rest);
-    let sizes = series_of(&bench, 2, "cluster size");
-    assert!(sizes.contains(&Some(2.0)), "{sizes:?}");
+    let sizes = values(&bench, 2, "cluster size");
+    assert!(sizes.contains(&2.0), "{sizes:?}");
     let run = bench.runs().pop().unwrap();
     let noted = Store::open(&run.join("run.sqlite")).unwrap();
     let noted = noted.trials().unwrap()[0].limits.clone();

@@ -88,6 +88,8 @@ states! {
     Deadlocks = "deadlocks" Rate,
     /// Nodes of the cluster that the node sees, itself included.
     ClusterSize = "cluster size" Level,
+    /// The lag that a replica reports (whole s).
+    ReplicationLag = "replication lag s" Level,
     /// Transactions of other nodes that are not applied yet.
     ReceiveQueue = "receive queue" Level,
     /// Time in which the cluster was paused because a node could not apply as fast (ns per second).

@@ -20,7 +20,7 @@ mod sqlite;
 mod start;
 
 pub use builds::{Cache, Distribution, Flavor, Held, build_names};
-pub use cluster::Formation;
+pub use cluster::{Behind, Formation};
 pub use external::{External, take_password};
 pub use fake::{Fake, reply as fake_reply};
 pub use managed::Managed;

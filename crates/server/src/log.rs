@@ -99,6 +99,11 @@ const SIGNS: &[Sign] = &[
         "another program uses the port for the other nodes",
         &[],
     ),
+    sign(
+        "failed to reach primary view",
+        "it did not reach the other nodes of its cluster",
+        &[],
+    ),
     sign("No space left on device", "the disk is full", &[]),
     sign("Errcode: 28", "the disk is full", &[]),
     sign(
@@ -267,6 +272,17 @@ mod tests {
         assert_eq!(
             suspects(&log, &[]),
             ["this server does not know the setting `skip-nothing` (skip-nothing)"]
+        );
+    }
+
+    #[test]
+    fn a_node_that_does_not_reach_the_others_says_so() {
+        let log = lines(
+            "0 [ERROR] WSREP: failed to open gcomm backend connection: 110: failed to reach primary view\n0 [ERROR] Aborting",
+        );
+        assert_eq!(
+            suspects(&log, &[]),
+            ["it did not reach the other nodes of its cluster"]
         );
     }
 

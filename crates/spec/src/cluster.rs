@@ -62,10 +62,12 @@ pub struct ClusterSpec {
     pub client_link_bits_per_s: Option<u64>,
 }
 
-/// Which nodes the clients of a timed load use. None: by the topology.
+/// Which nodes the clients of a timed load use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Routing {
+    /// None: where the others go.
     pub reads: Option<Reads>,
+    /// None: by the topology.
     pub writes: Option<Writes>,
 }
 
@@ -83,8 +85,8 @@ pub enum Reads {
 /// Where all other operations go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writes {
-    /// To the first node.
-    One,
+    /// To one node for each client, spread over the first so many nodes, or over all if there are fewer.
+    First(u32),
     /// To one node for each client, spread over all nodes.
     All,
 }
@@ -94,21 +96,13 @@ const READS: [(&str, Reads); 3] = [
     ("first", Reads::First),
     ("round-robin", Reads::RoundRobin),
 ];
-const WRITES: [(&str, Writes); 2] = [("one", Writes::One), ("all", Writes::All)];
+const WRITES: [(&str, Writes); 2] = [("one", Writes::First(1)), ("all", Writes::All)];
 
 impl Routing {
-    /// Where operations that only read go, on a server of this topology; None: an external server.
-    pub fn reads(&self, topology: Option<Topology>) -> Reads {
-        self.reads.unwrap_or(match self.writes(topology) {
-            Writes::All => Reads::Any,
-            Writes::One => Reads::First,
-        })
-    }
-
     /// Where operations that write go. All nodes of an external server are taken to be equal, as those of Galera are.
     pub fn writes(&self, topology: Option<Topology>) -> Writes {
         self.writes.unwrap_or(match topology {
-            Some(Topology::Replica | Topology::Group) => Writes::One,
+            Some(Topology::Replica | Topology::Group) => Writes::First(1),
             Some(Topology::Galera) | None => Writes::All,
         })
     }
@@ -134,7 +128,7 @@ impl ClusterPatch {
             client_link_bits_per_s: section.get("client_link").and_then(|node| link(&node)),
             routing: Routing {
                 reads: section.get("reads").and_then(|node| node.choice(&READS)),
-                writes: section.get("writes").and_then(|node| node.choice(&WRITES)),
+                writes: section.get("writes").and_then(|node| writes(&node)),
             },
         }
     }
@@ -296,6 +290,15 @@ fn nodes(node: &Node) -> Option<u32> {
     Some(node.whole(1..=NODES_MAX, "nodes = 3")? as u32)
 }
 
+/// `"one"`, `"all"`, or a number of nodes.
+fn writes(node: &Node) -> Option<Writes> {
+    if node.value.as_integer().is_some() {
+        let nodes = node.whole(1..=NODES_MAX, "writes = 2")?;
+        return Some(Writes::First(nodes as u32));
+    }
+    node.choice(&WRITES)
+}
+
 /// `"100mbit"`, or `"none"` as Some(None).
 fn link(node: &Node) -> Option<Option<u64>> {
     let example = "link = \"100mbit\"";
@@ -316,14 +319,22 @@ mod tests {
     use crate::mistake::Notes;
     use toml::de::DeTable;
 
-    /// The cluster of a server with these keys, and the mistakes in them.
-    fn read(keys: &str, build: &str) -> (Option<ClusterSpec>, Vec<String>) {
+    const GALERA: &str = "topology = 'galera'\nnodes = 3\n";
+
+    /// The cluster and the routing of a server with these keys, and the mistakes in them.
+    fn read_all(keys: &str, build: &str) -> (Option<ClusterSpec>, Routing, Vec<String>) {
         let tree = DeTable::parse(keys).unwrap();
         let notes = Notes::default();
         let section = Section::file(&notes, tree.get_ref());
-        let (found, _) = of_server(&section, "[server.a]", &build.parse().unwrap());
+        let (found, routing) = of_server(&section, "[server.a]", &build.parse().unwrap());
         let mistakes = notes.into_vec();
-        (found, mistakes.iter().map(ToString::to_string).collect())
+        let mistakes = mistakes.iter().map(ToString::to_string).collect();
+        (found, routing, mistakes)
+    }
+
+    fn read(keys: &str, build: &str) -> (Option<ClusterSpec>, Vec<String>) {
+        let (found, _, mistakes) = read_all(keys, build);
+        (found, mistakes)
     }
 
     #[test]
@@ -387,18 +398,31 @@ mod tests {
     }
 
     #[test]
-    fn writes_go_where_the_topology_takes_them_and_reads_follow() {
+    fn writes_go_where_the_topology_takes_them() {
         let by_topology = Routing::default();
         assert_eq!(by_topology.writes(Some(Topology::Galera)), Writes::All);
-        assert_eq!(by_topology.reads(Some(Topology::Galera)), Reads::Any);
-        assert_eq!(by_topology.writes(Some(Topology::Group)), Writes::One);
-        assert_eq!(by_topology.reads(Some(Topology::Replica)), Reads::First);
+        assert_eq!(by_topology.writes(Some(Topology::Group)), Writes::First(1));
         assert_eq!(by_topology.writes(None), Writes::All);
-        let spread = Routing {
-            reads: Some(Reads::RoundRobin),
-            ..by_topology
-        };
-        assert_eq!(spread.reads(Some(Topology::Group)), Reads::RoundRobin);
+    }
+
+    #[test]
+    fn writes_go_to_one_node_some_or_all() {
+        for (key, writes) in [
+            ("writes = 'one'", Writes::First(1)),
+            ("writes = 2", Writes::First(2)),
+            ("writes = 'all'", Writes::All),
+        ] {
+            let (_, routing, mistakes) = read_all(&format!("{GALERA}{key}"), "mariadb");
+            assert_eq!(
+                (routing.writes, mistakes),
+                (Some(writes), Vec::new()),
+                "{key}"
+            );
+        }
+        for (key, says) in [("writes = 0", "from 1 to 9"), ("writes = 'two'", "\"two\"")] {
+            let (_, _, mistakes) = read_all(&format!("{GALERA}{key}"), "mariadb");
+            assert!(mistakes[0].contains(says), "{key}: {mistakes:?}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! `managed` starts the processes, `host::network` makes the links, and the order of the nodes is that of [`crate::Server`].
 
 mod addresses;
+mod behind;
 mod galera;
 mod group;
 mod replica;
@@ -13,6 +14,7 @@ use crate::builds::{Distribution, Flavor};
 use crate::managed::password;
 use crate::{Managed, Node, Server, ServerError, Session, StartRequest, Started};
 use addresses::Addresses;
+pub use behind::Behind;
 use host::network::{self, Bandwidths, Network, NetworkError};
 use host::{Leases, interrupted};
 use spec::{ClusterSpec, Dsn, Protection, ServerKey, TlsMode, Topology};

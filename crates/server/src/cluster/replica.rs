@@ -95,6 +95,17 @@ fn source(cluster: &Cluster, file: &str, place: &str) -> String {
     format!("{begin} {}", keys.join(", "))
 }
 
+/// The columns of a replica's lag (s), by version.
+pub(super) const LAG_COLUMNS: [&str; 2] = ["Seconds_Behind_Source", "Seconds_Behind_Master"];
+
+/// The statement with which a replica says how it is.
+pub(super) fn status_statement(cluster: &Cluster) -> &'static str {
+    match says_replica(cluster) {
+        true => "SHOW REPLICA STATUS",
+        false => "SHOW SLAVE STATUS",
+    }
+}
+
 /// Whether both threads of a replica run and it has applied all that it knows of. The first node always takes part.
 pub(super) fn takes_part(
     cluster: &Cluster,
@@ -104,12 +115,9 @@ pub(super) fn takes_part(
     if number == 1 {
         return Ok(Part::Takes);
     }
-    let reply = session.query(match says_replica(cluster) {
-        true => "SHOW REPLICA STATUS",
-        false => "SHOW SLAVE STATUS",
-    })?;
+    let reply = session.query(status_statement(cluster))?;
     let runs = |names: &[&str]| field(&reply, names).as_deref() == Some("Yes");
-    let lag_s = field(&reply, &["Seconds_Behind_Source", "Seconds_Behind_Master"]);
+    let lag_s = field(&reply, &LAG_COLUMNS);
     let error = |name| field(&reply, &[name]).filter(|text| !text.is_empty());
     if let Some(error) = error("Last_SQL_Error") {
         return Err(ServerError::Lost(format!(

@@ -2,12 +2,13 @@
 //!
 //! Purpose: a beat, a number that grows, is written on the first node every 50 ms. A reader asks all nodes for it in turn. A read is stale by
 //! the time since the next larger beat had been acknowledged when the read began: at least so old is its answer. A beat that is smaller than
-//! one that the reader has seen before is a step back. Boundaries: the reads of the workload itself are not looked at; the table is in
+//! one that the reader has seen before is a step back. Once a second the reader also queries each further node for its replication lag. Boundaries: the reads of the workload itself are not looked at; the table is in
 //! prony's own schema, and only on servers that prony starts.
 
 use super::concurrent::Series;
+use record::State;
 use record::stats::stale::{READ_AGE, READS_BACK};
-use server::{Connector, ServerError, Session};
+use server::{Behind, Connector, ServerError, Session};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,6 +32,7 @@ pub(crate) struct PreparedBeats {
     nodes: Vec<(u32, Connector)>,
     /// Run first on each connection of the reader: the session settings of the trial.
     first: Vec<String>,
+    behind: Option<Behind>,
 }
 
 /// The beat during a load.
@@ -44,10 +46,12 @@ pub(super) struct Beats {
 type Acknowledged = Arc<Mutex<Vec<Instant>>>;
 
 impl PreparedBeats {
-    /// Makes the table. `nodes`: all nodes with their numbers, the first one first; `first`: statements for each of the reader's connections.
+    /// Makes the table. `nodes`: all nodes with their numbers, the first one first; `first`: statements for each of the reader's connections;
+    /// `behind`: the query for the lag of further nodes.
     pub(crate) fn new(
         nodes: Vec<(u32, Connector)>,
         first: Vec<String>,
+        behind: Option<Behind>,
     ) -> Result<PreparedBeats, ServerError> {
         if let Some((_, connect)) = nodes.first() {
             let mut session = connect()?.for_control();
@@ -55,7 +59,11 @@ impl PreparedBeats {
                 session.execute(statement)?;
             }
         }
-        Ok(PreparedBeats { nodes, first })
+        Ok(PreparedBeats {
+            nodes,
+            first,
+            behind,
+        })
     }
 
     /// Beats and reads from `origin` on.
@@ -76,6 +84,7 @@ impl PreparedBeats {
             let stop = stop.clone();
             let reader = Reader {
                 first: self.first,
+                behind: self.behind,
                 acknowledged,
                 origin,
                 seen: 0,
@@ -138,6 +147,7 @@ fn with<T>(
 
 struct Reader {
     first: Vec<String>,
+    behind: Option<Behind>,
     acknowledged: Acknowledged,
     origin: Instant,
     /// The largest beat so far.
@@ -150,12 +160,18 @@ impl Reader {
         let mut sessions: Vec<Option<Session>> = nodes.iter().map(|_| None).collect();
         let pause = BEAT_EVERY / nodes.len().max(1) as u32;
         while !stop.load(Relaxed) {
-            for ((number, connect), session) in nodes.iter().zip(&mut sessions) {
+            for (index, ((number, connect), session)) in nodes.iter().zip(&mut sessions).enumerate()
+            {
                 let began = Instant::now();
                 let read = with(session, connect, &self.first, |session| session.query(READ));
                 let beat = read.and_then(|reply| reply.first_text()?.parse().ok());
                 if let Some(beat) = beat {
                     self.note(*number, beat, began);
+                }
+                if index > 0
+                    && let Some(session) = session
+                {
+                    self.note_lag(*number, session);
                 }
                 std::thread::sleep(pause.saturating_sub(began.elapsed()));
             }
@@ -163,12 +179,33 @@ impl Reader {
         self.series
     }
 
+    /// Queries a node's replication lag, once in each second. A failure is left to the next read from the node.
+    fn note_lag(&mut self, node: u32, session: &mut Session) {
+        let Some(behind) = self.behind else { return };
+        let name = match behind {
+            Behind::Seconds { .. } => State::ReplicationLag.as_str(),
+            Behind::Transactions { .. } => State::ReceiveQueue.as_str(),
+        };
+        let second = self.second(Instant::now());
+        let series = self.series.entry(node).or_default();
+        let queried_s = series.get(name).map_or(0, Vec::len);
+        if queried_s <= second
+            && let Ok(Some(value)) = behind.query(session)
+        {
+            put(series, name, second, value, f64::max);
+        }
+    }
+
+    fn second(&self, at: Instant) -> usize {
+        at.saturating_duration_since(self.origin).as_secs() as usize
+    }
+
     /// Notes what a read that began at this time returned.
     fn note(&mut self, node: u32, beat: usize, began: Instant) {
         let age = age(&held(&self.acknowledged), beat, began);
         let steps_back = f64::from(beat < self.seen);
         self.seen = self.seen.max(beat);
-        let second = began.saturating_duration_since(self.origin).as_secs() as usize;
+        let second = self.second(began);
         let series = self.series.entry(node).or_default();
         put(series, READ_AGE, second, age.as_secs_f64() * 1e3, f64::max);
         put(series, READS_BACK, second, steps_back, |sum, one| sum + one);
@@ -205,6 +242,7 @@ mod tests {
     fn reader(acknowledged: Vec<Instant>, origin: Instant) -> Reader {
         Reader {
             first: Vec::new(),
+            behind: None,
             acknowledged: Arc::new(Mutex::new(acknowledged)),
             origin,
             seen: 0,

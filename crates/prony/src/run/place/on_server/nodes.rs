@@ -7,7 +7,7 @@ use host::Interface;
 use observe::{Prepared, Targets};
 use record::{Flag, FlagKind, LimitNote, Trial};
 use server::{Connector, Node, ServerError};
-use spec::{Reads, Writes};
+use spec::{Reads, Routing, Writes};
 use std::path::Path;
 use std::sync::Arc;
 use wire::Login;
@@ -38,36 +38,34 @@ impl ServerPlace<'_> {
         })
     }
 
-    /// How the clients of a load log in: at the first node, or spread over all nodes.
+    /// How the clients of a load log in: at the first nodes, or spread over all.
     pub(super) fn login(&self) -> Result<Login, ServerError> {
         let mut login = self.login_to_all()?;
-        if self.routed().1 == Writes::One {
-            login.endpoints.truncate(1);
+        let topology = self.planned.server.as_ref().and_then(|own| own.topology());
+        if let Writes::First(nodes) = self.routing().writes(topology) {
+            login.endpoints.truncate(nodes as usize);
         }
         Ok(login)
     }
 
     /// The nodes for operations that only read; None: they go where the others go.
     pub(super) fn readers(&self) -> Result<Option<Box<Readers>>, ServerError> {
-        let mut login = self.login_to_all()?;
-        let in_turn = match self.routed() {
-            (Reads::Any, Writes::All) | (Reads::First, Writes::One) => return Ok(None),
-            (Reads::Any, Writes::One) => false,
-            (Reads::RoundRobin, _) => true,
-            (Reads::First, Writes::All) => {
-                login.endpoints.truncate(1);
-                false
-            }
+        let Some(reads) = self.routing().reads else {
+            return Ok(None);
         };
-        Ok(Some(Box::new(Readers { login, in_turn })))
+        let mut login = self.login_to_all()?;
+        if reads == Reads::First {
+            login.endpoints.truncate(1);
+        }
+        let in_turn = reads == Reads::RoundRobin;
+        // Both begin with the first node, so as many nodes are the same nodes, and need no further connections.
+        let is_same = !in_turn && login.endpoints.len() == self.login()?.endpoints.len();
+        Ok((!is_same).then(|| Box::new(Readers { login, in_turn })))
     }
 
-    /// Where reads and writes go.
-    fn routed(&self) -> (Reads, Writes) {
+    fn routing(&self) -> Routing {
         let own = self.planned.server.as_ref();
-        let routing = own.map(|own| own.routing).unwrap_or_default();
-        let topology = own.and_then(|own| own.topology());
-        (routing.reads(topology), routing.writes(topology))
+        own.map(|own| own.routing).unwrap_or_default()
     }
 
     /// The login of the first node, with the endpoints of all: those that prony started, or the hosts of a DSN.
@@ -107,13 +105,16 @@ impl ServerPlace<'_> {
 
     /// What measures how old reads on each node are; None for a server that prony does not start, and for one node.
     pub(crate) fn prepare_beats(&self) -> Result<Option<PreparedBeats>, ServerError> {
-        if self.instance.formation().is_none() || self.further().next().is_none() {
+        let Some(formation) = self.instance.formation() else {
+            return Ok(None);
+        };
+        if self.further().next().is_none() {
             return Ok(None);
         }
         let all = (1..).zip(self.instance.nodes());
         let nodes = all.map(|(number, node)| Ok((number, node.connector()?)));
         let nodes = nodes.collect::<Result<Vec<_>, ServerError>>()?;
-        PreparedBeats::new(nodes, self.session_statements()).map(Some)
+        PreparedBeats::new(nodes, self.session_statements(), formation.behind()).map(Some)
     }
 
     /// Opens connections to each node that runs, in the workload's schema, for what audits it. Each has caught up with the others.

@@ -1,0 +1,55 @@
+//! Replication lag as the nodes report it. Galera reports it in a status variable, the other topologies need a query of their own.
+
+use super::replica::{LAG_COLUMNS, status_statement};
+use super::{Cluster, Formation};
+use crate::{ServerError, Session};
+use spec::Topology;
+
+/// The query for the lag of a further node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behind {
+    /// A replica's lag in whole seconds, in the first of these columns that exists.
+    Seconds {
+        sql: &'static str,
+        columns: [&'static str; 2],
+    },
+    /// Transactions that a group member has received and not yet applied.
+    Transactions { sql: &'static str },
+}
+
+const QUEUE: &str = "SELECT COUNT_TRANSACTIONS_REMOTE_IN_APPLIER_QUEUE \
+    FROM performance_schema.replication_group_member_stats WHERE MEMBER_ID = @@server_uuid";
+
+impl Formation {
+    /// The query for the nodes from 2 on; None if their status variables have it.
+    pub fn behind(&self) -> Option<Behind> {
+        of(&self.cluster)
+    }
+}
+
+fn of(cluster: &Cluster) -> Option<Behind> {
+    match cluster.spec.topology {
+        Topology::Galera => None,
+        Topology::Replica => Some(Behind::Seconds {
+            sql: status_statement(cluster),
+            columns: LAG_COLUMNS,
+        }),
+        Topology::Group => Some(Behind::Transactions { sql: QUEUE }),
+    }
+}
+
+impl Behind {
+    /// Queries a node. None if it does not know its lag, as a replica that has stopped.
+    pub fn query(&self, session: &mut Session) -> Result<Option<f64>, ServerError> {
+        let text = match self {
+            Behind::Seconds { sql, columns } => {
+                let reply = session.query(sql)?;
+                reply
+                    .column(columns)
+                    .and_then(|column| reply.text(0, column))
+            }
+            Behind::Transactions { sql } => session.query(sql)?.first_text(),
+        };
+        Ok(text.and_then(|text| text.parse().ok()))
+    }
+}
