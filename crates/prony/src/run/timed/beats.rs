@@ -160,15 +160,14 @@ impl Reader {
         let mut sessions: Vec<Option<Session>> = nodes.iter().map(|_| None).collect();
         let pause = BEAT_EVERY / nodes.len().max(1) as u32;
         while !stop.load(Relaxed) {
-            for (index, ((number, connect), session)) in nodes.iter().zip(&mut sessions).enumerate()
-            {
+            for ((number, connect), session) in nodes.iter().zip(&mut sessions) {
                 let began = Instant::now();
                 let read = with(session, connect, &self.first, |session| session.query(READ));
                 let beat = read.and_then(|reply| reply.first_text()?.parse().ok());
                 if let Some(beat) = beat {
                     self.note(*number, beat, began);
                 }
-                if index > 0
+                if *number > 1
                     && let Some(session) = session
                 {
                     self.note_lag(*number, session);
