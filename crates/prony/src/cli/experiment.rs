@@ -22,7 +22,7 @@ pub struct Overrides {
     /// Measure the cells of undecided claims in more blocks: at first the file's blocks (3 if it has one), at most three times as many
     #[arg(long)]
     pub until_decided: bool,
-    /// Only these levels: server=5.6, variant=small pool, ...; repeatable for other factors
+    /// Only these levels: server=5.6, variant=small pool, ...; repeatable, also for one factor
     #[arg(long, value_name = "FACTOR=LEVEL[,LEVEL]")]
     pub only: Vec<String>,
     /// Replace all servers (mysql@5.6.14, mariadb, sqlite, a DSN), or one of them: NAME=BUILD
@@ -125,11 +125,7 @@ impl Overrides {
         for server in &self.server {
             experiment = experiment.with_server(server)?;
         }
-        experiment = self.apply_to_load(experiment)?;
-        for only in &self.only {
-            experiment = experiment.with_only(only)?;
-        }
-        Ok(experiment)
+        self.apply_to_load(experiment)?.with_only(&self.only)
     }
 }
 

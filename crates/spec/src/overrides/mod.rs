@@ -9,6 +9,7 @@ use super::experiment::{BuildSpec, Experiment, LevelSpec, Pairs};
 use super::load::MAX;
 use super::load::RateSpec;
 use super::mistake::suggestion;
+use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{says}; {help}")]
@@ -22,6 +23,18 @@ pub struct OverrideError {
 /// Whether the rate is a share of the maximum, which must be measured too.
 fn is_share(level: &str) -> bool {
     level.parse().is_ok_and(|rate: RateSpec| rate.is_relative())
+}
+
+/// The two sides of `FACTOR=LEVEL[,LEVEL]`.
+fn factor_and_levels(only: &str) -> Result<(&str, &str), OverrideError> {
+    only.split_once('=')
+        .map(|(factor, levels)| (factor.trim(), levels.trim()))
+        .ok_or_else(|| {
+            mistake(
+                format!("--only {only} names no level"),
+                "write --only server=5.6",
+            )
+        })
 }
 
 pub(crate) fn mistake(says: impl Into<String>, help: impl Into<String>) -> OverrideError {
@@ -110,36 +123,35 @@ impl Experiment {
         }
     }
 
-    /// `--only FACTOR=LEVEL[,LEVEL]`: keeps only these levels of a factor or these servers. A level name
-    /// with commas is recognised if the whole text is that name.
+    /// `--only FACTOR=LEVEL[,LEVEL]`, any number of times: keeps only these levels of a factor or these servers. Several options for one
+    /// factor add up. A level name with commas is recognised if the whole text is that name.
     ///
     /// # Errors
     /// Fails for unknown names, and for a server whose dataset comes from an excluded one.
-    pub fn with_only(mut self, text: &str) -> Result<Experiment, OverrideError> {
-        let (factor, levels) = text
-            .split_once('=')
-            .map(|(factor, levels)| (factor.trim(), levels.trim()))
-            .ok_or_else(|| {
-                mistake(
-                    format!("--only {text} names no level"),
-                    "write --only server=5.6",
-                )
-            })?;
-        let mut chosen = self.choose(factor, levels)?;
-        if factor == "rate" && chosen.iter().any(|name| is_share(name)) {
-            chosen.push(MAX.to_string());
+    pub fn with_only(mut self, texts: &[impl AsRef<str>]) -> Result<Experiment, OverrideError> {
+        let mut kept: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for text in texts {
+            let (factor, levels) = factor_and_levels(text.as_ref())?;
+            let chosen = self.choose(factor, levels)?;
+            kept.entry(factor).or_default().extend(chosen);
         }
-        match factor {
-            "server" => {
-                self.servers.retain(|server| chosen.contains(&server.name));
-                self.check_datasets()?;
-            }
-            _ => {
-                let spec = self.factors.iter_mut().filter(|known| known.name == factor);
-                spec.for_each(|factor| factor.levels.retain(|level| chosen.contains(&level.name)));
-            }
+        for (factor, levels) in kept {
+            self.keep(factor, levels)?;
         }
         Ok(self)
+    }
+
+    fn keep(&mut self, factor: &str, mut levels: Vec<String>) -> Result<(), OverrideError> {
+        if factor == "server" {
+            self.servers.retain(|server| levels.contains(&server.name));
+            return self.check_datasets();
+        }
+        if factor == "rate" && levels.iter().any(|name| is_share(name)) {
+            levels.push(MAX.to_string());
+        }
+        let spec = self.factors.iter_mut().filter(|known| known.name == factor);
+        spec.for_each(|factor| factor.levels.retain(|level| levels.contains(&level.name)));
+        Ok(())
     }
 
     /// The levels that `--only` names, in the file's spelling.

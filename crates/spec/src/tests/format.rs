@@ -203,16 +203,16 @@ fn the_command_line_changes_scale_blocks_levels_and_servers() {
     );
     assert_eq!(changed.protocol.blocks, 3);
     let changed = changed
-        .with_only("server=5.6")
+        .with_only(&["server=5.6"])
         .unwrap()
-        .with_only("variant=small pool, old")
+        .with_only(&["variant=small pool, old"])
         .unwrap();
     assert_eq!(
         (changed.servers.len(), changed.factors[0].levels.len()),
         (1, 2)
     );
     let changed = changed
-        .with_only("variant=old")
+        .with_only(&["variant=old"])
         .unwrap()
         .with_server("5.6=mariadb")
         .unwrap();
@@ -227,6 +227,21 @@ fn the_command_line_changes_scale_blocks_levels_and_servers() {
 }
 
 #[test]
+fn several_only_options_for_one_factor_add_up_even_for_names_with_commas() {
+    let file = RIGHT.replace("[variant.\"old\"]", "[variant.\"old, small\"]");
+    let kept = |texts: &[&str]| {
+        let experiment = read(&file).unwrap().with_only(texts).unwrap();
+        let levels = experiment.factors[0].levels.iter();
+        levels.map(|level| level.name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(kept(&["variant=old, small"]), ["old, small"]);
+    assert_eq!(
+        kept(&["variant=old, small", "variant=small pool"]),
+        ["small pool", "old, small"]
+    );
+}
+
+#[test]
 fn invalid_overrides_are_reported() {
     let says = |result: Result<Experiment, crate::OverrideError>| result.unwrap_err().to_string();
     let varied = "[factor.size.1]\nworkload = { scale = 2 }\n";
@@ -235,15 +250,15 @@ fn invalid_overrides_are_reported() {
             says(right("").with_scale(0.0)),
             says(right(varied).with_scale(2.0)),
             says(right("").with_blocks(0)),
-            says(right("").with_only("server")),
-            says(right("").with_only("varaint=old")),
-            says(right("").with_only("variant=small pol")),
+            says(right("").with_only(&["server"])),
+            says(right("").with_only(&["varaint=old"])),
+            says(right("").with_only(&["variant=small pol"])),
             says(right("").with_server("5.7=mariadb")),
             says(right("").with_server("mysql://me:s3cret@h:x")),
             says(
                 read(&RIGHT.replace("14\"\n", "14\"\ndataset_from = '5.5'\n"))
                     .unwrap()
-                    .with_only("server=5.6")
+                    .with_only(&["server=5.6"])
             ),
         ]
         .join("\n")

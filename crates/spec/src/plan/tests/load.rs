@@ -192,17 +192,17 @@ fn only_shares_and_searches_need_figures() {
         let experiment = experiment(load, "");
         assert_eq!(Plan::new(&experiment, 1).unwrap().needs_figures(), needed);
     }
-    let absolute = experiment(SHARES, "").with_only("rate=500").unwrap();
+    let absolute = experiment(SHARES, "").with_only(&["rate=500"]).unwrap();
     assert!(!Plan::new(&absolute, 1).unwrap().needs_figures());
 }
 
 #[test]
 fn a_maximum_that_no_rate_refers_to_is_not_measured() {
-    let experiment = experiment(SHARES, "").with_only("rate=500").unwrap();
+    let experiment = experiment(SHARES, "").with_only(&["rate=500"]).unwrap();
     let trials: Vec<_> = Plan::new(&experiment, 1).unwrap().trials().collect();
     assert!(trials.iter().all(|trial| level(trial, "rate") == "500"));
     let experiment = self::experiment(SHARES, "")
-        .with_only("rate=60% of max")
+        .with_only(&["rate=60% of max"])
         .unwrap();
     let trials: Vec<_> = Plan::new(&experiment, 1).unwrap().trials().collect();
     assert_eq!(
