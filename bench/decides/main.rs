@@ -4,9 +4,12 @@
 //!
 //! `same`: MariaDB against itself, oltp and ssb in turn, three blocks. At most a tenth of the runs may decide a difference.
 //! `planted`: oltp, where the server may use one processor or 0.91 of it, with three to nine blocks. At least 80 % of the runs must decide
-//! that the first is faster. FOLDER gets the experiment files and the runs. The last results are in bench/results/decides.
+//! that the first is faster where the noise of a trial is at most 5 %, else as many as the power formula predicts. FOLDER gets the experiment
+//! files and the runs. A row is printed as soon as its run ends. The last results are in bench/results/decides.md.
 
 use serde_json::Value;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -102,12 +105,20 @@ to       = { processor = "0.91" }
 at_least = 1.05
 "#;
 
+/// The logarithm of the planted ratio of throughputs, 1 to 0.91 processors, if the processor limits the server.
+const PLANTED_LN: f64 = 0.0943;
+/// The most blocks of `PLANTED`, and the error rate of its last look: 0.3 of 5 % (docs/METHODOLOGY.md, 2).
+const MOST: f64 = 9.0;
+const LAST_LOOK: f64 = 0.015;
+
+/// What one run says of its two cells.
 struct Outcome {
-    experiment: &'static str,
-    measured: Option<f64>,
+    ratio: Option<f64>,
     ci: Option<(f64, f64)>,
     direction: String,
     blocks: usize,
+    /// The standard deviation of a trial's logarithm, from the differences of the cells within blocks.
+    noise: Option<f64>,
 }
 
 fn main() {
@@ -126,13 +137,24 @@ fn main() {
     let runs: usize = runs.parse().expect("RUNS is a number");
     let folder = PathBuf::from(folder);
     std::fs::create_dir_all(&folder).expect("the folder can be made");
-    let outcomes: Vec<Outcome> = (experiments.into_iter().cycle().take(runs))
-        .map(|(name, text)| outcome(&folder, name, text))
-        .collect();
-    print(&outcomes);
+    println!("| run | experiment | blocks | ratio | 95 % CI | direction | noise of a trial |");
+    println!("| ---: | --- | ---: | ---: | --- | --- | ---: |");
+    let mut outcomes = Vec::new();
+    for (number, (name, text)) in (1..=runs).zip(experiments.into_iter().cycle()) {
+        match outcome(&folder, name, text) {
+            Ok(outcome) => {
+                println!("| {number} | {name} | {outcome} |");
+                outcomes.push(outcome);
+            }
+            Err(says) => println!("| {number} | {name} | - | - | - | invalid: {says} | - |"),
+        }
+    }
+    summary(&outcomes);
 }
 
-fn outcome(folder: &Path, name: &'static str, text: &str) -> Outcome {
+/// # Errors
+/// The last line that prony printed, if the run is invalid. Such a run counts for nothing.
+fn outcome(folder: &Path, name: &str, text: &str) -> Result<Outcome, String> {
     let file = folder.join(format!("{name}.toml"));
     std::fs::write(&file, text).expect("the experiment can be written");
     let results = folder.join("results");
@@ -143,12 +165,11 @@ fn outcome(folder: &Path, name: &'static str, text: &str) -> Outcome {
         .arg(&results)
         .output()
         .expect("prony starts");
-    assert!(
-        run.status.success(),
-        "{}",
-        String::from_utf8_lossy(&run.stderr)
-    );
-    read(name, &json(&results))
+    if !run.status.success() {
+        let stderr = String::from_utf8_lossy(&run.stderr);
+        return Err(stderr.lines().last().unwrap_or_default().to_string());
+    }
+    Ok(read(&json(&results)))
 }
 
 fn json(results: &Path) -> Value {
@@ -160,52 +181,87 @@ fn json(results: &Path) -> Value {
     serde_json::from_slice(&shown.stdout).expect("show prints JSON")
 }
 
-fn read(experiment: &'static str, shown: &Value) -> Outcome {
+fn read(shown: &Value) -> Outcome {
     let claim = &shown["claims"][0];
-    let blocks = shown["trials"].as_array().into_iter().flatten();
+    let blocks = blocks(shown);
     Outcome {
-        experiment,
-        measured: claim["measured"].as_f64(),
+        ratio: claim["measured"].as_f64(),
         ci: claim["ci"][0].as_f64().zip(claim["ci"][1].as_f64()),
         direction: claim["direction"].as_str().unwrap_or("none").to_string(),
-        blocks: blocks
-            .map(|trial| trial["block"].as_u64().unwrap_or(0))
-            .max()
-            .unwrap_or(0) as usize,
+        blocks: blocks.len(),
+        noise: noise(&blocks),
     }
 }
 
-fn print(outcomes: &[Outcome]) {
-    println!("| run | experiment | blocks | ratio | 95 % CI | direction |");
-    println!("| ---: | --- | ---: | ---: | --- | --- |");
-    for (number, outcome) in outcomes.iter().enumerate() {
-        let ratio = outcome
-            .measured
-            .map_or("-".into(), |ratio| format!("{ratio:.3}"));
-        let ci = outcome
-            .ci
-            .map_or("-".into(), |(low, high)| format!("{low:.3} to {high:.3}"));
-        let Outcome {
-            experiment,
-            blocks,
-            direction,
-            ..
-        } = outcome;
-        println!(
-            "| {} | {experiment} | {blocks} | {ratio} | {ci} | {direction} |",
-            number + 1
-        );
+/// The logarithm of each cell's value in each block: of the throughput, or of the time of the rounds.
+fn blocks(shown: &Value) -> Vec<Vec<f64>> {
+    let mut blocks: BTreeMap<u64, BTreeMap<String, f64>> = BTreeMap::new();
+    for trial in shown["trials"].as_array().into_iter().flatten() {
+        let rounds = trial["rounds"].as_array().into_iter().flatten();
+        let elapsed_s: f64 = rounds.filter_map(|round| round["elapsed_s"].as_f64()).sum();
+        let value = trial["throughput"].as_f64().unwrap_or(elapsed_s);
+        let cell = format!("{} {}", trial["server"], trial["levels"]);
+        let block = trial["block"].as_u64().unwrap_or_default();
+        blocks.entry(block).or_default().insert(cell, value.ln());
     }
+    let cells = blocks.into_values().map(|cells| cells.into_values());
+    cells.map(Iterator::collect).collect()
+}
+
+fn noise(blocks: &[Vec<f64>]) -> Option<f64> {
+    let differences: Vec<f64> = (blocks.iter())
+        .filter_map(|cells| match cells[..] {
+            [a, b] => Some(a - b),
+            _ => None,
+        })
+        .collect();
+    let count = differences.len() as f64;
+    let mean = differences.iter().sum::<f64>() / count;
+    let squares: f64 = differences.iter().map(|d| (d - mean).powi(2)).sum();
+    (count > 1.0).then(|| (squares / (count - 1.0) / 2.0).sqrt())
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
+        let ratio = or_dash(self.ratio.map(|ratio| format!("{ratio:.3}")));
+        let ci = or_dash(self.ci.map(|(low, high)| format!("{low:.3} to {high:.3}")));
+        let noise = or_dash(self.noise.map(|sd| format!("{:.1} %", sd * 100.0)));
+        let Outcome {
+            blocks, direction, ..
+        } = self;
+        write!(f, "{blocks} | {ratio} | {ci} | {direction} | {noise}")
+    }
+}
+
+fn summary(outcomes: &[Outcome]) {
     let is = |word: &str| {
-        outcomes
-            .iter()
-            .filter(|outcome| outcome.direction == word)
-            .count()
+        let decided = outcomes.iter().filter(|outcome| outcome.direction == word);
+        decided.count()
     };
     println!(
-        "\n{} runs: {} decided above 1, {} decided below 1.",
+        "\n{} valid runs: {} decided above 1, {} decided below 1.",
         outcomes.len(),
         is("above"),
         is("below")
     );
+    let squares: Vec<f64> = (outcomes.iter())
+        .filter_map(|outcome| Some(outcome.noise?.powi(2)))
+        .collect();
+    if squares.is_empty() {
+        return;
+    }
+    let pooled = (squares.iter().sum::<f64>() / squares.len() as f64).sqrt();
+    println!(
+        "Noise of a trial over all runs: {:.1} %. With it, the last of the looks alone finds the planted difference in {:.0} % of the runs.",
+        pooled * 100.0,
+        power(pooled) * 100.0
+    );
+}
+
+/// The probability that the paired t test of the last look sees the planted difference. Zar, "Biostatistical analysis", 5th edition, 2010.
+fn power(noise: f64) -> f64 {
+    let t = StudentsT::new(0.0, 1.0, MOST - 1.0).expect("degrees of freedom above 0");
+    let error = noise * (2.0 / MOST).sqrt();
+    t.cdf(PLANTED_LN / error - t.inverse_cdf(1.0 - LAST_LOOK / 2.0))
 }
