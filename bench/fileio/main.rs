@@ -1,5 +1,5 @@
 //! Compares reads and writes of one file with fio and sysbench fileio: the same file, block size, pattern, depth and engine, past the
-//! page cache. Turns alternate; the results are medians.
+//! page cache. Turns alternate; the results are medians, and medians of the ratios within turns.
 //!
 //! cargo bench -p prony --bench fileio -- DIR [--size 2G] [--io-size 16K] [--pattern random-read|random-write] [--depths 1,8,64,1024]
 //!     [--time S] [--turns N] [--out FILE]

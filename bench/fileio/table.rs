@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 pub(crate) fn markdown(settings: &Settings, turns: &[Turn]) -> String {
     let mut text = format!(
-        "{} of {} on one file of {}, direct, {} s, medians of {} turns in alternation; ratios are prony's with the same engine to the program's\n\n",
+        "{} of {} on one file of {}, direct, {} s, medians of {} turns in alternation. Ratios are prony's with the same engine to the program's, turn by turn: the median, and for ops/s also the smallest and the largest\n\n",
         if settings.writes {
             "random writes"
         } else {
@@ -23,24 +23,34 @@ pub(crate) fn markdown(settings: &Settings, turns: &[Turn]) -> String {
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
     for &depth in &settings.depths {
         for one in Contestant::at(depth) {
+            let peer = Contestant {
+                program: Program::Prony,
+                ..one
+            };
             let _ = write!(text, "| {depth} | {} ", one.name());
-            for (value, decimals) in VALUES {
-                let of = |one| median_of(turns, depth, one, value);
-                let peer = Contestant {
-                    program: Program::Prony,
-                    ..one
+            for (place, (value, decimals)) in VALUES.into_iter().enumerate() {
+                let own = median(of_turns(turns, depth, one, value).into_iter());
+                let ratios = ratios(turns, depth, peer, one, value);
+                let ratio = if place == 0 {
+                    with_range(&ratios)
+                } else {
+                    format!("{:.3}", median(ratios.into_iter()))
                 };
-                let (own, ratio) = (of(one), of(peer) / of(one));
-                let _ = write!(text, "| {own:.decimals$} | {ratio:.3} ");
+                let _ = write!(text, "| {own:.decimals$} | {ratio} ");
             }
             text += "|\n";
         }
-        let (best, name) = best_of(turns, depth, Program::Fio);
-        let (own, _) = best_of(turns, depth, Program::Prony);
+        let (own, best) = (
+            best_of(turns, depth, Program::Prony),
+            best_of(turns, depth, Program::Fio),
+        );
+        let ratios = ratios(turns, depth, own, best, OPERATIONS);
         let _ = writeln!(
             text,
-            "| {depth} | prony's best engine to fio's best ({name}) | {best:.0} | {:.3} | | | | | | | | | | |",
-            own / best
+            "| {depth} | prony's best engine ({}) to fio's best ({}) | | {} | | | | | | | | | | |",
+            own.engine.name(),
+            best.engine.name(),
+            with_range(&ratios)
         );
     }
     text
@@ -48,9 +58,11 @@ pub(crate) fn markdown(settings: &Settings, turns: &[Turn]) -> String {
 
 type Value = fn(&Turn) -> f64;
 
+const OPERATIONS: Value = |turn| turn.figure.operations_per_s;
+
 /// The values of a row and their decimals.
 const VALUES: [(Value, usize); 6] = [
-    (|turn| turn.figure.operations_per_s, 0),
+    (OPERATIONS, 0),
     (|turn| turn.figure.cpu_us_per_operation, 2),
     (|turn| turn.latency.p50, 1),
     (|turn| turn.latency.p95, 1),
@@ -58,20 +70,33 @@ const VALUES: [(Value, usize); 6] = [
     (|turn| turn.figure.memory_kb / 1e3, 1),
 ];
 
-/// The highest rate of a program, and its engine.
-fn best_of(turns: &[Turn], depth: u32, program: Program) -> (f64, &'static str) {
-    let engines = Contestant::at(depth)
+/// The engine of a program with the highest rate.
+fn best_of(turns: &[Turn], depth: u32, program: Program) -> Contestant {
+    let rate = |one: &Contestant| median(of_turns(turns, depth, *one, OPERATIONS).into_iter());
+    Contestant::at(depth)
         .into_iter()
-        .filter(|one| one.program == program);
-    let rates = engines.map(|one| (median_of(turns, depth, one, VALUES[0].0), one.engine.name()));
-    rates
-        .max_by(|left, right| left.0.total_cmp(&right.0))
+        .filter(|one| one.program == program)
+        .max_by(|left, right| rate(left).total_cmp(&rate(right)))
         .expect("it takes part at each depth")
 }
 
-fn median_of(turns: &[Turn], depth: u32, one: Contestant, value: Value) -> f64 {
-    let own = turns
-        .iter()
-        .filter(|turn| turn.figure.clients == depth && turn.contestant == one);
-    median(own.map(value))
+/// The ratio of two contestants in each turn. A slow minute of the disk slows both sides of a turn.
+fn ratios(turns: &[Turn], depth: u32, of: Contestant, to: Contestant, value: Value) -> Vec<f64> {
+    let of = of_turns(turns, depth, of, value);
+    let to = of_turns(turns, depth, to, value);
+    of.into_iter().zip(to).map(|(of, to)| of / to).collect()
+}
+
+/// `0.952 (0.910 to 1.020)`
+fn with_range(ratios: &[f64]) -> String {
+    let smallest = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    let largest = ratios.iter().copied().fold(0.0, f64::max);
+    let middle = median(ratios.iter().copied());
+    format!("{middle:.3} ({smallest:.3} to {largest:.3})")
+}
+
+/// One value for each turn, in order.
+fn of_turns(turns: &[Turn], depth: u32, one: Contestant, value: Value) -> Vec<f64> {
+    let is_own = |turn: &&Turn| turn.figure.clients == depth && turn.contestant == one;
+    turns.iter().filter(is_own).map(value).collect()
 }
