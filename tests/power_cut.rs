@@ -1,9 +1,11 @@
-//! Real power cuts and a real SIGKILL in the middle of TPC-C, and the audit of the answers that its clients got.
+//! Real power cuts and a real SIGKILL in the middle of TPC-C, and the audit of the answers that its clients got; the replay of a
+//! recorded disk; and a prony that ends while the power is off.
 
-use crate::support::process::nothing_is_left;
-use crate::support::timed::{at_level, flags, is_whole};
+use crate::support::process::{ended, nothing_is_left, send, servers, until};
+use crate::support::timed::{at_level, flags, is_whole, seconds_under_way};
 use crate::support::{Bench, has, skip};
 use host::volume::{DiskOptions, Filesystem, VolumeOptions};
+use rustix::process::Signal;
 use serde_json::Value;
 
 const EXPERIMENT: &str = r#"
@@ -104,4 +106,74 @@ fn a_power_cut_separates_what_a_kill_does_not_and_a_lying_disk_is_caught() {
     let csv = bench.run(&["show", &run.display().to_string(), "--format", "csv"]);
     let head = csv.stdout.lines().next().unwrap().to_owned();
     assert!(head.contains(",lost,ghosts,"), "{head}");
+}
+
+const RECORDED: &str = r#"
+title = "A recording"
+[server.a]
+build = "mariadb"
+[settings]
+innodb_buffer_pool_size = "256M"
+innodb_flush_log_at_trx_commit = 1
+[host]
+volume = { kind = "volatile", log = true }
+[workload.tpcc]
+[load.closed]
+clients = 4
+[protocol]
+time   = "2s"
+short  = true
+warmup = "0s"
+"#;
+
+#[test]
+fn a_server_starts_and_keeps_the_conditions_at_every_replayed_flush() {
+    if !can_cut() || !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let file = bench.experiment("recorded", RECORDED);
+    let ended = bench.run(&["run", &file]);
+    let run = bench.runs().pop();
+    let run = run.unwrap_or_else(|| panic!("{}", ended.stderr));
+    let run = run.display().to_string();
+    let replayed = bench.run(&["crash", "replay", &run, "--points", "3"]);
+    assert_eq!(replayed.status, 0, "{}{}", replayed.stdout, replayed.stderr);
+    assert!(
+        replayed.stdout.contains("0 of 3 points failed"),
+        "{}",
+        replayed.stdout
+    );
+    nothing_is_left(&bench);
+}
+
+/// Sends the signal to prony while the power is off. Returns prony's exit status.
+fn signalled_in_a_power_cut(signal: Signal) -> Option<i32> {
+    if !can_cut() || !has("mariadb") {
+        return None;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let file = bench.experiment("crashes", EXPERIMENT);
+    let running = bench.start(&["run", &file, "--only", "crash=1, power cut"]);
+    until("a second of the trial", || {
+        let run = bench.runs().pop();
+        run.is_some_and(|run| seconds_under_way(&run, "") >= 1)
+    });
+    until("the cut", || servers(&bench).is_empty());
+    send(running.id(), signal);
+    let status = ended(running).status;
+    nothing_is_left(&bench);
+    Some(status)
+}
+
+#[test]
+fn an_interruption_during_a_power_cut_ends_the_run_and_leaves_nothing_mounted() {
+    if let Some(status) = signalled_in_a_power_cut(Signal::INT) {
+        assert_eq!(status, 130);
+    }
+}
+
+#[test]
+fn a_prony_that_is_killed_during_a_power_cut_leaves_nothing_mounted() {
+    signalled_in_a_power_cut(Signal::KILL);
 }
