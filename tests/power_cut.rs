@@ -122,7 +122,6 @@ volume = { kind = "volatile", log = true }
 clients = 4
 [protocol]
 time   = "2s"
-short  = true
 warmup = "0s"
 "#;
 
