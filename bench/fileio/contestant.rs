@@ -1,7 +1,7 @@
 //! The programs and engines that are compared, and one turn of each: prony runs in a child process of its own, like its peers.
 
 use crate::measured::{Figure, run};
-use crate::{Settings, fio, prony, sysbench};
+use crate::{Settings, bare_loop, fio, prony, sysbench};
 use std::path::Path;
 use std::process::Command;
 
@@ -13,6 +13,7 @@ pub(crate) enum Program {
     Prony,
     Fio,
     Sysbench,
+    BareLoop,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +72,7 @@ impl Engine {
 
 impl Contestant {
     /// Those that can keep so many operations in flight.
-    pub(crate) fn at(depth: u32) -> Vec<Contestant> {
+    pub(crate) fn at(settings: &Settings, depth: u32) -> Vec<Contestant> {
         let asynchronous = [
             (Program::Prony, Engine::IoUring),
             (Program::Fio, Engine::IoUring),
@@ -83,7 +84,9 @@ impl Contestant {
             .map(|program| (program, Engine::Sync));
         let has_threads = depth <= THREADS_MAX;
         let blocking = blocking.into_iter().filter(|_| has_threads);
-        let all = asynchronous.into_iter().chain(blocking);
+        let has_bare_loop = settings.bare_loop.is_some() && settings.pattern.reads();
+        let bare_loop = has_bare_loop.then_some((Program::BareLoop, Engine::IoUring));
+        let all = asynchronous.into_iter().chain(bare_loop).chain(blocking);
         all.map(|(program, engine)| Contestant { program, engine })
             .collect()
     }
@@ -93,6 +96,7 @@ impl Contestant {
             Program::Prony => "prony",
             Program::Fio => "fio",
             Program::Sysbench => "sysbench",
+            Program::BareLoop => "bare loop",
         };
         format!("{program}, {}", self.engine.name())
     }
@@ -102,12 +106,17 @@ impl Contestant {
             Program::Prony => prony::command(settings, folder, self.engine, depth),
             Program::Fio => fio::command(settings, folder, bytes, self.engine, depth),
             Program::Sysbench => sysbench::command(settings, folder, bytes, self.engine, depth),
+            Program::BareLoop => {
+                let program = settings.bare_loop.as_ref().expect("it takes part");
+                bare_loop::command(settings, program, folder, depth)
+            }
         };
         let measured = run(&mut command);
         let output = match self.program {
             Program::Prony => prony::read(&measured.output),
             Program::Fio => fio::read(&measured.output),
             Program::Sysbench => sysbench::read(&measured.output),
+            Program::BareLoop => bare_loop::read(&measured.output, settings.time_s),
         };
         let time_s = f64::from(settings.time_s);
         Turn {

@@ -8,11 +8,7 @@ use std::fmt::Write as _;
 pub(crate) fn markdown(settings: &Settings, turns: &[Turn]) -> String {
     let mut text = format!(
         "{} of {} on one file of {}, direct, {} s, medians of {} turns in alternation. Ratios are prony's with the same engine to the program's, turn by turn: the median, and for ops/s also the smallest and the largest\n\n",
-        if settings.writes {
-            "random writes"
-        } else {
-            "random reads"
-        },
+        settings.pattern.name(),
         settings.io_size,
         settings.size,
         settings.time_s,
@@ -22,7 +18,7 @@ pub(crate) fn markdown(settings: &Settings, turns: &[Turn]) -> String {
     text +=
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
     for &depth in &settings.depths {
-        for one in Contestant::at(depth) {
+        for one in Contestant::at(settings, depth) {
             let peer = Contestant {
                 program: Program::Prony,
                 ..one
@@ -34,15 +30,15 @@ pub(crate) fn markdown(settings: &Settings, turns: &[Turn]) -> String {
                 let ratio = if place == 0 {
                     with_range(&ratios)
                 } else {
-                    format!("{:.3}", median(ratios.into_iter()))
+                    or_dash(median(ratios.into_iter()), 3)
                 };
-                let _ = write!(text, "| {own:.decimals$} | {ratio} ");
+                let _ = write!(text, "| {} | {ratio} ", or_dash(own, decimals));
             }
             text += "|\n";
         }
         let (own, best) = (
-            best_of(turns, depth, Program::Prony),
-            best_of(turns, depth, Program::Fio),
+            best_of(settings, turns, depth, Program::Prony),
+            best_of(settings, turns, depth, Program::Fio),
         );
         let ratios = ratios(turns, depth, own, best, OPERATIONS);
         let _ = writeln!(
@@ -71,9 +67,9 @@ const VALUES: [(Value, usize); 6] = [
 ];
 
 /// The engine of a program with the highest rate.
-fn best_of(turns: &[Turn], depth: u32, program: Program) -> Contestant {
+fn best_of(settings: &Settings, turns: &[Turn], depth: u32, program: Program) -> Contestant {
     let rate = |one: &Contestant| median(of_turns(turns, depth, *one, OPERATIONS).into_iter());
-    Contestant::at(depth)
+    Contestant::at(settings, depth)
         .into_iter()
         .filter(|one| one.program == program)
         .max_by(|left, right| rate(left).total_cmp(&rate(right)))
@@ -85,6 +81,14 @@ fn ratios(turns: &[Turn], depth: u32, of: Contestant, to: Contestant, value: Val
     let of = of_turns(turns, depth, of, value);
     let to = of_turns(turns, depth, to, value);
     of.into_iter().zip(to).map(|(of, to)| of / to).collect()
+}
+
+/// A dash where a program does not measure the value.
+fn or_dash(value: f64, decimals: usize) -> String {
+    if value.is_nan() {
+        return "-".into();
+    }
+    format!("{value:.decimals$}")
 }
 
 /// `0.952 (0.910 to 1.020)`
