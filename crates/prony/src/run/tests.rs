@@ -688,6 +688,20 @@ fn a_finished_run_gets_further_blocks_as_a_labelled_look() {
     assert!(page.contains("Looks at the claims after 3 blocks"));
 }
 
+#[test]
+fn the_newest_run_of_the_same_experiment_predicts_what_the_next_one_sees() {
+    let setup = Setup::with(comparable());
+    let request = request_to_compare(&setup, compared("3"));
+    let planned = spec::plan::expand(&request.experiment, request.seed).unwrap();
+    let sees = || super::history::sentence(&request, &planned, setup.folder.path()).unwrap();
+    assert!(sees().contains("has no comparable run of t"), "{}", sees());
+    for _ in 0..2 {
+        let conducted = setup.conduct(&request).unwrap();
+        let from = format!("by the noise of {}", conducted.run.id);
+        assert!(sees().ends_with(&from), "{}, not {from}", sees());
+    }
+}
+
 /// A file without a server, for a workload on a folder.
 fn on_folder(clients: &str, more: &str) -> Experiment {
     let source = format!(
