@@ -170,6 +170,25 @@ fn limits_hold_the_load_that_prony_generates() {
 }
 
 #[test]
+fn arrivals_faster_than_the_disk_are_unstable_and_their_wait_counts() {
+    if !can_limit() {
+        return;
+    }
+    let bench = Bench::new();
+    let rest = "[limits]\nwrite_iops = 100\n[load.open]\nrate = 300\narrivals = \"poisson\"\nworkers = 2\n[protocol]\ntime = \"5s\"\n";
+    let shown = measured(&bench, &writes(&bench, rest));
+    let trial = &trials(&shown)[0];
+    let offered = number(&trial["offered"]);
+    assert!((240.0..360.0).contains(&offered), "{trial}");
+    let unstable = trial["unstable"].to_string();
+    assert!(unstable.contains("the queue grows by"), "{trial}");
+    assert!(number(&trial["queued_at_end"]) > 500.0, "{trial}");
+    // Two workers at 100 writes/s: a write takes 20 ms, and the rest is its wait.
+    let median_ms = response_ms(&bench.runs()[0], 0.5);
+    assert!(median_ms > 500.0, "{median_ms}");
+}
+
+#[test]
 fn a_limit_of_memory_that_would_kill_prony_itself_is_refused() {
     if !can_limit() {
         return;
