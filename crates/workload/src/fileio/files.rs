@@ -113,6 +113,10 @@ impl Files for Section {
         self.direct
     }
 
+    fn depth(&self) -> u32 {
+        self.depth
+    }
+
     fn transferred_bytes(&self, tallies: &[Tally]) -> u64 {
         let kinds = Places::new(self, 0).kinds().into_iter().zip(tallies);
         let blocks = kinds.map(|(kind, tally)| match kind {

@@ -9,6 +9,7 @@ mod concurrent;
 pub(crate) mod drive;
 
 use super::audit::{self, Pending};
+use super::device_queue;
 use super::event::Action;
 use super::page_cache::{self, Device};
 use super::place::Place;
@@ -64,6 +65,11 @@ impl Timed<'_> {
         place.start(trial, preload)?;
         if let Some(files) = self.workload.files() {
             page_cache::before(files, host::machine::memory_bytes(), trial);
+            place.with_target(|target| {
+                if let Target::Folder(folder) = target {
+                    device_queue::check(files, self.planned.load.clients(), folder, trial);
+                }
+            })?;
             precondition::run(self, place, trial)?;
         }
         let Work { driver, mut audit } = self.work(place)?;
