@@ -83,14 +83,36 @@ fn files_lie_on_the_file_system_of_their_level_with_its_mount_options() {
     assert!(!is_mounted(&bench) && !has_loop_device(&bench));
 }
 
+/// A load of a minute on a volume.
+const ON_A_VOLUME: &str = "[host]\nvolume = { kind = \"loop\" }\n[load.closed]\nclients = 1\n[protocol]\ntime = \"60s\"\n";
+
+#[test]
+fn an_interrupted_load_leaves_nothing_mounted_and_no_files() {
+    if !can_mount() {
+        return;
+    }
+    let bench = Bench::new();
+    let running = bench.start(&["run", &writes(&bench, ON_A_VOLUME)]);
+    until("a second of the load", || {
+        let runs = bench.runs();
+        runs.last()
+            .is_some_and(|run| seconds_under_way(run, "") >= 1)
+    });
+    assert!(is_mounted(&bench) && has_loop_device(&bench));
+    send(running.id(), Signal::INT);
+    let interrupted = ended(running);
+    assert_eq!(interrupted.status, 130, "{}", interrupted.stderr);
+    nothing_is_left(&bench);
+    assert!(!is_mounted(&bench) && !has_loop_device(&bench));
+}
+
 #[test]
 fn a_killed_prony_leaves_no_volume_of_files() {
     if !can_mount() {
         return;
     }
     let bench = Bench::new();
-    let rest = "[host]\nvolume = { kind = \"loop\" }\n[load.closed]\nclients = 1\n[protocol]\ntime = \"60s\"\n";
-    let running = bench.start(&["run", &writes(&bench, rest)]);
+    let running = bench.start(&["run", &writes(&bench, ON_A_VOLUME)]);
     until("the volume is mounted", || is_mounted(&bench));
     send(running.id(), Signal::KILL);
     ended(running);
