@@ -109,6 +109,16 @@ impl Mount {
         Ok(self.counts()?.read_bytes)
     }
 
+    /// Bytes that the device has read and written since boot, for all processes. None: no single device, or it does not count
+    /// (`queue/iostats`).
+    pub fn moved_bytes(&self) -> Option<u64> {
+        let switch = format!("/sys/dev/block/{}/queue/iostats", self.whole_device().ok()?);
+        let is_counted = fs::read_to_string(switch).is_ok_and(|text| text.trim() == "1");
+        let counts = self.counts().ok()?;
+        let bytes = counts.read_bytes + counts.written_bytes;
+        (is_counted && bytes > 0).then_some(bytes)
+    }
+
     /// The device's I/O counts since boot, as in its line of `/proc/diskstats`.
     pub fn counts(&self) -> Result<DeviceCounts, String> {
         self.has_device()?;

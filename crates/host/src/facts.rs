@@ -1,4 +1,5 @@
-//! What lies below files, in words for the record: the file system with its mount options, and the disk with its queue.
+//! What lies below files, in words for the record: the file system with its mount options, the disk with its queue, and the limits of
+//! dirty pages.
 //!
 //! Two disks whose facts differ are not the same disk. Boundaries: `storage` reads the kernel. What it does not show is left out.
 
@@ -14,6 +15,7 @@ pub fn below(folder: &Path) -> BTreeMap<String, String> {
         return BTreeMap::new();
     };
     let mut facts = of(&storage);
+    facts.extend(dirty_limits(Path::new("/proc/sys/vm")));
     let image = storage
         .disk
         .as_ref()
@@ -23,6 +25,23 @@ pub fn below(folder: &Path) -> BTreeMap<String, String> {
         facts.extend(below.map(|(name, value)| (format!("below the loop device: {name}"), value)));
     }
     facts
+}
+
+/// When the kernel begins to write dirty pages, and when it makes writers wait: until then, buffered writes run at memory speed.
+/// Of a share (%) and a number of bytes, the one that is not in use is 0 and left out.
+fn dirty_limits(folder: &Path) -> BTreeMap<String, String> {
+    let limits = [
+        "dirty_background_ratio",
+        "dirty_background_bytes",
+        "dirty_ratio",
+        "dirty_bytes",
+    ];
+    let value = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
+    let known = limits.iter().filter_map(|name| Some((name, value(name)?)));
+    known
+        .map(|(name, value)| (format!("vm.{name}"), value.trim().to_string()))
+        .filter(|(_, value)| value != "0")
+        .collect()
 }
 
 /// With two significant digits: the free space changes with every record.
@@ -95,6 +114,26 @@ mod tests {
         );
         assert_eq!(of("state of the device"), Some("not purged"));
         assert_eq!((of("write cache"), of("logical block bytes")), (None, None));
+    }
+
+    #[test]
+    fn of_each_limit_of_dirty_pages_the_one_in_use_is_recorded() {
+        let sys = tempfile::tempdir().unwrap();
+        for (file, value) in [
+            ("dirty_background_ratio", "0\n"),
+            ("dirty_background_bytes", "67108864\n"),
+            ("dirty_ratio", "20\n"),
+            ("dirty_bytes", "0\n"),
+        ] {
+            std::fs::write(sys.path().join(file), value).unwrap();
+        }
+        let of = |name: &str, value: &str| (name.to_string(), value.to_string());
+        let in_use = [
+            of("vm.dirty_background_bytes", "67108864"),
+            of("vm.dirty_ratio", "20"),
+        ];
+        assert_eq!(dirty_limits(sys.path()), in_use.into());
+        assert!(dirty_limits(&sys.path().join("absent")).is_empty());
     }
 
     #[test]

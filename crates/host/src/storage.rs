@@ -35,6 +35,15 @@ pub struct Disk {
     pub physical_block_bytes: Option<u64>,
 }
 
+impl Disk {
+    /// Requests that all its hardware queues hold; more wait in the block layer. None: not known, or the device passes requests on
+    /// without a queue (device mapper, RAID).
+    pub fn requests_max(&self) -> Option<u64> {
+        let queues = fs::read_dir(Path::new("/sys/block").join(&self.name).join("mq"));
+        Some(self.requests? * queues.ok()?.count() as u64)
+    }
+}
+
 /// What a disk is, as far as the kernel tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskKind {

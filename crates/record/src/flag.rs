@@ -24,7 +24,9 @@ words! {
         CpuSteal = "cpu_steal",
         /// The buffer pool was sized to hold the data, and did not.
         DataNotHeld = "data_not_held",
-        /// Direct I/O went through the page cache, so the disk was not measured.
+        /// The clients keep more operations in flight than the queue of the device holds.
+        DeeperThanQueue = "deeper_than_queue",
+        /// Direct I/O went through the page cache or never reached the device, so the disk was not measured.
         DirectIoCached = "direct_io_cached",
         EngineLimit = "engine_limit",
         EventFailed = "event_failed",

@@ -144,6 +144,10 @@ pub trait Files: Send + Sync {
     fn are_written(&self) -> bool;
     /// Whether the load bypasses the page cache.
     fn are_direct(&self) -> bool;
+    /// Operations that each client has in flight.
+    fn depth(&self) -> u32;
+    /// Bytes that reads and writes transferred in a load, from how its operations ended, in the driver's order.
+    fn transferred_bytes(&self, tallies: &[Tally]) -> u64;
     /// What happens to them before the load.
     fn precondition(&self) -> Option<Precondition>;
     /// Makes them in the empty folder and waits until they are on disk. Calls `progress` with the bytes that were written so far, and

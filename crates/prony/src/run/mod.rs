@@ -11,6 +11,7 @@ mod cold;
 mod conduct;
 mod connections;
 pub(crate) mod dataset;
+mod device_queue;
 mod ended;
 pub mod event;
 mod expected;

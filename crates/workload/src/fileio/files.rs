@@ -3,12 +3,12 @@
 //! Goal: no operation of the load pays for an allocation, unless the section asks for it, and no device can compress or deduplicate
 //! the data. Boundaries: the folder is prony's own and empty; whether the extents are written is checked by `run`.
 
-use super::places::Block;
+use super::places::{Block, Kind, Places};
 use super::section::{Extents, Section, SyncCall, SyncPolicy};
 use super::verify::{self, Stamp};
 use crate::seam::{Files, FilesError, Precondition};
 use datagen::random::stream;
-use load::Aligned;
+use load::{Aligned, Tally};
 use rustix::fs::{AtFlags, FallocateFlags, OFlags, StatxFlags, fallocate, statx};
 use rustix::io::Errno;
 use std::fs::File;
@@ -111,6 +111,20 @@ impl Files for Section {
 
     fn are_direct(&self) -> bool {
         self.direct
+    }
+
+    fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    fn transferred_bytes(&self, tallies: &[Tally]) -> u64 {
+        let kinds = Places::new(self, 0).kinds().into_iter().zip(tallies);
+        let blocks = kinds.map(|(kind, tally)| match kind {
+            Kind::Read | Kind::Write => tally.done(),
+            // A lower bound will do: the doublewrite buffer is left out.
+            Kind::Doublewrite | Kind::Sync => 0,
+        });
+        blocks.sum::<u64>() * self.io_bytes
     }
 
     fn precondition(&self) -> Option<Precondition> {

@@ -44,7 +44,7 @@ impl Pattern {
         )
     }
 
-    fn is_random(self) -> bool {
+    pub(super) fn is_random(self) -> bool {
         matches!(
             self,
             Pattern::RandomRead | Pattern::RandomWrite | Pattern::Mixed
@@ -94,6 +94,8 @@ pub(super) struct Places {
     blocks: u64,
     /// None: in order.
     keys: Option<Keys>,
+    /// Operations after which the hot blocks move by one. None: they stay.
+    move_every: Option<u64>,
     /// The last operation of the load makes the files durable.
     syncs_at_end: bool,
     seed: u64,
@@ -143,6 +145,7 @@ impl Places {
             blocks_of_a_file: section.blocks_of_a_file(),
             blocks,
             keys: is_random.then(|| Keys::new(section.distribution, 0, blocks as i64 - 1)),
+            move_every: section.move_every,
             syncs_at_end: section.sync == SyncPolicy::End,
             seed,
         }
@@ -206,7 +209,12 @@ impl Places {
         if self.pattern == Pattern::Mixed {
             unit(&mut draws);
         }
-        keys.draw(&mut draws) as u64
+        keys.draw(&mut draws) as u64 + self.moved(number)
+    }
+
+    /// The blocks by which the hot ones have moved.
+    fn moved(&self, number: u64) -> u64 {
+        self.move_every.map_or(0, |every| number / every)
     }
 
     /// One block of each group.
@@ -266,6 +274,36 @@ mod tests {
             seen.insert((block.file, block.offset));
         }
         assert_eq!(seen.len(), 64);
+    }
+
+    /// 1,024 blocks, of which the 204 hot ones move by one block every 20 operations.
+    const MOVING: &str =
+        "size = \"16M\"\ndistribution = \"pareto\"\npareto_share = 0.2\nmove_every = 20";
+
+    #[test]
+    fn the_hot_blocks_get_their_share_of_operations_wherever_they_have_moved() {
+        let places = places(MOVING);
+        let is_hot = |number: &u64| {
+            let block = places.block(*number).offset >> 14;
+            let from_the_first_hot_block = (block + 1_024 - number / 20 % 1_024) % 1_024;
+            from_the_first_hot_block < 205
+        };
+        // A pass over the file and a half, in parts of a tenth.
+        for part in 0..15 {
+            let hot = (part * 2_048..(part + 1) * 2_048).filter(is_hot).count();
+            assert!((1_550..1_730).contains(&hot), "{part}: {hot}");
+        }
+    }
+
+    #[test]
+    fn every_block_of_the_file_is_hot_once_in_a_pass() {
+        let places = places(MOVING);
+        let mut counts = [0u32; 1_024];
+        for number in 0..1_024 * 20 {
+            counts[(places.block(number).offset >> 14) as usize] += 1;
+        }
+        let is_even = counts.iter().all(|count| (1..60).contains(count));
+        assert!(is_even, "20 operations on each: {counts:?}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use datagen::oltp::Distribution;
 use spec::Node;
 use std::time::Duration;
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "preset",
     "pattern",
     "read_share",
@@ -32,6 +32,7 @@ const KEYS: [&str; 19] = [
     "distribution",
     "zipf_exponent",
     "pareto_share",
+    "move_every",
 ];
 const FILES_MAX: i64 = 4_096;
 const IO_BYTES_MIN: u64 = 512;
@@ -71,6 +72,8 @@ pub struct Section {
     pub depth: u32,
     /// Of the places of random patterns. Default: uniform.
     pub distribution: Distribution,
+    /// Operations after which the blocks that the distribution prefers move by one block. None: they stay.
+    pub move_every: Option<u64>,
     /// Whether the pages of a batch, which a sync ends, are first written at once to a buffer of their own and made durable there.
     /// Default: false.
     pub doublewrite: bool,
@@ -156,6 +159,10 @@ impl Section {
             engine: choice(section, "engine", &Engine::NAMES),
             depth: count(section, "depth", DEPTH_MAX, 1) as u32,
             distribution: distribution::read(named, section)?,
+            move_every: section
+                .get("move_every")
+                .and_then(|node| node.whole(1..=EVERY_MAX, "move_every = 10"))
+                .map(|every| every as u64),
             doublewrite: truth(of("doublewrite"), "doublewrite", false),
             verify: truth(section, "verify", false),
             precondition: precondition(section),
@@ -228,7 +235,14 @@ impl Section {
             }
         };
         let grows = self.extents == Extents::None;
+        let has_hot_blocks = self.pattern.is_random() && self.distribution != Distribution::Uniform;
         let is_in_order = self.pattern == Pattern::SequentialWrite;
+        is(
+            self.move_every.is_some() && !has_hot_blocks,
+            &["move_every"],
+            "no blocks are hotter than others, so none move",
+            "write distribution = \"pareto\" and a random pattern, or remove move_every",
+        );
         is(
             grows && !is_in_order,
             &["extents", "pattern"],
@@ -450,6 +464,12 @@ mod tests {
                 "depth",
             ),
             ("zipf_exponent = 1", "zipf_exponent"),
+            ("move_every = 10", "move_every"),
+            ("distribution = \"pareto\"\nmove_every = 0", "move_every"),
+            (
+                "pattern = \"sequential-read\"\ndistribution = \"pareto\"\nmove_every = 10",
+                "move_every",
+            ),
             ("block_size = \"16K\"", "block_size"),
             ("preset = \"undo\"", "preset"),
             ("preset = \"redo\"\nengine = \"libaio\"", "engine"),

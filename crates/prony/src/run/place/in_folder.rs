@@ -240,3 +240,46 @@ fn is_unknown(error: &io::Error) -> bool {
         io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput
     ) || error.raw_os_error() == Some(rustix::io::Errno::NOTTY.raw_os_error())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{Role, TrialKey, TrialState};
+    use rustix::fs::{FallocateFlags, fallocate};
+
+    /// A trial after the extents of a file of 1 MiB in the build folder were checked. The temporary folder may have none.
+    fn checked(make: impl FnOnce(&File)) -> Trial {
+        let program = std::env::current_exe().unwrap();
+        let made = tempfile::NamedTempFile::new_in(program.parent().unwrap()).unwrap();
+        make(made.as_file());
+        made.as_file().sync_all().unwrap();
+        let key = TrialKey {
+            block: 0,
+            server: None,
+            levels: Vec::new(),
+            role: Role::Measured,
+        };
+        let mut trial = Trial::unmeasured(key, 0);
+        check_extents(made.path(), &mut trial).unwrap();
+        trial
+    }
+
+    #[test]
+    fn a_file_that_should_be_written_and_has_unwritten_extents_makes_its_trial_invalid() {
+        let trial = checked(|file| fallocate(file, FallocateFlags::empty(), 0, 1 << 20).unwrap());
+        assert_eq!(trial.state, TrialState::Invalid);
+        let says = "has 1.0 MB in unwritten extents, although every byte was written";
+        assert!(trial.flags[0].text.ends_with(says), "{:?}", trial.flags);
+    }
+
+    #[test]
+    fn a_file_with_a_hole_makes_its_trial_invalid_and_a_written_one_does_not() {
+        use std::os::unix::fs::FileExt;
+        let hole = checked(|file| file.set_len(1 << 20).unwrap());
+        assert_eq!(hole.state, TrialState::Invalid);
+        let says = "has 1.0 MB without a block on disk, although every byte was written";
+        assert!(hole.flags[0].text.ends_with(says), "{:?}", hole.flags);
+        let written = checked(|file| file.write_all_at(&vec![1; 1 << 20], 0).unwrap());
+        assert_eq!((written.state, written.flags), (TrialState::Done, vec![]));
+    }
+}

@@ -9,14 +9,16 @@ mod concurrent;
 pub(crate) mod drive;
 
 use super::audit::{self, Pending};
+use super::device_queue;
 use super::event::Action;
+use super::page_cache::{self, Device};
 use super::place::Place;
+use super::precondition;
 use super::shards;
 use super::trial::Bench;
-use super::{page_cache, precondition};
 use account::Recorder;
 use concurrent::{Concurrent, Latest};
-use load::{Drivable, Drive, DriveError, Driven, Second, Share, Watch, Window};
+use load::{Drivable, Drive, DriveError, Driven, Second, Share, Tally, Watch, Window};
 use record::{FlagKind, LiveSample, Standard, Trial};
 use server::ServerError;
 use spec::plan::PlannedTrial;
@@ -63,6 +65,11 @@ impl Timed<'_> {
         place.start(trial, preload)?;
         if let Some(files) = self.workload.files() {
             page_cache::before(files, host::machine::memory_bytes(), trial);
+            place.with_target(|target| {
+                if let Target::Folder(folder) = target {
+                    device_queue::check(files, self.planned.load.clients(), folder, trial);
+                }
+            })?;
             precondition::run(self, place, trial)?;
         }
         let Work { driver, mut audit } = self.work(place)?;
@@ -78,9 +85,12 @@ impl Timed<'_> {
         place.admits(self.planned, &driver.needs())?;
         let measured_from_s = drive::measured_from_s(self.bench.protocol);
         let mut concurrent = Concurrent::prepare(place, self.actions(), measured_from_s)?;
+        let device_before = self.device(place);
         let within = place.enter_limits()?;
         let driving = self.drive(driver.as_ref(), &mut concurrent, live);
         drop(within);
+        let device = self.device(place).zip(device_before);
+        let moved_bytes = device.and_then(|(now, before)| now.moved_since(&before));
         let seen = concurrent.end();
         trial.flags.extend(place.lost_quorum());
         place.restore(trial);
@@ -92,13 +102,37 @@ impl Timed<'_> {
         place.power_back(trial)?;
         // The engine counts lost connections and reconnects, so a server that died must be detected here.
         place.still_runs()?;
-        self.look_at_the_page_cache(place, trial)?;
+        self.look_at_the_disk(place, &tallies, moved_bytes, trial)?;
         Ok(audit.map(|auditor| Pending { auditor, tallies }))
     }
 
-    fn look_at_the_page_cache(&self, place: &Place, trial: &mut Trial) -> Result<(), ServerError> {
+    /// What the device below the files has moved; None for a server.
+    fn device(&self, place: &Place) -> Option<Device> {
+        let files = self.workload.files()?;
+        let device = place.with_target(|target| match target {
+            Target::Folder(folder) => Device::below(files, folder),
+            _ => None,
+        });
+        device.ok()?
+    }
+
+    /// Makes a trial invalid whose direct I/O did not reach the disk. `moved_bytes`: by the device during the load, if it is known.
+    fn look_at_the_disk(
+        &self,
+        place: &Place,
+        tallies: &[Tally],
+        moved_bytes: Option<u64>,
+        trial: &mut Trial,
+    ) -> Result<(), ServerError> {
         let cached = place.with_target(|target| match (target, self.workload.files()) {
-            (Target::Folder(folder), Some(files)) => page_cache::after(files, folder),
+            (Target::Folder(folder), Some(files)) => {
+                page_cache::after(files, folder).or_else(|| {
+                    page_cache::served_from_elsewhere(
+                        files.transferred_bytes(tallies),
+                        moved_bytes?,
+                    )
+                })
+            }
             _ => None,
         })?;
         if let Some(flag) = cached {
