@@ -156,7 +156,7 @@ fn signalled_in_a_power_cut(signal: Signal) -> Option<i32> {
     let running = bench.start(&["run", &file, "--only", "crash=1, power cut"]);
     until("a second of the trial", || {
         let run = bench.runs().pop();
-        run.is_some_and(|run| seconds_under_way(&run, "") >= 1)
+        run.is_some_and(|run| seconds_under_way(&run, "crash=1, power cut") >= 1)
     });
     until("the cut", || servers(&bench).is_empty());
     send(running.id(), signal);
