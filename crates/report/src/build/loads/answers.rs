@@ -27,7 +27,7 @@ fn searched(context: &Context, trial: &Trial) -> Vec<String> {
     found.map(|flag| format!("{name}: {}", flag.text)).collect()
 }
 
-/// `5.6 · 60% of max: p99 latency is lowest with 16 workers (15.7 ms); not certainly worse: 32; unstable: 1, 2`
+/// `5.6 · 60% of max: p99 latency is lowest with 16 workers (15.7 ms); not certainly worse: 32; unstable with 1, 2 workers`
 fn workers(context: &Context, best: &BestWorkers) -> String {
     let row = names::row(context.run, best.server.as_deref(), &best.levels);
     let list = |numbers: &[u32]| {
@@ -53,7 +53,12 @@ fn workers(context: &Context, best: &BestWorkers) -> String {
         text.push_str(&format!("; not certainly worse: {}", list(&best.ties)));
     }
     if !best.unstable.is_empty() {
-        text.push_str(&format!("; unstable: {}", list(&best.unstable)));
+        let noun = if best.unstable == [1] {
+            "worker"
+        } else {
+            "workers"
+        };
+        text.push_str(&format!("; unstable with {} {noun}", list(&best.unstable)));
     }
     text
 }
