@@ -155,6 +155,38 @@ fn a_node_that_never_joins_is_named_with_the_reason() {
     nothing_is_left(&bench);
 }
 
+/// The addresses at which the nodes of Galera reach each other, from the command line of one of them.
+fn peers(command: &str) -> Vec<String> {
+    let (_, rest) = command.split_once("gcomm://").unwrap();
+    let peers = rest.split(' ').next().unwrap();
+    peers.split(',').map(String::from).collect()
+}
+
+#[test]
+fn a_port_that_is_taken_before_its_node_starts_is_named() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let text = format!(
+        "title = \"taken\"\n[server.one]\nbuild = 'mariadb'\ntopology = 'galera'\nnodes = 2\n{UPDATES}[protocol]\ntime = '5s'\n"
+    );
+    let running = bench.start(&["run", &bench.experiment("taken", &text)]);
+    let mut first = None;
+    until("the first node", || {
+        let lines = bench.processes();
+        first = lines.into_iter().find(|line| line.contains("gcomm://"));
+        first.is_some()
+    });
+    let second = peers(&first.unwrap()).pop().unwrap();
+    let _taken = std::net::TcpListener::bind(&second).unwrap();
+    let failed = ended(running);
+    let said = format!("{}{}", failed.stdout, failed.stderr);
+    let says = format!("node 2: another program has taken its port {second}");
+    assert!(said.contains(&says), "{said}");
+    nothing_is_left(&bench);
+}
+
 #[test]
 fn a_cluster_that_has_lost_its_majority_says_so() {
     let kills = "[protocol]\ntime = '12s'\nreconnect = '60s'\n\

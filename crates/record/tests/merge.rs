@@ -35,6 +35,8 @@ fn trial(number: u32, of: u32, behind_s: i64) -> Trial {
     trial.started_ns = START_NS - (behind_s + 2) * SECOND_NS;
     let load = trial.load.as_mut().unwrap();
     load.started_ns = START_NS - behind_s * SECOND_NS;
+    load.series
+        .insert("throughput".into(), vec![Some(500.0); 60]);
     load.engine.until_s = Some(60.0);
     load.engine.stopped = None;
     load.summary = None;
@@ -228,6 +230,41 @@ fn a_shard_that_is_missing_failed_late_or_short_makes_the_trial_invalid() {
 
     for trial in [missing, failed, late, short] {
         assert_eq!(trial.state, TrialState::Invalid);
+    }
+}
+
+#[test]
+fn a_shard_may_begin_fifty_milliseconds_late() {
+    for (late_s, says) in [
+        (0.049, ""),
+        (
+            0.051,
+            "shard 2/2 began 51 ms beside the common start by the server's clock",
+        ),
+    ] {
+        let mut late = trial_of(2, 2);
+        late.load.as_mut().unwrap().engine.shards[0].late_s = late_s;
+        let (_, trial) = merged(&[Some(trial_of(1, 2)), Some(late)]);
+        assert_eq!(incomplete(&trial), says);
+    }
+}
+
+#[test]
+fn a_missing_second_of_a_shard_makes_the_trial_invalid() {
+    let without = |change: fn(&mut Vec<Option<f64>>)| {
+        let mut second = trial_of(2, 2);
+        let load = second.load.as_mut().unwrap();
+        change(load.series.get_mut("throughput").unwrap());
+        let (_, trial) = merged(&[Some(trial_of(1, 2)), Some(second)]);
+        (trial.state, incomplete(&trial))
+    };
+    for (found, second) in [
+        (without(|seconds| seconds[17] = None), 17),
+        (without(|seconds| seconds.truncate(58)), 58),
+    ] {
+        let says =
+            format!("shard 2/2 has no record of second {second}, so the sums lack its load then");
+        assert_eq!(found, (TrialState::Invalid, says));
     }
 }
 

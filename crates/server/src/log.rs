@@ -287,6 +287,29 @@ mod tests {
     }
 
     #[test]
+    fn a_port_that_is_taken_is_the_cause() {
+        let own = "another program uses its port or socket";
+        let others = "another program uses the port for the other nodes";
+        for (log, says) in [
+            (
+                "0 [ERROR] Can't start server: Bind on TCP/IP port. Got error: 98: Address already in use",
+                own,
+            ),
+            (
+                "0 [ERROR] WSREP: failed to open gcomm backend connection: 98: error while trying to listen \
+                 'tcp://127.0.0.1:23456?socket.non_blocking=1', asio error 'bind: Address already in use'",
+                own,
+            ),
+            (
+                "0 [ERROR] [MY-011735] [Repl] Plugin group_replication reported: '[GCS] Unable to announce tcp port 23456. Port already in use?'",
+                others,
+            ),
+        ] {
+            assert_eq!(suspects(&lines(log), &[]), [says]);
+        }
+    }
+
+    #[test]
     fn an_allocation_failure_points_to_the_buffer_pool_size() {
         let log = lines(
             "InnoDB: mmap(137363456 bytes) failed; errno 12\n[ERROR] InnoDB: Cannot allocate memory for the buffer pool",

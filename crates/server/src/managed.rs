@@ -422,6 +422,9 @@ impl Node for Managed {
                 self.distribution.build
             )));
         }
+        if let Some(member) = &self.member {
+            member.check_ports()?;
+        }
         *lock(&self.started_with) = Some(request.clone());
         for tried in 1.. {
             let began = Instant::now();

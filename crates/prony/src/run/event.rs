@@ -5,6 +5,7 @@
 //! (`record::stats`).
 
 mod dump;
+mod first_commit;
 mod happening;
 mod kill;
 mod link;
@@ -25,6 +26,7 @@ use super::watch::Stopper;
 pub use happening::Action;
 use happening::Happening;
 pub use observed::Observed;
+use record::event::{CUT, PAUSE};
 use record::{EventNote, FlagKind, Trial};
 use server::{Server, ServerError, Session};
 use spec::{EventKind, EventSpec};
@@ -64,6 +66,12 @@ pub(crate) fn has_outage(events: &[EventSpec]) -> bool {
             .any(|kind| kind.name == event.kind && kind.outage.is_some())
     };
     events.iter().any(is_outage)
+}
+
+/// Whether one of these events keeps clients from a node, so that the time to the first commit is measured.
+pub(crate) fn keeps_from_a_node(events: &[EventSpec]) -> bool {
+    let keeps = |event: &EventSpec| [CUT, PAUSE].contains(&event.kind.as_str());
+    has_outage(events) || events.iter().any(keeps)
 }
 
 /// Opens a session in the workload's schema, with what ends its statements.

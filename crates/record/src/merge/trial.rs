@@ -1,14 +1,14 @@
 //! Merges one trial of all shards, and finds what is missing of it.
 //!
-//! Purpose: a merged trial is valid only if every shard began at the common start and ended with the others. Boundaries: adding
-//! the loads is in `load`.
+//! Purpose: a merged trial is valid only if every shard began at the common start, recorded each second and ended with the others.
+//! Boundaries: adding the loads is in `load`.
 
 use super::{MergeError, Part, load, name};
 use crate::load::{Loaded, ShardStart};
 use crate::{Flag, FlagKind, Trial, TrialKey, TrialState};
 
-/// How far a shard may begin after the common start, or by the server's clock beside it (s): a tenth of a sample.
-const LATE_S: f64 = 0.1;
+/// How far a shard may begin after the common start, or by the server's clock beside it (s): a twentieth of a sample.
+const LATE_S: f64 = 0.05;
 /// How much earlier than the others a shard may end (s).
 const SHORT_S: f64 = 1.0;
 
@@ -54,6 +54,7 @@ pub(super) fn merged(parts: &[Part], key: &TrialKey) -> Result<Trial, MergeError
     );
     problems.extend(late(&pieces));
     problems.extend(short(&pieces));
+    problems.extend(gaps(&pieces, key)?);
     // The first shard acts on the server and reads the server's counters for all.
     let base = pieces.first().map(|piece| piece.part.note.number);
     let base = trials
@@ -168,6 +169,22 @@ fn short(pieces: &[Piece]) -> Vec<String> {
         })
     };
     pieces.iter().filter_map(problem).collect()
+}
+
+/// The shards whose record lacks a second before their end.
+fn gaps(pieces: &[Piece], key: &TrialKey) -> Result<Vec<String>, MergeError> {
+    let mut problems = Vec::new();
+    for piece in pieces {
+        let series = piece.part.store.series(key, &["throughput"])?;
+        let seconds = series.get("throughput").map_or(&[][..], Vec::as_slice);
+        let is_missing = |second: &usize| seconds.get(*second).copied().flatten().is_none();
+        let whole = piece.load.driven_s() as usize;
+        problems.extend((0..whole).find(is_missing).map(|second| {
+            let name = piece.part.name();
+            format!("{name} has no record of second {second}, so the sums lack its load then")
+        }));
+    }
+    Ok(problems)
 }
 
 fn state(trials: &[(&Part, &Trial)], has_no_load: bool) -> TrialState {

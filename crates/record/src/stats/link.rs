@@ -14,6 +14,27 @@ pub const LINK_SENT_PACKETS: &str = "link sent packets";
 /// packets, which the interface does not count, and the seconds' scatter.
 const FULL_FROM: f64 = 0.9;
 
+/// The share of all processors of this machine that was used (0 to 1).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CpuUse {
+    /// By the nodes of the server together, which prony started.
+    Nodes(f64),
+    /// By everything that runs on this machine.
+    Machine(f64),
+}
+
+impl CpuUse {
+    fn text(self) -> String {
+        match self {
+            CpuUse::Nodes(share) => format!(", nodes at {:.0} % CPU", share * 100.0),
+            CpuUse::Machine(share) => format!(
+                ", with the processors of this machine at {:.0} %",
+                share * 100.0
+            ),
+        }
+    }
+}
+
 /// What a link carried in the measured seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkUse {
@@ -37,20 +58,14 @@ impl LinkUse {
         })
     }
 
-    /// The sentence of a flag, if the link was full. `cpu_share`: what was used of the processors of this machine.
-    pub fn is_the_limit(&self, cpu_share: Option<f64>) -> Option<String> {
+    /// The sentence of a flag, if the link was full.
+    pub fn is_the_limit(&self, cpu: Option<CpuUse>) -> Option<String> {
         if self.share < FULL_FROM {
             return None;
         }
-        let nodes = match cpu_share {
-            Some(share) => format!(
-                ", with the processors of this machine at {:.0} %",
-                share * 100.0
-            ),
-            None => String::new(),
-        };
+        let cpu = cpu.map(CpuUse::text).unwrap_or_default();
         Some(format!(
-            "the clients' link is the limit: {:.0} % of {:.0} Mbit/s{nodes}",
+            "the clients' link is the limit: {:.0} % of {:.0} Mbit/s{cpu}",
             self.share * 100.0,
             self.bits_per_s as f64 / 1e6
         ))
@@ -65,10 +80,19 @@ mod tests {
     fn a_link_is_the_limit_when_it_is_full_in_one_direction() {
         let seconds = |bytes: f64| vec![Some(bytes), None, Some(bytes), Some(bytes / 2.0)];
         let full = LinkUse::of(&seconds(12.1e6), &seconds(1e6), 100_000_000).unwrap();
-        assert_eq!(
-            full.is_the_limit(Some(0.4)).unwrap(),
-            "the clients' link is the limit: 97 % of 100 Mbit/s, with the processors of this machine at 40 %"
-        );
+        let limit = "the clients' link is the limit: 97 % of 100 Mbit/s";
+        for (cpu, says) in [
+            (CpuUse::Nodes(0.4), ", nodes at 40 % CPU"),
+            (
+                CpuUse::Machine(0.4),
+                ", with the processors of this machine at 40 %",
+            ),
+        ] {
+            assert_eq!(
+                full.is_the_limit(Some(cpu)).unwrap(),
+                format!("{limit}{says}")
+            );
+        }
         let free = LinkUse::of(&seconds(8e6), &seconds(1e6), 100_000_000).unwrap();
         assert_eq!(free.is_the_limit(None), None);
     }

@@ -213,6 +213,16 @@ mod tests {
     }
 
     #[test]
+    fn a_pause_is_over_for_its_clients_when_the_throughput_is_back() {
+        let mut events = [EventNote {
+            kind: "pause".into(),
+            ..event(40.5, &[("paused_s", 3.0), ("commit_s", 3.001)])
+        }];
+        let series = seconds(&[(40, 100.0), (1, 50.0), (2, 0.0), (1, 60.0), (20, 100.0)]);
+        assert_eq!(recovered(&mut events, &series).0, [Some(3.5)]);
+    }
+
+    #[test]
     fn one_good_second_is_no_recovery() {
         let mut events = [event(40.0, &[("commit_s", 1.0)])];
         let series = seconds(&[(40, 100.0), (3, 0.0), (1, 100.0), (10, 50.0)]);

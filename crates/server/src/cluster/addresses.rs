@@ -5,7 +5,8 @@ use crate::managed::free_port;
 use host::network::Network;
 use host::random_hex;
 use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, TcpListener};
 
 /// Where a node listens.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +18,27 @@ pub(super) struct Addresses {
     pub peer: u16,
     /// For what a joining node of Galera has missed.
     pub missed: u16,
+}
+
+impl Addresses {
+    /// Checks that nothing listens on its ports. They were free when they were chosen, which may be long ago: the data is copied before a
+    /// node starts, and an event may start it again.
+    ///
+    /// # Errors
+    /// Names the first port that is taken.
+    pub(super) fn check(&self) -> Result<(), ServerError> {
+        let is_taken = |port: &u16| {
+            let bound = TcpListener::bind((self.host, *port));
+            bound.is_err_and(|error| error.kind() == ErrorKind::AddrInUse)
+        };
+        let mut ports = [self.client, self.peer, self.missed].into_iter();
+        ports.find(is_taken).map_or(Ok(()), |port| {
+            Err(ServerError::Unusable(format!(
+                "another program has taken its port {}:{port} since prony chose it; run the experiment again, with other ports",
+                self.host
+            )))
+        })
+    }
 }
 
 /// Free ports for each node on the loopback interface, or on its own address.
@@ -68,6 +90,16 @@ mod tests {
             .iter()
             .flat_map(|one| [one.client, one.peer, one.missed]);
         assert_eq!(ports.collect::<BTreeSet<_>>().len(), 9);
+    }
+
+    #[test]
+    fn a_port_that_is_taken_is_named() {
+        let node = choose(1, None).unwrap()[0];
+        node.check().unwrap();
+        let _taken = TcpListener::bind((node.host, node.peer)).unwrap();
+        let says = node.check().unwrap_err().to_string();
+        let address = format!("127.0.0.1:{}", node.peer);
+        assert!(says.contains(&address), "{says}");
     }
 
     #[test]

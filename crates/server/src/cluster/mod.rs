@@ -187,6 +187,11 @@ impl Member {
         self.cluster.of(self.number).client
     }
 
+    /// Checks that nothing listens on its ports before it starts. The other nodes know them, so it cannot take others.
+    pub(crate) fn check_ports(&self) -> Result<(), ServerError> {
+        self.cluster.of(self.number).check()
+    }
+
     /// The address that it listens on.
     fn host(&self) -> String {
         self.cluster.of(self.number).host.to_string()

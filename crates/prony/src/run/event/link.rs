@@ -7,6 +7,7 @@ use host::network::{Network, NetworkError};
 use record::event::{CUT as CUT_WORD, HEAL as HEAL_WORD};
 use spec::{EventKind, Needs, Node};
 use std::sync::Arc;
+use std::time::Instant;
 
 pub(super) const CUT: EventKind<Action> = EventKind {
     name: CUT_WORD,
@@ -33,7 +34,16 @@ fn read(node: &Node, name: &'static str, change: Change) -> Option<Action> {
     section.require(name, spec::NODE, "node = 2")?;
     let number = recovery::number(&section)?;
     Some(Arc::new(move |happening| {
-        happening.note(name, |own| act(own, number, change));
+        let began = Instant::now();
+        let mut first = None;
+        happening.note(name, |own| {
+            let text = act(own, number, change)?;
+            first = own.first_commit_without(number, began);
+            Ok(text)
+        });
+        if let Some(first) = first.filter(|_| name == CUT_WORD) {
+            happening.add_first_commit(first);
+        }
     }))
 }
 

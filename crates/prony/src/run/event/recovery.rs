@@ -30,7 +30,7 @@ const TABLE: [&str; 2] = [
     // Group Replication refuses tables without a key.
     "CREATE TABLE IF NOT EXISTS prony_recovery.commits (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, n BIGINT NOT NULL) ENGINE=InnoDB",
 ];
-const COMMIT: &str = "INSERT INTO prony_recovery.commits (n) VALUES (1)";
+pub(super) const COMMIT: &str = "INSERT INTO prony_recovery.commits (n) VALUES (1)";
 
 /// Creates the table for `commit_s`. Call it before the load, so that creating it does not disturb the load.
 pub(crate) fn prepare(session: &mut Session) -> Result<(), ServerError> {
@@ -155,8 +155,13 @@ fn change(
         own.numbers.insert(OTHERS.into(), others);
     }
     let (phase, result) = act(own, before, began);
+    let is_gone = matches!(phase, Phase::Down(..)) && result.is_ok();
     own.uptime.end(plan.node, phase);
+    let first = is_gone.then(|| own.first_commit_without(plan.node, began));
     own.note_outage(plan.kind, at_ns, result);
+    if let Some(first) = first.flatten() {
+        own.add_first_commit(first);
+    }
 }
 
 fn ended(

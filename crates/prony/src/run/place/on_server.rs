@@ -7,7 +7,7 @@ use super::disks::Disks;
 use crate::run::changes::Changes;
 use crate::run::cold::{self, Before};
 use crate::run::dataset::Ready;
-use crate::run::event::{Action, Means, PreparedEvents, Reopen, has_outage, recovery};
+use crate::run::event::{Action, Means, PreparedEvents, Reopen, keeps_from_a_node, recovery};
 use crate::run::limits::{self, Held};
 use crate::run::recording::Recording;
 use crate::run::round::{Client, Live};
@@ -415,7 +415,7 @@ impl<'a> ServerPlace<'a> {
 
     /// The planned events, each with its own connections.
     pub(crate) fn prepare_events(&self, actions: &[Action]) -> Result<PreparedEvents, ServerError> {
-        if has_outage(&self.planned.events) {
+        if keeps_from_a_node(&self.planned.events) {
             recovery::prepare(&mut self.node().connect()?)?;
         }
         PreparedEvents::open(&self.planned.events, actions, || {

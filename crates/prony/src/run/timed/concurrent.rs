@@ -8,7 +8,7 @@ use crate::run::event::{Action, Events, Happened, PreparedEvents, Uptime};
 use crate::run::place::Place;
 use observe::Prepared;
 use observe::{Sample, Sampled, Sampler};
-use record::stats::link::{LINK_RECEIVED, LINK_SENT, LinkUse};
+use record::stats::link::{CpuUse, LINK_RECEIVED, LINK_SENT, LinkUse};
 use server::ServerError;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -93,12 +93,23 @@ fn measured<'s>(series: &'s Series, name: &str, from_s: u32) -> &'s [Option<f64>
     all.get(from_s as usize..).unwrap_or_default()
 }
 
-/// The mean share of all processors, from CPU seconds per second.
-fn cpu_share(seconds: &[Option<f64>]) -> Option<f64> {
-    let known: Vec<f64> = seconds.iter().flatten().copied().collect();
-    let processors = std::thread::available_parallelism().ok()?.get();
-    let sum: f64 = known.iter().sum();
-    (!known.is_empty()).then(|| sum / known.len() as f64 / processors as f64)
+/// The mean of the measured seconds of a series.
+fn mean(series: &Series, name: &str, from_s: u32) -> Option<f64> {
+    let seconds = measured(series, name, from_s).iter();
+    let known: Vec<f64> = seconds.flatten().copied().collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+}
+
+/// What was used of the processors: by the nodes, or where they are not on this machine by everything on it. `further` are the series of
+/// all nodes but the first.
+fn cpu_use(first: &Series, further: &BTreeMap<u32, Series>, from_s: u32) -> Option<CpuUse> {
+    let processors = std::thread::available_parallelism().ok()?.get() as f64;
+    let nodes = std::iter::once(first).chain(further.values());
+    let of_nodes = nodes.filter_map(|series| mean(series, "server cpu", from_s));
+    let of_nodes = of_nodes.reduce(|sum, cores| sum + cores);
+    let of_machine = || mean(first, "machine cpu", from_s);
+    let nodes = of_nodes.map(|cores| CpuUse::Nodes(cores / processors));
+    nodes.or_else(|| of_machine().map(|cores| CpuUse::Machine(cores / processors)))
 }
 
 impl Concurrent {
@@ -155,7 +166,7 @@ impl Concurrent {
         let full_link = self.link_bits_per_s.and_then(|bits_per_s| {
             let measured = |name: &str| measured(&sampled.series, name, self.measured_from_s);
             let used = LinkUse::of(measured(LINK_RECEIVED), measured(LINK_SENT), bits_per_s)?;
-            used.is_the_limit(cpu_share(measured("machine cpu")))
+            used.is_the_limit(cpu_use(&sampled.series, &further, self.measured_from_s))
         });
         Observed {
             sampled,
@@ -163,5 +174,30 @@ impl Concurrent {
             happened,
             full_link,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(name: &str, cores: [Option<f64>; 3]) -> Series {
+        Series::from([(name.to_string(), cores.to_vec())])
+    }
+
+    #[test]
+    fn the_processors_are_those_of_all_nodes_where_they_are_known() {
+        let processors = std::thread::available_parallelism().unwrap().get() as f64;
+        let mut first = series("machine cpu", [Some(9.0), Some(2.0), Some(2.0)]);
+        let none = BTreeMap::new();
+        let machine = CpuUse::Machine(2.0 / processors);
+        assert_eq!(cpu_use(&first, &none, 1), Some(machine));
+        first.extend(series("server cpu", [Some(9.0), Some(0.5), None]));
+        let second = series("server cpu", [Some(9.0), Some(0.2), Some(0.4)]);
+        let further = BTreeMap::from([(2, second)]);
+        let Some(CpuUse::Nodes(share)) = cpu_use(&first, &further, 1) else {
+            panic!("the nodes are known");
+        };
+        assert!((share * processors - 0.8).abs() < 1e-9, "{share}");
     }
 }
