@@ -1,10 +1,11 @@
 //! Servers of several nodes on this machine: Galera, replication and Group Replication, with nodes killed, paused and cut off during a load.
 
+use crate::support::elsewhere::Elsewhere;
 use crate::support::process::{ended, nothing_is_left, send, until};
 use crate::support::skip::skipped;
 use crate::support::timed::*;
 use crate::support::{Bench, has};
-use record::Store;
+use record::{Store, Trial};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -30,13 +31,24 @@ fn with_a_kill(load: &str) -> String {
     )
 }
 
-/// The seconds with a value in the series of a node, from 2, of the only trial of the last run.
+/// The seconds with a value in the series of a node, of the only trial of the last run.
 fn values(bench: &Bench, node: u32, name: &str) -> Vec<f64> {
+    values_of(&last_trials(bench)[0], node, name)
+}
+
+/// The trials of the last run.
+fn last_trials(bench: &Bench) -> Vec<Trial> {
     let run = bench.runs().pop().unwrap();
-    let trials = Store::open(&run.join("run.sqlite")).unwrap();
-    let trials = trials.trials_whole().unwrap();
-    let load = trials[0].load.as_ref().unwrap();
-    let series = load.node_series[&node].get(name);
+    let store = Store::open(&run.join("run.sqlite")).unwrap();
+    store.trials_whole().unwrap()
+}
+
+fn values_of(trial: &Trial, node: u32, name: &str) -> Vec<f64> {
+    let load = trial.load.as_ref().unwrap();
+    let series = match node {
+        1 => load.series.get(name),
+        _ => load.node_series[&node].get(name),
+    };
     series.into_iter().flatten().flatten().copied().collect()
 }
 
@@ -90,18 +102,122 @@ fn a_group_of_mysql_keeps_every_acknowledged_transaction_on_all_nodes_when_one_i
     assert!(queued.len() > 5, "{queued:?}");
 }
 
+/// Kills a replica of this server and starts it again.
+fn a_killed_replica_catches_up(build: &str, semi_sync: bool) {
+    if !has(build) {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let server =
+        format!("build = '{build}'\ntopology = 'replica'\nnodes = 2\nsemi_sync = {semi_sync}");
+    let trial = measured_cluster(&bench, "replica", &server, &with_a_kill(UPDATES));
+    came_back(&trial);
+    let first_commit_s = number(&trial["events"][0]["commit_s"]);
+    assert!(first_commit_s > 0.0, "{trial}");
+    for name in ["read age ms", "replication lag s"] {
+        let values = values(&bench, 2, name);
+        assert!(values.len() > 5, "{name}: {values:?}");
+    }
+}
+
 #[test]
-fn a_replica_that_was_killed_catches_up() {
+fn a_semi_synchronous_replica_that_was_killed_catches_up() {
+    a_killed_replica_catches_up("mariadb", true);
+}
+
+#[test]
+fn an_asynchronous_replica_of_mysql_that_was_killed_catches_up() {
+    a_killed_replica_catches_up("mysql@8.0.33", false);
+}
+
+#[test]
+fn reads_go_where_the_experiment_sends_them() {
     if !has("mariadb") {
         return;
     }
     let bench = Bench::with_shared_snapshots();
-    let server = "build = 'mariadb'\ntopology = 'replica'\nnodes = 2\nsemi_sync = true";
-    let trial = measured_cluster(&bench, "replica", server, &with_a_kill(UPDATES));
-    came_back(&trial);
-    for name in ["read age ms", "replication lag s"] {
-        let values = values(&bench, 2, name);
-        assert!(values.len() > 5, "{name}: {values:?}");
+    let server = "build = 'mariadb'\ntopology = 'galera'\nnodes = 3\nwrites = 'one'";
+    let text = format!(
+        "title = \"reads\"\n[server.one]\n{server}\n\
+         [factor.reads.first]\nserver = {{ reads = 'first' }}\n\
+         [factor.reads.any]\nserver = {{ reads = 'any' }}\n\
+         [factor.reads.round-robin]\nserver = {{ reads = 'round-robin' }}\n\
+         {}[load.closed]\nclients = 2\n[protocol]\ntime = '3s'\n",
+        oltp("point-select")
+    );
+    measured(&bench, &bench.experiment("reads", &text));
+    nothing_is_left(&bench);
+    let trials = last_trials(&bench);
+    for (reads, nodes) in [
+        ("first", &[1][..]),
+        ("any", &[1, 2]),
+        ("round-robin", &[1, 2, 3]),
+    ] {
+        let level = ("reads".to_string(), reads.to_string());
+        let trial = trials.iter().find(|one| one.key.levels.contains(&level));
+        let trial = trial.unwrap();
+        let reads_of = |node| values_of(trial, node, "Com_select").iter().sum::<f64>();
+        // prony's own reads are some ten in each second.
+        let used: Vec<u32> = (1..=3).filter(|node| reads_of(*node) > 300.0).collect();
+        assert_eq!(used, nodes, "{reads}: {:?}", [1, 2, 3].map(reads_of));
+    }
+}
+
+#[test]
+fn a_load_on_a_dsn_of_several_hosts_uses_all_of_them() {
+    let start = || Elsewhere::start("mariadb", "ALL ON *.*");
+    let (Some(mut first), Some(mut second)) = (start(), start()) else {
+        return;
+    };
+    let bench = Bench::new();
+    let text = format!(
+        "title = \"hosts\"\n[server.one]\nbuild = 'sqlite'\n{}[load.closed]\nclients = 2\n[protocol]\ntime = '2s'\n",
+        oltp("point-select")
+    );
+    let file = bench.experiment("hosts", &text);
+    let run = |dsn: &str| {
+        let ended = bench.run(&["run", &file, "--server", dsn]);
+        assert!([0, 3].contains(&ended.status), "{}", ended.stderr);
+    };
+    // Both get the same rows, as the nodes of a cluster would have them.
+    run(&second.dsn_with_password());
+    run(&first.dsn_with_password());
+    let reads = |one: &mut Elsewhere| {
+        let row = one.query("SHOW GLOBAL STATUS LIKE 'Com_select'").remove(0);
+        row.split('\t').nth(1).unwrap().parse::<u64>().unwrap()
+    };
+    let before = [reads(&mut first), reads(&mut second)];
+    let hosts = format!("127.0.0.1:{},127.0.0.1:{}", first.port, second.port);
+    let one = format!("127.0.0.1:{}", first.port);
+    run(&first.dsn_with_password().replace(&one, &hosts));
+    let after = [reads(&mut first), reads(&mut second)];
+    for (before, after) in before.into_iter().zip(after) {
+        assert!(after - before > 300, "{before} {after}");
+    }
+}
+
+#[test]
+fn what_a_paused_node_costs_the_users_of_the_others_is_measured() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let server = "build = 'mariadb'\ntopology = 'galera'\nnodes = 3\nwrites = 'one'";
+    let pause =
+        "[protocol]\ntime = '16s'\n[[event]]\nat = '6s'\npause = { node = 2, for = '3s' }\n";
+    let trial = measured_cluster(&bench, "pause", server, &format!("{UPDATES}{pause}"));
+    let event = &trial["events"][0];
+    assert_eq!(
+        (&event["kind"], &event["node"]),
+        (&"pause".into(), &2.into())
+    );
+    // A commit needs every node until the others go on without it, which Galera does after 5 s.
+    let (commit_s, paused_s) = (number(&event["commit_s"]), number(&event["paused_s"]));
+    assert!((2.0..6.0).contains(&commit_s), "{event}");
+    assert!(paused_s >= 3.0, "{event}");
+    match event["recovered_s"].as_f64() {
+        Some(recovered_s) => assert!(commit_s <= recovered_s, "{event}"),
+        None => assert!(!flags(&trial, "not_recovered").is_empty(), "{trial}"),
     }
 }
 
@@ -226,7 +342,9 @@ fn a_node_that_is_cut_off_is_missed_and_heals() {
         "{UPDATES}[protocol]\ntime = '24s'\nreconnect = '60s'\n\
          [[event]]\nat = '4s'\ncut = {{ node = 3 }}\n[[event]]\nat = '14s'\nheal = {{ node = 3 }}\n"
     );
-    measured_cluster(&bench, "cut", server, &rest);
+    let trial = measured_cluster(&bench, "cut", server, &rest);
+    let first_commit_s = number(&trial["events"][0]["commit_s"]);
+    assert!(first_commit_s > 0.0, "{trial}");
     let sizes = values(&bench, 2, "cluster size");
     assert!(sizes.contains(&2.0), "{sizes:?}");
     let run = bench.runs().pop().unwrap();

@@ -305,6 +305,8 @@ fn a_stalled_server_raises_p95_in_open_loop_and_not_in_closed_loop() {
         "all arrivals are accounted for: {open}"
     );
     assert_eq!(open["errors"], 0, "{open}");
+    let first_commit_s = number(&open["events"][0]["commit_s"]);
+    assert!((0.9..3.0).contains(&first_commit_s), "{open}");
 
     let (closed, p95_ms) = of("2-closed", closed);
     assert!(p95_ms < 300.0, "{p95_ms} ms: {closed}");
