@@ -134,6 +134,39 @@ fn a_gate_on_claims_passes_and_writes_its_files() {
     assert!(read("a.md").contains("gate passed: 3 checks"));
 }
 
+/// Of the quickstart, and not the prony that shows it.
+const RECORDED_BY: &str = "c5c5bd1b1bad";
+
+#[test]
+fn every_form_names_the_prony_that_recorded_the_run() {
+    let (bench, run) = (Bench::new(), kept(QUICKSTART));
+    let files = ["--junit", "a.xml", "--summary", "a.md"];
+    for format in ["table", "json", "csv", "markdown"] {
+        let words = ["show", &run, "--format", format];
+        let shown = bench.run(&[&words[..], &files].concat());
+        assert!(shown.stdout.contains(RECORDED_BY), "{}", shown.stdout);
+    }
+    for file in ["a.xml", "a.md"] {
+        let text = std::fs::read_to_string(bench.folder.path().join(file)).unwrap();
+        assert!(text.contains(RECORDED_BY), "{text}");
+    }
+    for format in ["table", "json", "markdown"] {
+        let shown = bench.run(&["compare", &run, &run, "--format", format]);
+        let text = shown.stdout.split_whitespace().collect::<Vec<_>>();
+        assert!(text.join(" ").contains(RECORDED_BY), "{}", shown.stdout);
+    }
+}
+
+#[test]
+fn the_version_names_the_build() {
+    let shown = prony(&["--version"]);
+    assert_eq!(shown.status, 0, "{}", shown.stderr);
+    assert_eq!(
+        shown.stdout.trim(),
+        format!("prony {}", host::machine::VERSION)
+    );
+}
+
 #[test]
 fn a_gate_without_a_second_server_is_refused_before_anything_is_measured() {
     let bench = ["bench", "oltp-point-select", "--gate"];
