@@ -11,8 +11,12 @@ const COLUMNS: usize = 80;
 
 /// The command `prony WORDS` on the small screen; the words are separated by spaces.
 fn prony(bench: &Bench, words: &str) -> Command {
+    on_screen(bench, words, COLUMNS)
+}
+
+fn on_screen(bench: &Bench, words: &str, columns: usize) -> Command {
     let mut command = bench.prony(&words.split(' ').collect::<Vec<_>>());
-    command.env("COLUMNS", COLUMNS.to_string());
+    command.env("COLUMNS", columns.to_string());
     command
 }
 
@@ -35,8 +39,7 @@ fn step(bench: &Bench, words: &str, status: i32, says: &[&str]) -> Ended {
 fn judge(words: &str, ended: &Ended, status: i32, says: &[&str]) {
     let all = format!("{}\n{}", ended.stdout, ended.stderr);
     assert_eq!(ended.status, status, "prony {words}:\n{all}");
-    let wide: Vec<&str> = all.lines().filter(|line| is_too_wide(line)).collect();
-    assert!(wide.is_empty(), "prony {words}: {}", wide.join("\n"));
+    fits(words, &all, COLUMNS);
     // A sentence may be broken between any of its words.
     let flat = all.split_whitespace().collect::<Vec<_>>().join(" ");
     for sentence in says {
@@ -45,8 +48,15 @@ fn judge(words: &str, ended: &Ended, status: i32, says: &[&str]) {
 }
 
 /// A single word, such as a path, cannot be broken.
-fn is_too_wide(line: &str) -> bool {
-    line.chars().count() > COLUMNS && line.split_whitespace().count() > 1
+fn fits(words: &str, text: &str, columns: usize) {
+    let is_too_wide =
+        |line: &&str| line.chars().count() > columns && line.split_whitespace().count() > 1;
+    let wide: Vec<&str> = text.lines().filter(is_too_wide).collect();
+    assert!(
+        wide.is_empty(),
+        "prony {words} at {columns}: {}",
+        wide.join("\n")
+    );
 }
 
 /// The user's own tables and queries, in the folder of the bench.
@@ -192,6 +202,28 @@ fn two_runs_are_compared_and_the_gate_answers_with_its_status() {
         3,
         &["queries.sql:1", "Unknown column 'colour'"],
     );
+}
+
+#[test]
+fn a_check_fits_every_width() {
+    let bench = Bench::new();
+    own_sql(&bench);
+    let file = bench.folder.path().join("own-queries.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let long =
+        "a pool of a quarter of the data, as on the replica of the archive in the other region";
+    std::fs::write(&file, text.replace("small pool", long)).unwrap();
+    for columns in [60, 80, 100, 200] {
+        for words in ["check own-queries.toml", "check quickstart"] {
+            let ended = Ended::from(on_screen(&bench, words, columns).output().unwrap());
+            assert_eq!(ended.status, 0, "{}", ended.stderr);
+            fits(
+                words,
+                &format!("{}\n{}", ended.stdout, ended.stderr),
+                columns,
+            );
+        }
+    }
 }
 
 #[test]
