@@ -29,6 +29,10 @@ fn step(bench: &Bench, words: &str, status: i32, says: &[&str]) -> Ended {
     let mut ended = run();
     for _ in 1..ATTEMPTS {
         if (ended.status, status) == (3, 0) {
+            eprintln!(
+                "prony {words}: again, since a trial is invalid:\n{}",
+                ended.stdout
+            );
             ended = run();
         }
     }
@@ -79,6 +83,9 @@ fn the_quickstart_ends_with_verdicts_and_its_report_is_written_again() {
     }
     let bench = Bench::with_shared_snapshots();
     step(&bench, "--help", 0, &["Benchmark without an experiment"]);
+    for verb in ["run", "bench", "compare"] {
+        step(&bench, &format!("{verb} --help"), 0, &["Exit status:"]);
+    }
     step(&bench, "list", 0, &["quickstart"]);
     step(&bench, "check quickstart", 0, &["trials"]);
     let line = "run quickstart --scale 0.01 --blocks 2";
@@ -202,6 +209,54 @@ fn two_runs_are_compared_and_the_gate_answers_with_its_status() {
         3,
         &["queries.sql:1", "Unknown column 'colour'"],
     );
+}
+
+/// Two servers of one build. Without a hash join, the second one compares each row of the table with each other row.
+const SLOWER: &str = r#"
+title = "The same build without a hash join"
+question = "Is the new server slower?"
+[server.old]
+build = "mariadb"
+settings = { join_cache_level = 8, optimizer_switch = "join_cache_hashed=on" }
+[server.new]
+build = "mariadb"
+settings = { join_cache_level = 2 }
+[workload.sql]
+setup_file = "setup.sql"
+queries_file = "join.sql"
+[protocol]
+rounds = ["hot"]
+blocks = 3
+control = false
+"#;
+const SETUP: &str = "CREATE TABLE d (d INT NOT NULL PRIMARY KEY);
+INSERT INTO d VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9);
+CREATE TABLE t (k INT NOT NULL);
+INSERT INTO t SELECT a.d + 10 * b.d + 100 * c.d + 1000 * e.d FROM d a, d b, d c, d e WHERE e.d < 4;";
+const JOIN: &str = "SELECT COUNT(*) FROM t a JOIN t b ON a.k = b.k;";
+
+#[test]
+fn the_gate_fails_for_a_slower_server_and_its_files_say_so() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    let write = |name: &str, text: &str| {
+        std::fs::write(bench.folder.path().join(name), text).unwrap();
+    };
+    write("slower.toml", SLOWER);
+    write("setup.sql", SETUP);
+    write("join.sql", JOIN);
+    let says = ["failed: new against old", "gate failed: 1 check, 1 failed"];
+    let words = "run slower.toml --gate --junit gate.xml --summary gate.md";
+    step(&bench, words, 1, &says);
+    let read = |name: &str| std::fs::read_to_string(bench.folder.path().join(name)).unwrap();
+    let junit = read("gate.xml");
+    assert!(junit.contains("failures=\"1\""), "{junit}");
+    assert!(junit.contains("<failure message="), "{junit}");
+    let summary = read("gate.md");
+    assert!(summary.starts_with("## prony: gate failed"), "{summary}");
+    assert!(summary.contains("| failed | new against old"), "{summary}");
 }
 
 #[test]
