@@ -34,6 +34,15 @@ fn a_compressed_record_is_shown_directly() {
     );
 }
 
+/// The third claim's ratio is 1.00: its threshold is decided, its direction is not.
+#[test]
+fn a_claim_that_holds_is_not_called_undecided_beside_its_ratio() {
+    let shown = prony(&["show", &kept(QUICKSTART)]).stdout;
+    assert!(!shown.contains("undecided"), "{shown}");
+    let json = json(&prony(&["show", &kept(QUICKSTART), "--format", "json"]));
+    assert_eq!(json["claims"][2]["direction"], "undecided");
+}
+
 #[test]
 fn a_pipe_gets_ascii_of_eighty_columns_or_as_many_as_columns_says() {
     let bench = Bench::new();
