@@ -34,6 +34,15 @@ fn a_compressed_record_is_shown_directly() {
     );
 }
 
+/// The third claim's ratio is 1.00: its threshold is decided, its direction is not.
+#[test]
+fn a_claim_that_holds_is_not_called_undecided_beside_its_ratio() {
+    let shown = prony(&["show", &kept(QUICKSTART)]).stdout;
+    assert!(!shown.contains("undecided"), "{shown}");
+    let json = json(&prony(&["show", &kept(QUICKSTART), "--format", "json"]));
+    assert_eq!(json["claims"][2]["direction"], "undecided");
+}
+
 #[test]
 fn a_pipe_gets_ascii_of_eighty_columns_or_as_many_as_columns_says() {
     let bench = Bench::new();
@@ -132,6 +141,39 @@ fn a_gate_on_claims_passes_and_writes_its_files() {
     let read = |name| std::fs::read_to_string(bench.folder.path().join(name)).unwrap();
     assert!(read("a.xml").contains("tests=\"3\" failures=\"0\""));
     assert!(read("a.md").contains("gate passed: 3 checks"));
+}
+
+/// Of the quickstart, and not the prony that shows it.
+const RECORDED_BY: &str = "c5c5bd1b1bad";
+
+#[test]
+fn every_form_names_the_prony_that_recorded_the_run() {
+    let (bench, run) = (Bench::new(), kept(QUICKSTART));
+    let files = ["--junit", "a.xml", "--summary", "a.md"];
+    for format in ["table", "json", "csv", "markdown"] {
+        let words = ["show", &run, "--format", format];
+        let shown = bench.run(&[&words[..], &files].concat());
+        assert!(shown.stdout.contains(RECORDED_BY), "{}", shown.stdout);
+    }
+    for file in ["a.xml", "a.md"] {
+        let text = std::fs::read_to_string(bench.folder.path().join(file)).unwrap();
+        assert!(text.contains(RECORDED_BY), "{text}");
+    }
+    for format in ["table", "json", "markdown"] {
+        let shown = bench.run(&["compare", &run, &run, "--format", format]);
+        let text = shown.stdout.split_whitespace().collect::<Vec<_>>();
+        assert!(text.join(" ").contains(RECORDED_BY), "{}", shown.stdout);
+    }
+}
+
+#[test]
+fn the_version_names_the_build() {
+    let shown = prony(&["--version"]);
+    assert_eq!(shown.status, 0, "{}", shown.stderr);
+    assert_eq!(
+        shown.stdout.trim(),
+        format!("prony {}", host::machine::VERSION)
+    );
 }
 
 #[test]

@@ -229,6 +229,8 @@ fn a_dry_bench_measures_the_engine_without_a_server() {
         .filter(|row: &Vec<&str>| row[1].starts_with("client"))
         .collect();
     assert_eq!(rows.len(), 2, "{}", ended.stdout);
+    let prony = format!("prony: {}", host::machine::VERSION);
+    assert_eq!(ended.stdout.lines().last(), Some(prony.as_str()));
     for (row, clients) in rows.iter().zip(["1", "4"]) {
         assert_eq!(row[0], clients, "{}", ended.stdout);
         assert_eq!(row.len(), 6, "{}", ended.stdout);

@@ -11,6 +11,7 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,16 @@ const EXEC_WITHIN: Duration = Duration::from_secs(2);
 /// identifies the process uniquely. None if the process does not exist.
 pub fn start_ticks(pid: u32) -> Option<u64> {
     Some(Stat::of(pid)?.start_ticks)
+}
+
+/// Whether a process runs a program in this folder, as far as this user can see.
+pub fn runs_from(folder: &Path) -> bool {
+    let Ok(folder) = fs::canonicalize(folder) else {
+        return false;
+    };
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut programs = processes.filter_map(|of| fs::read_link(of.path().join("exe")).ok());
+    programs.any(|program| program.starts_with(&folder))
 }
 
 /// Sends SIGKILL to every process with the mark and waits until all have ended. Returns how many were killed.
@@ -275,6 +286,13 @@ mod tests {
         io::Read::read_exact(shell.stdout.as_mut().unwrap(), &mut [0]).unwrap();
         assert_eq!(kill_marked(&mark).unwrap(), 2);
         shell.wait().unwrap();
+    }
+
+    #[test]
+    fn a_running_program_is_found_by_its_folder() {
+        let program = std::env::current_exe().unwrap();
+        assert!(runs_from(program.parent().unwrap()));
+        assert!(!runs_from(tempfile::tempdir().unwrap().path()));
     }
 
     #[test]

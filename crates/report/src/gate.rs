@@ -22,6 +22,8 @@ pub enum Strictness {
 pub struct Gate {
     /// The run, or the runs that are compared.
     pub subject: String,
+    /// The build of prony that recorded them; several where they differ.
+    pub prony: String,
     pub checks: Vec<Check>,
     /// Why trials failed or are invalid, one sentence each.
     pub invalid: Vec<String>,
@@ -80,6 +82,7 @@ impl Gate {
         };
         Gate {
             subject: document.run.id.clone(),
+            prony: document.run.environment.prony_version.clone(),
             checks: claims
                 .chain(tested(question, &contrasts, tolerance))
                 .collect(),
@@ -100,6 +103,7 @@ impl Gate {
         let runs: Vec<&str> = comparison.runs.iter().map(|run| run.id.as_str()).collect();
         Gate {
             subject: runs.join(" "),
+            prony: comparison.prony(),
             checks: compared.into_iter().chain(left_out).collect(),
             invalid: Vec::new(),
             strictness,

@@ -48,11 +48,19 @@ const VIEWS_KEPT: [(&str, View); 2] = [
     ("phone-light", View { width: 390, ..DESK }),
 ];
 /// Kept records, below `bench/results`: what made-up runs do not have.
-const RECORDS: [&str; 4] = [
+const RECORDS: [&str; 12] = [
     "quickstart/run.sqlite.gz",
+    "before/open.sqlite",
     "p2/concurrency.sqlite.zst",
     "p3/quick.sqlite.gz",
-    "before/open.sqlite",
+    "p3/durability.sqlite.gz",
+    "p3/redo-device.sqlite.gz",
+    "p4/ssd-read-threads.sqlite.zst",
+    "p5/ext4-xfs-one-file.sqlite.zst",
+    "p6/icp-in-memory.sqlite.zst",
+    "p9/node-lost-cut.sqlite.zst",
+    "p9/shards-merged.sqlite.zst",
+    "p9/stale-reads.sqlite.zst",
 ];
 
 #[test]

@@ -2,13 +2,18 @@
 
 mod fixture;
 
+use fixture::long_names::{WIDTHS, is_within, with_long_names};
 use record::{Run, Trial};
 use report::{CheckResult, Comparison, Detail, Document, Gate, Strictness};
 
 /// The published run twice, the second time slower by this factor.
 fn compared(factor: f64) -> Comparison {
-    let (old, old_trials) = fixture::published();
-    let (mut new, mut new_trials) = fixture::published();
+    compared_runs(fixture::published(), factor)
+}
+
+/// A run twice, the second time slower by this factor.
+fn compared_runs((old, old_trials): (Run, Vec<Trial>), factor: f64) -> Comparison {
+    let (mut new, mut new_trials) = (old.clone(), old_trials.clone());
     new.id = "old-blocks-time-later".into();
     new.environment.kernel = "6.99".into();
     for trial in &mut new_trials {
@@ -57,13 +62,14 @@ fn differences_come_before_the_figures_without_folders_and_ports() {
 }
 
 #[test]
-fn every_line_fits_in_eighty_columns() {
-    let text = report::comparison_terminal(&compared(1.5), &fixture::forms::screen(80));
-    let long: Vec<&str> = text
-        .lines()
-        .filter(|line| line.chars().count() > 80)
-        .collect();
-    assert_eq!(long, [""; 0]);
+fn every_line_fits_the_width_with_short_and_with_long_names() {
+    for run in [fixture::published(), with_long_names(fixture::published())] {
+        let comparison = compared_runs(run, 1.5);
+        for width in WIDTHS {
+            let screen = fixture::forms::screen(width);
+            is_within(&report::comparison_terminal(&comparison, &screen), width);
+        }
+    }
 }
 
 #[test]

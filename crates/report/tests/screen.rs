@@ -2,60 +2,12 @@
 
 mod fixture;
 
+use fixture::long_names::{LONG, LONG_NAME, WIDTHS, is_within, with_long_names};
 use fixture::{clients, forms, timed, tpcc};
-use record::{Factor, Run, Trial};
+use record::{Run, Trial};
 use report::{
     Badge, Block, Cell, Column, Detail, Document, Headline, Kind, Screen, Section, Table,
 };
-use unicode_width::UnicodeWidthStr;
-
-const WIDTHS: [usize; 4] = [60, 80, 100, 200];
-
-const LONG: &str = "With the small pool and the join order pinned by STRAIGHT_JOIN in every one of the thirteen queries, the newer server with its own default is slower than the older one, and a_word_that_is_longer_than_a_whole_line_of_a_narrow_terminal_because_somebody_joined_all_of_its_settings is in it";
-const LONG_NAME: &str = "production-replica-eu-central-1.example.internal:3306";
-
-/// The names of all servers and levels are long, and there are more factors than a line holds.
-fn with_long_names((mut run, mut trials): (Run, Vec<Trial>)) -> (Run, Vec<Trial>) {
-    let renamed = |name: &str| format!("{name} {LONG_NAME}");
-    let further: Vec<(String, String)> = (1..=6)
-        .map(|n| {
-            (
-                format!("innodb_a_factor_{n}"),
-                format!("its level number {n}"),
-            )
-        })
-        .collect();
-    for trial in &mut trials {
-        trial.key.server = trial.key.server.as_deref().map(renamed);
-        for (factor, level) in &mut trial.key.levels {
-            if factor == "variant" {
-                *level = renamed(level);
-            }
-        }
-        trial.key.levels.extend(further.iter().cloned());
-    }
-    let servers = std::mem::take(&mut run.environment.servers).into_iter();
-    run.environment.servers = servers
-        .map(|(name, identity)| (renamed(&name), identity))
-        .collect();
-    for server in &mut run.question.servers {
-        *server = renamed(server);
-    }
-    for factor in &mut run.question.factors {
-        if factor.name == "variant" {
-            factor.levels = factor.levels.iter().map(|level| renamed(level)).collect();
-        }
-    }
-    let factors = further.iter().map(|(name, level)| Factor {
-        name: name.clone(),
-        levels: vec![level.clone(), "another level".to_string()],
-    });
-    run.question.factors.extend(factors);
-    for claim in &mut run.question.claims {
-        claim.says = LONG.to_string();
-    }
-    (run, trials)
-}
 
 fn all_runs() -> Vec<(Run, Vec<Trial>)> {
     vec![
@@ -66,16 +18,6 @@ fn all_runs() -> Vec<(Run, Vec<Trial>)> {
         timed::searched(),
         tpcc::matrix(),
     ]
-}
-
-fn is_within(text: &str, width: usize) {
-    for line in text.lines() {
-        assert!(
-            line.width() <= width,
-            "{} of {width}: {line}\n{text}",
-            line.width()
-        );
-    }
 }
 
 #[test]

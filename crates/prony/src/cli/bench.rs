@@ -12,6 +12,7 @@ use super::shard::Sharing;
 use super::show::Format;
 use super::{Allow, Results, gate, run, terminal};
 use crate::run::{Request, Workloads};
+use host::machine::VERSION;
 use spec::{BenchRequest, FileioRequest, SqlRequest, bench};
 use workload::{AfterLoad, TargetKind, Workload};
 
@@ -155,7 +156,7 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
     let source = bench(&args.request());
     let experiment = experiment::parse("bench", "the flags", &source, &Overrides::default())?;
     if args.dry {
-        print(&dry::table(&experiment)?);
+        print(&format!("{}\nprony: {VERSION}", dry::table(&experiment)?));
         return Ok(Status::Done);
     }
     let gate = args.gate;

@@ -7,8 +7,8 @@ use crate::run::is_measuring;
 use host::{Home, disk};
 use server::Cache;
 use std::fs;
-use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// On narrower screens, names are cut by the terminal.
 const NAME_COLUMNS_MIN: usize = 20;
@@ -17,7 +17,7 @@ const NAME_COLUMNS_MIN: usize = 20;
 pub(super) enum Command {
     /// List server builds and loaded datasets, with their sizes
     List,
-    /// Remove loaded datasets that were not used lately; the next run loads them again
+    /// Remove server builds and loaded datasets that were not used lately; the next run gets them again
     Prune {
         /// Days since the last use
         #[arg(long, value_name = "DAYS", default_value_t = 30)]
@@ -33,27 +33,46 @@ pub(super) fn run(command: Command) -> Result<Status, Failure> {
     }
 }
 
-/// A loaded dataset of one server build.
-struct Snapshot {
+#[derive(Clone, Copy)]
+enum Kind {
+    Build,
+    /// Of one server build.
+    Dataset,
+}
+
+/// What the cache holds.
+struct Entry {
+    kind: Kind,
     name: String,
     folder: PathBuf,
     bytes: u64,
     unused: Duration,
 }
 
+impl Entry {
+    /// False for a build in use.
+    fn remove(&self, cache: &Cache) -> Result<bool, Failure> {
+        if let Kind::Build = self.kind {
+            return cache.remove(&self.name).map_err(Failure::failed);
+        }
+        fs::remove_dir_all(&self.folder).map_err(|error| {
+            Failure::failed(format!("cannot remove {}: {error}", self.folder.display()))
+        })?;
+        let _ = fs::remove_file(lock_of(&self.folder));
+        Ok(true)
+    }
+}
+
 fn list(home: &Home) -> Result<Status, Failure> {
-    let builds = Cache::new(home).held().into_iter();
-    let builds = builds.map(|build| line("build", build.bytes, "", &build.name));
-    let datasets = snapshots(home).into_iter().map(|snapshot| {
-        line(
-            "dataset",
-            snapshot.bytes,
-            &days(snapshot.unused),
-            &snapshot.name,
-        )
-    });
     let head = row("kind", "size", "unused", "name");
-    let mut lines: Vec<String> = [head].into_iter().chain(builds).chain(datasets).collect();
+    let entries = entries(home).into_iter().map(|entry| {
+        let kind = match entry.kind {
+            Kind::Build => "build",
+            Kind::Dataset => "dataset",
+        };
+        line(kind, entry.bytes, &days(entry.unused), &entry.name)
+    });
+    let mut lines: Vec<String> = [head].into_iter().chain(entries).collect();
     lines.push(format!("in {}", home.root().display()));
     print(&lines.join("\n"));
     Ok(Status::Done)
@@ -71,61 +90,72 @@ fn row(kind: &str, size: &str, unused: &str, name: &str) -> String {
     start + &report::wrapped(name, columns.max(NAME_COLUMNS_MIN)).join(&below)
 }
 
-/// Refused while a run may be using the datasets.
+/// Refused while a run may be using the builds and datasets.
 fn prune(home: &Home, unused_days: u64) -> Result<Status, Failure> {
     if is_measuring(home) {
         return Err(Failure::usage(
-            "another prony process is loading or measuring with these datasets; wait for it",
+            "another prony process is loading or measuring with these builds and datasets; wait for it",
         ));
     }
     let old = Duration::from_secs(unused_days.saturating_mul(24 * 3600));
-    let all = snapshots(home).into_iter();
+    let cache = Cache::new(home);
     let (mut freed, mut removed) = (0, 0);
-    for snapshot in all.filter(|snapshot| snapshot.unused >= old) {
-        fs::remove_dir_all(&snapshot.folder).map_err(|error| {
-            Failure::failed(format!(
-                "cannot remove {}: {error}",
-                snapshot.folder.display()
-            ))
-        })?;
-        let _ = fs::remove_file(lock_of(&snapshot.folder));
-        print(&line("removed", snapshot.bytes, "", &snapshot.name));
-        (freed, removed) = (freed + snapshot.bytes, removed + 1);
+    let entries = entries(home).into_iter();
+    for entry in entries.filter(|entry| entry.unused >= old) {
+        let is_removed = entry.remove(&cache)?;
+        let word = if is_removed { "removed" } else { "in use" };
+        print(&line(word, entry.bytes, "", &entry.name));
+        if is_removed {
+            (freed, removed) = (freed + entry.bytes, removed + 1);
+        }
     }
-    let datasets = if removed == 1 { "dataset" } else { "datasets" };
-    print(&format!(
-        "{removed} {datasets} removed, {} freed",
-        disk::shown(freed)
-    ));
+    print(&format!("{removed} removed, {} freed", disk::shown(freed)));
     Ok(Status::Done)
 }
 
-/// By name. A folder that is being built is not one.
-fn snapshots(home: &Home) -> Vec<Snapshot> {
+/// Builds, then datasets, each by name.
+fn entries(home: &Home) -> Vec<Entry> {
+    let builds = Cache::new(home).held().into_iter().map(|held| {
+        let folder = home.builds().join(&held.name);
+        Entry {
+            kind: Kind::Build,
+            bytes: held.bytes,
+            unused: unused(&folder),
+            name: held.name,
+            folder,
+        }
+    });
+    builds.chain(datasets(home)).collect()
+}
+
+/// A folder that is being built is not one.
+fn datasets(home: &Home) -> Vec<Entry> {
     let entries = fs::read_dir(home.snapshots())
         .into_iter()
         .flatten()
         .flatten();
-    let snapshot = |folder: PathBuf| {
+    let dataset = |folder: PathBuf| {
         let name = folder.file_name()?.to_string_lossy().into_owned();
-        if !folder.is_dir() || name.starts_with(BUILDING) {
-            return None;
-        }
-        let used = [lock_of(&folder), folder.clone()].into_iter();
-        let used = used
-            .filter_map(|path| path.metadata().ok()?.modified().ok())
-            .max();
-        let unused = used.and_then(|used| SystemTime::now().duration_since(used).ok());
-        Some(Snapshot {
+        let is_one = folder.is_dir() && !name.starts_with(BUILDING);
+        is_one.then(|| Entry {
+            kind: Kind::Dataset,
             bytes: disk::used(&folder).unwrap_or(0),
-            unused: unused.unwrap_or_default(),
+            unused: unused(&folder),
             name,
             folder,
         })
     };
-    let mut all: Vec<Snapshot> = entries.filter_map(|entry| snapshot(entry.path())).collect();
+    let mut all: Vec<Entry> = entries.filter_map(|entry| dataset(entry.path())).collect();
     all.sort_by(|a, b| a.name.cmp(&b.name));
     all
+}
+
+/// Time since the last use, which is in the lock beside the folder.
+fn unused(folder: &Path) -> Duration {
+    let times = [lock_of(folder), folder.to_path_buf()].into_iter();
+    let used = times.filter_map(|path| path.metadata().ok()?.modified().ok());
+    let unused = used.max().and_then(|used| used.elapsed().ok());
+    unused.unwrap_or_default()
 }
 
 fn days(time: Duration) -> String {
@@ -139,20 +169,26 @@ fn days(time: Duration) -> String {
 mod tests {
     use super::*;
 
+    /// Written by `server::Cache`.
+    const BUILD: &str = r#"{"format":1,"build":"mysql@5.6.14","origin":[],"artifact_sha256":null,"manifest":{"files":{}}}"#;
+
     #[test]
-    fn prune_removes_datasets_that_are_old_enough_and_nothing_else() {
+    fn prune_removes_builds_and_datasets_that_are_old_enough_and_nothing_else() {
         let root = tempfile::tempdir().unwrap();
         let home = Home::at(root.path()).unwrap();
         let folder = home.snapshots().join("mariadb-oltp");
         fs::create_dir_all(folder.join("data")).unwrap();
         fs::write(folder.join("data/ibdata1"), vec![1; 10_000]).unwrap();
         fs::write(lock_of(&folder), "").unwrap();
+        let build = home.builds().join("mysql@5.6.14");
+        fs::create_dir_all(&build).unwrap();
+        fs::write(build.join("build.json"), BUILD).unwrap();
         let building = home.snapshots().join("building-1-mariadb");
         fs::create_dir_all(&building).unwrap();
         prune(&home, 1).unwrap();
-        assert!(folder.exists());
+        assert!(folder.exists() && build.exists());
         prune(&home, 0).unwrap();
         assert!(!folder.exists() && !lock_of(&folder).exists());
-        assert!(building.exists());
+        assert!(!build.exists() && building.exists());
     }
 }

@@ -53,7 +53,15 @@ impl Format {
     /// Renders the document. Its trials have to be complete, except for a table or Markdown whose claims compare no single queries.
     pub(super) fn of(self, document: &Document, detail: terminal::Detail) -> String {
         match self {
-            Format::Table => report::terminal(document, &terminal::screen(detail)),
+            Format::Table => {
+                let screen = terminal::screen(detail);
+                let prony = format!("prony: {}", document.run.environment.prony_version);
+                format!(
+                    "{}\n{}",
+                    report::terminal(document, &screen),
+                    report::lines(&[prony], &screen)
+                )
+            }
             Format::Json => report::json(document),
             Format::Csv => report::csv(document),
             Format::Samples => report::samples(document),

@@ -165,7 +165,7 @@ impl Datasets<'_> {
             return Ok(());
         }
         Err(RunError::Failed(format!(
-            "cannot load {} for server {}: not enough disk space: it needs about {} MiB with one trial's copy, and {} has {} MiB free; reduce the data with --scale, or set PRONY_HOME to a folder on a larger disk",
+            "cannot load {} for server {}: not enough disk space: it needs about {} MiB with one trial's copy, and {} has {} MiB free; reduce the data with --scale, free disk space with prony cache prune, or set PRONY_HOME to a folder on a larger disk",
             dataset.summary(),
             server.spec.name,
             needed >> 20,

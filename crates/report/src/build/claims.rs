@@ -6,14 +6,14 @@ use crate::document::{
     Badge, Block, Cell, Claim, Column, Document, Forms, Kind, Most, Node, Ratio, Section, Table,
 };
 use crate::{format, why};
-use record::{Bound, Direction, Judged, Limit, Subject};
+use record::{Bound, Direction, Judged, Limit, Subject, Verdict};
 
 /// Explanations in the terminal.
 const MOST: usize = 10;
 /// Counters of a claim in Markdown.
 const COUNTERS_OF_MARKDOWN: usize = 4;
 const ABOUT: &str = "Published and measured are ratios. The intervals are over blocks; cells of a large matrix share their noise. \
-    The verdict answers the threshold. Beside the ratio is the side of 1 on which it lies. Both hold for all claims together (Holm). \
+    The verdict answers the threshold. Beside the ratio is the side of 1 on which it lies, if that is decided. Both hold for all claims together (Holm). \
     A published figure is excluded if it lies outside the interval.";
 const DRAWN: &str = "In the drawing, the dot is the measured ratio, the line its interval, the diamond the published ratio. The claim \
     holds in the shaded part.";
@@ -124,13 +124,16 @@ fn drawn(judged: &Judged) -> Option<Ratio> {
     })
 }
 
-/// On which side of 1 the ratio lies.
+/// On which side of 1 the ratio lies. Beside a verdict, "undecided" would read as if the verdict were.
 fn direction(judged: &Judged) -> Option<&'static str> {
-    Some(match judged.direction? {
-        Direction::Above => "(above 1)",
-        Direction::Below => "(below 1)",
-        Direction::Undecided => "(undecided)",
-    })
+    match judged.direction? {
+        Direction::Above => Some("(above 1)"),
+        Direction::Below => Some("(below 1)"),
+        Direction::Undecided => {
+            let is_judged = matches!(judged.verdict, Verdict::Reproduced | Verdict::NotReproduced);
+            (!is_judged).then_some("(undecided)")
+        }
+    }
 }
 
 /// With whether the interval contains it.

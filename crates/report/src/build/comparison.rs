@@ -53,8 +53,11 @@ fn sections(comparison: &Comparison, runs: Table, settings_in_some: usize) -> Ve
     if !contrasts.is_empty() {
         contrasts.push(Block::remark(UNPAIRED).everywhere());
     }
+    let recorded_by = format!("Recorded by prony {}.", comparison.prony());
+    let runs = [Block::table(runs), Block::remark(recorded_by)];
+    let runs = runs.into_iter().map(Block::everywhere).collect();
     let sections = [
-        Section::of("runs", "Runs", vec![Block::table(runs).everywhere()]),
+        Section::of("runs", "Runs", runs),
         differing(comparison, settings_in_some),
         Section::of("contrasts", "The same cells", contrasts),
         left_out(&comparison.left_out),

@@ -21,6 +21,7 @@ use explain::{Explanation, QueryPlans, Why};
 use record::stats::{Contrast, Control, LeftOut, Summary};
 use record::{Judged, Run, Trial};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// One run, ready to be rendered.
 pub struct Document<'r> {
@@ -111,6 +112,13 @@ impl Document<'_> {
 }
 
 impl Comparison {
+    /// The builds of prony that recorded the runs.
+    pub(crate) fn prony(&self) -> String {
+        let builds = self.runs.iter().map(|run| &run.environment.prony_version);
+        let builds: BTreeSet<&str> = builds.map(String::as_str).collect();
+        Vec::from_iter(builds).join(", ")
+    }
+
     pub(crate) fn head(&self) -> Head<'_> {
         Head {
             title: &self.title,

@@ -20,7 +20,9 @@ pub fn junit(gate: &Gate) -> String {
     );
     let subject = escaped(&gate.subject);
     let mut text = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"prony\" {counts}>\n  <testsuite name=\"{subject}\" {counts}>\n"
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"prony\" {counts}>\n  <testsuite name=\"{subject}\" {counts}>\n    \
+         <properties><property name=\"prony\" value=\"{}\"/></properties>\n",
+        escaped(&gate.prony)
     );
     for (shown, check) in checks.clone() {
         text.push_str(&case(&subject, &check.name, shown, &check.text));

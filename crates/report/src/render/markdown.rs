@@ -31,7 +31,10 @@ pub fn gate_markdown(gate: &Gate) -> String {
         .map(|why| format!("invalid trial: {}", safe(why)));
     let parts = [
         format!("## prony: {}\n", safe(&gate.headline())),
-        paragraph(&gate.subject),
+        paragraph(&format!(
+            "{}, recorded by prony {}",
+            gate.subject, gate.prony
+        )),
         table(&checks),
         items(invalid),
     ];

@@ -5,7 +5,7 @@
 //! user's own build (`path:`) is used in place and never copied into the cache.
 //!
 //! Layout: `builds/NAME/root` holds the server, `builds/NAME/build.json` the manifest. `builds/NAME.lock` is locked
-//! shared while a build is checked and exclusively while it is created.
+//! shared while a build is checked and exclusively while it is created or removed. Its time is the time of the last use.
 
 use super::catalogue::{self, Artifact, Packages, Source};
 use super::debian::{Download, Extent};
@@ -14,13 +14,14 @@ use super::manifest::{Entry, Manifest};
 use super::program::Logs;
 use super::{maven, unpack};
 use crate::ServerError;
-use host::{Home, Leases};
+use host::{Home, Leases, process};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use spec::BuildSpec;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 const FORMAT: u32 = 1;
 const RECORD: &str = "build.json";
@@ -97,6 +98,23 @@ impl Cache {
             .filter_map(|name| read_record(&self.builds.join(name)).ok())
             .map(Record::held)
             .collect()
+    }
+
+    /// Removes a build; the next use downloads it again. Returns false if a prony process checks it, or a program of it runs.
+    pub fn remove(&self, name: &str) -> Result<bool, ServerError> {
+        let folder = self.builds.join(name);
+        let lock = self.lock(name)?;
+        let is_free = try_lock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        if !is_free || process::runs_from(&folder) {
+            return Ok(false);
+        }
+        // A kill in between leaves no half a build, but a leftover.
+        self.remove_leftovers(&partial(name));
+        let leftover = self.builds.join(format!("{}-removed", partial(name)));
+        fs::rename(&folder, &leftover)
+            .and_then(|()| fs::remove_dir_all(&leftover))
+            .map_err(|error| file_error(&folder, &error))?;
+        Ok(true)
     }
 
     fn get_to(
@@ -218,6 +236,8 @@ impl Cache {
             }
         }
         let record = read_record(&folder).map_err(|error| file_error(&folder, &error))?;
+        // In a cache that cannot be written, nothing is removed either.
+        let _ = lock.set_modified(SystemTime::now());
         Ok((folder, record))
     }
 
@@ -232,7 +252,7 @@ impl Cache {
             folder: &self.builds,
             build: name,
         };
-        let prefix = format!(".partial-{name}");
+        let prefix = partial(name);
         self.remove_leftovers(&prefix);
         let lease = leases
             .temporary_in(&self.builds, &prefix)
@@ -398,6 +418,11 @@ impl Record {
             origin: self.origin,
         }
     }
+}
+
+/// The start of the names of folders that are no build yet, or no longer.
+fn partial(name: &str) -> String {
+    format!(".partial-{name}")
 }
 
 fn read_record(folder: &Path) -> io::Result<Record> {
@@ -582,6 +607,24 @@ mod tests {
         fs::create_dir_all(&other).unwrap();
         fixture.cache.remove_leftovers(".partial-mysql@5.6.14");
         assert!(kept.exists() && other.exists() && !leftover.exists());
+    }
+
+    #[test]
+    fn a_build_is_removed_unless_it_is_in_use() {
+        let fixture = fixture();
+        let folder = add_build(&fixture.cache, "mysql@5.6.14");
+        let remove = || fixture.cache.remove("mysql@5.6.14").unwrap();
+
+        let checked = fixture.cache.lock("mysql@5.6.14").unwrap();
+        flock(&checked, FlockOperation::LockShared).unwrap();
+        assert!(!remove() && folder.exists());
+        drop(checked);
+
+        assert!(remove());
+        assert_eq!(fixture.cache.held(), []);
+        let names = fs::read_dir(&fixture.cache.builds).unwrap().flatten();
+        let names: Vec<_> = names.map(|entry| entry.file_name()).collect();
+        assert_eq!(names, ["mysql@5.6.14.lock"]);
     }
 
     #[test]

@@ -27,12 +27,13 @@ fn searched(context: &Context, trial: &Trial) -> Vec<String> {
     found.map(|flag| format!("{name}: {}", flag.text)).collect()
 }
 
-/// `5.6 · 60% of max: p99 latency is lowest with 16 workers (15.7 ms); not certainly worse: 32; unstable with 1, 2 workers`
+/// `5.6 · 60% of max: p99 latency is lowest with 16 workers (15.7 ms); not certainly worse with 32 workers; unstable with 1, 2 workers`
 fn workers(context: &Context, best: &BestWorkers) -> String {
     let row = names::row(context.run, best.server.as_deref(), &best.levels);
     let list = |numbers: &[u32]| {
-        let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
-        numbers.join(", ")
+        let written: Vec<String> = numbers.iter().map(u32::to_string).collect();
+        let word = if numbers == [1] { "worker" } else { "workers" };
+        format!("{} {word}", written.join(", "))
     };
     let mut points = best.points.iter();
     let p99 = points.find(|(workers, _)| Some(*workers) == best.best);
@@ -50,15 +51,10 @@ fn workers(context: &Context, best: &BestWorkers) -> String {
         _ => format!("{row}: no number of workers has a p99 latency to compare"),
     };
     if !best.ties.is_empty() {
-        text.push_str(&format!("; not certainly worse: {}", list(&best.ties)));
+        text.push_str(&format!("; not certainly worse with {}", list(&best.ties)));
     }
     if !best.unstable.is_empty() {
-        let noun = if best.unstable == [1] {
-            "worker"
-        } else {
-            "workers"
-        };
-        text.push_str(&format!("; unstable with {} {noun}", list(&best.unstable)));
+        text.push_str(&format!("; unstable with {}", list(&best.unstable)));
     }
     text
 }

@@ -1,6 +1,6 @@
 //! Timed loads as CSV: one row for each trial, or one for each second.
 
-use super::{key, key_heads, record, state};
+use super::{PRONY, key, key_heads, prony, record, state};
 use crate::document::{Document, Recorded};
 use ::record::stats::Summary;
 use ::record::{AuditNote, Kind, Mode, Percentile};
@@ -61,14 +61,16 @@ const OF_A_TRIAL: [&str; 49] = [
 /// How many of them are about the audit. They are the last but one.
 const OF_AN_AUDIT: usize = 11;
 
-/// Columns: `server`, one per factor, then those of `OF_A_TRIAL`. What a load does not have is empty.
+/// Columns: `server`, one per factor, then those of `OF_A_TRIAL`, then `PRONY`. What a load does not have is empty.
 pub(super) fn trials(document: &Document) -> String {
     let mut text = String::new();
-    record(&mut text, key_heads(document.run).chain(OF_A_TRIAL));
+    let heads = key_heads(document.run).chain(OF_A_TRIAL);
+    record(&mut text, heads.chain([PRONY]));
     for recorded in &document.trials {
         let own = fields(recorded);
+        let own = own.iter().map(String::as_str);
         let key = key(document.run, recorded.trial);
-        record(&mut text, key.chain(own.iter().map(String::as_str)));
+        record(&mut text, key.chain(own).chain([prony(document.run)]));
     }
     text
 }

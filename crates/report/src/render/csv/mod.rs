@@ -25,7 +25,10 @@ const OF_A_QUERY: [&str; 11] = [
     "error",
 ];
 
-/// Columns: `server`, one per factor, then those of `OF_A_QUERY`: `block` from 0, `client` from 1. A failed query has no time. A
+/// The last column: the build of prony that recorded the run.
+const PRONY: &str = "prony";
+
+/// Columns: `server`, one per factor, then those of `OF_A_QUERY`, then `PRONY`: `block` from 0, `client` from 1. A failed query has no time. A
 /// trial without rounds has one row, with the reason as its error. For timed loads see docs/JSON.md.
 pub fn csv(document: &Document) -> String {
     let run = document.run;
@@ -33,13 +36,12 @@ pub fn csv(document: &Document) -> String {
         return load::trials(document);
     }
     let mut text = String::new();
-    record(&mut text, key_heads(run).chain(OF_A_QUERY));
+    record(&mut text, key_heads(run).chain(OF_A_QUERY).chain([PRONY]));
     for trial in document.trials.iter().map(|recorded| recorded.trial) {
         let mut line = |own: &[String; 11]| {
-            record(
-                &mut text,
-                key(run, trial).chain(own.iter().map(String::as_str)),
-            );
+            let own = own.iter().map(String::as_str);
+            let fields = key(run, trial).chain(own).chain([prony(run)]);
+            record(&mut text, fields);
         };
         for round in &trial.rounds {
             let queries = round.queries.iter();
@@ -62,6 +64,10 @@ fn key<'a>(run: &'a Run, trial: &'a Trial) -> impl Iterator<Item = &'a str> {
     let factors = run.question.factors.iter();
     let levels = factors.map(|factor| trial.key.level(&factor.name).unwrap_or_default());
     std::iter::once(trial.key.server_name()).chain(levels)
+}
+
+fn prony(run: &Run) -> &str {
+    &run.environment.prony_version
 }
 
 /// The reason is in the column of a query's error.

@@ -248,12 +248,22 @@ const number = (value) => Math.abs(value) >= 1000
     axis.axisLabel = { ...axis.axisLabel, width: labelsWidth, overflow: "break", lineHeight: 14, interval: 0 };
     base.grid = { ...base.grid, left: labelsWidth + 10, right: Math.max(28, ...ends.map((end) => widthOf(end, 11) + 14)) };
   };
+  /** How many lines a name takes that breaks between its words, and within a word that is longer than a line. */
+  const linesOf = (name, width) => {
+    let [count, used] = [1, 0];
+    for (const word of name.split(" ")) {
+      const own = widthOf(`${word} `, 12);
+      if (used > 0 && used + own > width) [count, used] = [count + 1, 0];
+      for (used += own; used > width; used -= width) count += 1;
+    }
+    return count;
+  };
   /** Every category has as much height as the one with the longest name needs. */
   const heightOf = (option, width) => {
     if (!option.rows) return option.height;
     const names = [option.baseOption.yAxis].flat()[0].data;
-    const lines = Math.max(1, ...names.map((name) => Math.ceil((1.3 * widthOf(name, 12)) / labels(width))));
-    return option.height + names.length * Math.max(option.rows.band, 14 * lines + 6);
+    const most = Math.max(1, ...names.map((name) => linesOf(name, labels(width))));
+    return option.height + names.length * Math.max(option.rows.band, 14 * most + 6);
   };
 
   const options = read("charts");
