@@ -1,7 +1,7 @@
 //! Runs with an outage on a real server: the trial stays valid, the wait is in the response times, and nothing is left behind when
 //! prony ends during the outage.
 
-use crate::support::process::{ended, nothing_is_left, send, servers, until};
+use crate::support::process::{nothing_is_left, servers};
 use crate::support::timed::*;
 use crate::support::{Bench, has};
 use rustix::process::Signal;
@@ -56,7 +56,7 @@ fn an_open_load_waits_for_a_killed_server_and_recovers() {
 }
 
 /// Sends the signal to prony while its server is down. Returns prony's exit status.
-fn signalled_in_an_outage(signal: Signal) -> Option<i32> {
+fn signalled(signal: Signal) -> Option<i32> {
     if !has("mariadb") {
         return None;
     }
@@ -65,13 +65,7 @@ fn signalled_in_an_outage(signal: Signal) -> Option<i32> {
                 [[event]]\nat = '3s'\nkill = { restart = false }\n[[event]]\nat = '100s'\nstart = {}\n";
     let file = experiment(&bench, "down", &oltp("update-index"), rest);
     let running = bench.start(&["run", &file]);
-    until("a second of the trial", || {
-        let run = bench.runs().pop();
-        run.is_some_and(|run| seconds_under_way(&run, "") >= 1)
-    });
-    until("the outage", || servers(&bench).is_empty());
-    send(running.id(), signal);
-    let status = ended(running).status;
+    let status = signalled_in_an_outage(&bench, running, "", signal);
     bench.wait_until_quiet();
     assert!(servers(&bench).is_empty());
     Some(status)
@@ -79,12 +73,12 @@ fn signalled_in_an_outage(signal: Signal) -> Option<i32> {
 
 #[test]
 fn an_interruption_during_an_outage_ends_the_run() {
-    if let Some(status) = signalled_in_an_outage(Signal::INT) {
+    if let Some(status) = signalled(Signal::INT) {
         assert_eq!(status, 130);
     }
 }
 
 #[test]
 fn a_prony_that_is_killed_during_an_outage_leaves_no_process() {
-    signalled_in_an_outage(Signal::KILL);
+    signalled(Signal::KILL);
 }

@@ -1,8 +1,8 @@
 //! Real power cuts and a real SIGKILL in the middle of TPC-C, and the audit of the answers that its clients got; the replay of a
 //! recorded disk; and a prony that ends while the power is off.
 
-use crate::support::process::{ended, nothing_is_left, send, servers, until};
-use crate::support::timed::{at_level, flags, is_whole, seconds_under_way};
+use crate::support::process::nothing_is_left;
+use crate::support::timed::{at_level, flags, is_whole, signalled_in_an_outage};
 use crate::support::{Bench, has, skip};
 use host::volume::{DiskOptions, Filesystem, VolumeOptions};
 use rustix::process::Signal;
@@ -154,13 +154,7 @@ fn signalled_in_a_power_cut(signal: Signal) -> Option<i32> {
     let bench = Bench::with_shared_snapshots();
     let file = bench.experiment("crashes", EXPERIMENT);
     let running = bench.start(&["run", &file, "--only", "crash=1, power cut"]);
-    until("a second of the trial", || {
-        let run = bench.runs().pop();
-        run.is_some_and(|run| seconds_under_way(&run, "crash=1, power cut") >= 1)
-    });
-    until("the cut", || servers(&bench).is_empty());
-    send(running.id(), signal);
-    let status = ended(running).status;
+    let status = signalled_in_an_outage(&bench, running, "crash=1, power cut", signal);
     nothing_is_left(&bench);
     Some(status)
 }

@@ -1,10 +1,13 @@
 //! Experiments with timed loads, and accessors for their results.
 
+use super::process::{ended, send, servers, until};
 use super::{Bench, Ended};
 use hdrhistogram::Histogram;
 use record::{Kind, Store};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::path::Path;
+use std::process::Child;
 
 /// Writes an experiment with `workload` on MariaDB; `rest` is its load, protocol and everything else.
 pub(crate) fn experiment(bench: &Bench, name: &str, workload: &str, rest: &str) -> String {
@@ -170,4 +173,20 @@ pub(crate) fn seconds_under_way(run: &Path, levels: &str) -> usize {
         true => live.seconds.len(),
         false => 0,
     }
+}
+
+/// Sends the signal to a running prony while its server is down, in the trial with these levels. Returns prony's exit status.
+pub(crate) fn signalled_in_an_outage(
+    bench: &Bench,
+    running: Child,
+    levels: &str,
+    signal: Signal,
+) -> i32 {
+    until("a second of the trial", || {
+        let run = bench.runs().pop();
+        run.is_some_and(|run| seconds_under_way(&run, levels) >= 1)
+    });
+    until("the outage", || servers(bench).is_empty());
+    send(running.id(), signal);
+    ended(running).status
 }
