@@ -96,18 +96,13 @@ fn of_input(check: &InputCheck) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::trial::blank;
+    use record::TrialState;
     use record::event::{KILL, POWER_CUT};
-    use record::{TrialKey, TrialState};
 
     /// The trial after an audit, with an event of this kind.
     fn judged(event: &str, note: AuditNote) -> Trial {
-        let key = TrialKey {
-            block: 0,
-            server: None,
-            levels: Vec::new(),
-            role: record::Role::Measured,
-        };
-        let mut trial = Trial::unmeasured(key, 0);
+        let mut trial = blank();
         trial.events.push(EventNote {
             at_ns: 5,
             ended_ns: None,

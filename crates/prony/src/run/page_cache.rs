@@ -81,7 +81,8 @@ pub(super) fn served_from_elsewhere(transferred_bytes: u64, moved_bytes: u64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{Role, TrialKey, TrialState};
+    use crate::run::trial::blank;
+    use record::TrialState;
     use std::sync::Arc;
     use workload::Workload;
 
@@ -90,13 +91,7 @@ mod tests {
     }
 
     fn flagged(keys: &str, memory_bytes: u64) -> Vec<Flag> {
-        let key = TrialKey {
-            block: 0,
-            server: None,
-            levels: Vec::new(),
-            role: Role::Measured,
-        };
-        let mut trial = Trial::unmeasured(key, 0);
+        let mut trial = blank();
         before(fileio(keys).files().unwrap(), memory_bytes, &mut trial);
         assert_eq!(trial.state, TrialState::Done, "a warning");
         trial.flags

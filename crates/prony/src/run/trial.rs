@@ -243,3 +243,15 @@ pub(super) fn not_available(planned: &PlannedTrial, why: String) -> Trial {
     trial.flag(FlagKind::NotAvailable, why);
     trial
 }
+
+/// A trial without server, levels and measurements, for tests.
+#[cfg(test)]
+pub(crate) fn blank() -> Trial {
+    let key = record::TrialKey {
+        block: 0,
+        server: None,
+        levels: Vec::new(),
+        role: record::Role::Measured,
+    };
+    Trial::unmeasured(key, 0)
+}

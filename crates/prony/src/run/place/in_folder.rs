@@ -244,7 +244,8 @@ fn is_unknown(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{Role, TrialKey, TrialState};
+    use crate::run::trial::blank;
+    use record::TrialState;
     use rustix::fs::{FallocateFlags, fallocate};
 
     /// A trial after the extents of a file of 1 MiB in the build folder were checked. The temporary folder may have none.
@@ -253,13 +254,7 @@ mod tests {
         let made = tempfile::NamedTempFile::new_in(program.parent().unwrap()).unwrap();
         make(made.as_file());
         made.as_file().sync_all().unwrap();
-        let key = TrialKey {
-            block: 0,
-            server: None,
-            levels: Vec::new(),
-            role: Role::Measured,
-        };
-        let mut trial = Trial::unmeasured(key, 0);
+        let mut trial = blank();
         check_extents(made.path(), &mut trial).unwrap();
         trial
     }
