@@ -13,7 +13,7 @@ pub(super) const UNUSED_ITEM: u32 = ITEMS as u32 + 1;
 /// The largest number of lines of an order.
 pub(super) const LINES_MAX: usize = 15;
 
-const LINES_MIN: u64 = 5;
+pub(super) const LINES_MIN: usize = 5;
 /// Keep the streams of inputs and of waits independent of each other and of the mix.
 const INPUTS: u64 = 0x696e_7075_7473;
 const WAITS: u64 = 0x7761_6974_7300;
@@ -154,7 +154,7 @@ impl Inputs {
     pub fn new_order(&self, number: u64, home: Home) -> NewOrder {
         let random = &mut self.random(number);
         let (district, customer) = (district(random), self.constants.draw_customer(random));
-        let count = between(random, LINES_MIN, LINES_MAX as u64) as usize;
+        let count = between(random, LINES_MIN as u64, LINES_MAX as u64) as usize;
         let is_rolled_back = percent(random) <= 1;
         let mut lines = [Line::default(); LINES_MAX];
         for line in &mut lines[..count] {

@@ -1,7 +1,7 @@
 //! New-Order (2.4), in nine round trips if one warehouse supplies all lines.
 
 use super::decimal;
-use super::inputs::{LINES_MAX, Line, NewOrder};
+use super::inputs::{LINES_MAX, LINES_MIN, Line, NewOrder};
 use super::session::{Prepare, Session};
 use super::sql::{self, BySize, int, repeat};
 use super::stop::{Finish, Stop, Wrong};
@@ -72,10 +72,10 @@ impl Statements {
             head: prepare.sql(HEAD).await?,
             insert_order: prepare.sql(INSERT_ORDER).await?,
             insert_new_order: prepare.sql(INSERT_NEW_ORDER).await?,
-            items: BySize::new(items),
-            stock: BySize::new(stock),
-            update_stock: BySize::new(update_stock),
-            insert_lines: BySize::new(insert_lines),
+            items: BySize::prepare(prepare, LINES_MIN..=LINES_MAX, items).await?,
+            stock: BySize::prepare(prepare, 1..=LINES_MAX, stock).await?,
+            update_stock: BySize::prepare(prepare, 1..=LINES_MAX, update_stock).await?,
+            insert_lines: BySize::prepare(prepare, LINES_MIN - 1..=LINES_MAX, insert_lines).await?,
         })
     }
 }
@@ -135,14 +135,14 @@ struct Receipt {
 /// A transaction that runs.
 struct Running<'s> {
     connection: &'s mut Connection,
-    statements: &'s mut Statements,
+    statements: &'s Statements,
     input: &'s NewOrder,
 }
 
 pub(super) async fn run(session: &mut Session, input: &NewOrder) -> Result<Finish, Stop> {
     let mut running = Running {
         connection: &mut session.connection,
-        statements: &mut session.new_order,
+        statements: &session.new_order,
         input,
     };
     let order = running.take_number().await?;
@@ -179,11 +179,7 @@ impl Running<'_> {
             let warehouse = same[0].0;
             let mut params = vec![int(self.input.district), int(warehouse)];
             params.extend(same.iter().map(|(_, item)| int(*item)));
-            let statement = self
-                .statements
-                .stock
-                .of(self.connection, same.len())
-                .await?;
+            let statement = self.statements.stock.of(same.len())?;
             sql::rows(self.connection, statement, &params, |row| {
                 let info = row.text(2)?;
                 locked.push(Stock {
@@ -227,11 +223,7 @@ impl Running<'_> {
         let lines = self.input.lines();
         let params: Vec<Param> = lines.iter().map(|line| int(line.item)).collect();
         let mut items = Vec::with_capacity(lines.len());
-        let statement = self
-            .statements
-            .items
-            .of(self.connection, lines.len())
-            .await?;
+        let statement = self.statements.items.of(lines.len())?;
         sql::rows(self.connection, statement, &params, |row| {
             row.text(2)?;
             items.push(Item {
@@ -263,11 +255,7 @@ impl Running<'_> {
             );
             params.extend([int(supply != self.input.warehouse), int(supply)]);
             params.extend(same.iter().map(|one| int(one.line.item)));
-            let statement = self
-                .statements
-                .update_stock
-                .of(self.connection, same.len())
-                .await?;
+            let statement = self.statements.update_stock.of(same.len())?;
             let rows = same.len() as u64;
             sql::change(self.connection, statement, &params, rows, Wrong::Stock).await?;
         }
@@ -295,7 +283,7 @@ impl Running<'_> {
             insert_new_order,
             insert_lines,
             ..
-        } = &mut *self.statements;
+        } = self.statements;
         sql::change(self.connection, insert_order, &head, 1, Wrong::Orders).await?;
         sql::change(self.connection, insert_new_order, &key, 1, Wrong::NewOrder).await?;
         let mut params = Vec::with_capacity(9 * lines.len());
@@ -314,7 +302,7 @@ impl Running<'_> {
                 Param::Bytes(&one.district_info),
             ]);
         }
-        let statement = insert_lines.of(self.connection, lines.len()).await?;
+        let statement = insert_lines.of(lines.len())?;
         let rows = lines.len() as u64;
         sql::change(self.connection, statement, &params, rows, Wrong::OrderLine).await?;
         Ok(())

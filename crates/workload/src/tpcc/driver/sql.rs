@@ -1,8 +1,10 @@
 //! Runs prepared statements and reads their rows, or demands how many rows they change.
 
 use super::decimal;
-use super::inputs::LINES_MAX;
+use super::session::Prepare;
 use super::stop::{Stop, Wrong};
+use load::Failure;
+use std::ops::RangeInclusive;
 use wire::{Connection, Done, Param, Statement, Value};
 
 /// A row of a result.
@@ -90,30 +92,31 @@ pub(super) async fn change(
     }
 }
 
-/// A statement whose text depends on a number of rows, prepared when a number first occurs.
+/// A statement whose text depends on a number of rows, prepared for each number on a new connection. Not when a number first occurs:
+/// Galera (MariaDB 10.11.18) does not report that it has rolled a transaction back if the next request prepares a SELECT.
 pub(super) struct BySize {
-    text: fn(usize) -> String,
-    prepared: [Option<Statement>; LINES_MAX + 1],
+    least: usize,
+    prepared: Vec<Statement>,
 }
 
 impl BySize {
-    pub(super) fn new(text: fn(usize) -> String) -> BySize {
-        BySize {
-            text,
-            prepared: Default::default(),
+    pub(super) async fn prepare(
+        prepare: &mut Prepare<'_>,
+        sizes: RangeInclusive<usize>,
+        text: fn(usize) -> String,
+    ) -> Result<BySize, Failure> {
+        let least = *sizes.start();
+        let mut prepared = Vec::with_capacity(sizes.clone().count());
+        for size in sizes {
+            prepared.push(prepare.sql(&text(size)).await?);
         }
+        Ok(BySize { least, prepared })
     }
 
-    pub(super) async fn of(
-        &mut self,
-        connection: &mut Connection,
-        size: usize,
-    ) -> Result<&Statement, Stop> {
-        let place = &mut self.prepared[size];
-        if place.is_none() {
-            *place = Some(connection.prepare(&(self.text)(size)).await?);
-        }
-        place.as_ref().ok_or(Stop::Data(Wrong::Value))
+    pub(super) fn of(&self, size: usize) -> Result<&Statement, Wrong> {
+        let place = size.checked_sub(self.least);
+        let statement = place.and_then(|place| self.prepared.get(place));
+        statement.ok_or(Wrong::Value)
     }
 }
 

@@ -66,6 +66,7 @@ pub(super) fn check(
         let held = tables.orders.get(&key).copied().unwrap_or_default();
         if let Some(at_s) = settle(key, claims, &held, findings) {
             owners.insert(key, at_s);
+            is_counted(key, tables, findings);
         }
     }
     let is_claimed = |key: &Key| {
@@ -134,6 +135,19 @@ fn settle(key: Key, claims: &[Claim], held: &Held, findings: &mut Findings) -> O
         }
     }
     owner.map(|place| claims[place].at_s)
+}
+
+/// Demands that the district of a present order gives out a later number next.
+fn is_counted(key: Key, tables: &Tables, findings: &mut Findings) {
+    let next = tables.next_o_id.get(&(key.w, key.d));
+    if let Some(next) = next.filter(|next| **next <= key.o) {
+        findings.add(Fault::PartlyApplied, || {
+            format!(
+                "{} is there, but its district has d_next_o_id {next}",
+                key.named()
+            )
+        });
+    }
 }
 
 /// The place of the latest claim that fits the row. A refused New-Order did only a part of its lines.
