@@ -428,6 +428,12 @@ fn one_lost_transaction_in_any_trial_is_a_loss() {
         in_one.starts_with("in 1 of 2 trials: 3 of 2,000"),
         "{in_one}"
     );
+    let mut in_part = trials([0, 0]);
+    in_part[1].audit.as_mut().unwrap().partly_applied = 1;
+    let (verdict, words) = finds(&in_part, Finding::NoLosses, Cell::default());
+    assert_eq!(verdict, Verdict::NotReproduced);
+    let expected = "0 of 2,000 acknowledged transactions lost, 1 there only in part";
+    assert!(words.ends_with(expected), "{words}");
     let unaudited = [closed(0, 8, 1000.0), closed(1, 8, 1000.0)];
     let without = finds(&unaudited, Finding::NoLosses, Cell::default()).0;
     assert_eq!(without, Verdict::NotAvailable);

@@ -5,6 +5,7 @@ use super::loads::{Counted, counted};
 use super::stall;
 use super::steady::Shape;
 use super::summary::Summary;
+use crate::audit::AuditNote;
 use crate::claim::{Cell, Finding};
 use crate::number::grouped;
 use crate::trial::Trial;
@@ -143,7 +144,7 @@ fn look(counted: &Counted, finding: &Finding) -> Result<(bool, String), String> 
             let audit = counted.trial.audit.as_ref();
             let audit =
                 audit.ok_or_else(|| format!("{}: no audit is recorded", counted.trial.key))?;
-            let has_losses = audit.lost > 0;
+            let has_losses = audit.lost + audit.partly_applied > 0;
             // The counts are those of all trials together, see `losses`.
             (has_losses == (*finding == Finding::Losses), String::new())
         }
@@ -181,14 +182,19 @@ fn look(counted: &Counted, finding: &Finding) -> Result<(bool, String), String> 
 
 /// The losses of all trials together.
 fn losses(trials: &[Counted]) -> String {
-    let audits = || trials.iter().filter_map(|one| one.trial.audit.as_ref());
-    let lost: u64 = audits().map(|audit| audit.lost).sum();
-    let acknowledged: u64 = audits().map(|audit| audit.acknowledged).sum();
-    format!(
+    let sum = |of: fn(&AuditNote) -> u64| -> u64 {
+        let audits = trials.iter().filter_map(|one| one.trial.audit.as_ref());
+        audits.map(of).sum()
+    };
+    let lost = format!(
         "{} of {} acknowledged transactions lost",
-        grouped(lost),
-        grouped(acknowledged)
-    )
+        grouped(sum(|audit| audit.lost)),
+        grouped(sum(|audit| audit.acknowledged))
+    );
+    match sum(|audit| audit.partly_applied) {
+        0 => lost,
+        partly => format!("{lost}, {} there only in part", grouped(partly)),
+    }
 }
 
 #[cfg(test)]

@@ -64,28 +64,45 @@ pub(super) fn slower(largest: &Explanation) -> String {
 /// `No acknowledged transaction was lost (126,134 in 1 trial). The first commit came 0.348 s after the outage.`
 fn audited(trials: &[Trial]) -> Option<Headline> {
     let audits: Vec<&AuditNote> = trials.iter().filter_map(|t| t.audit.as_ref()).collect();
-    let acknowledged: u64 = audits.iter().map(|audit| audit.acknowledged).sum();
-    let lost: u64 = audits.iter().map(|audit| audit.lost).sum();
+    let sum = |of: fn(&AuditNote) -> u64| -> u64 { audits.iter().map(|audit| of(audit)).sum() };
+    let acknowledged = sum(|audit| audit.acknowledged);
     if acknowledged == 0 {
         return None;
     }
     let of = format::count(acknowledged as f64);
     let all = format::plural(audits.len(), "trial");
-    let found = match lost {
-        0 => Headline::default()
+    let found = match harm(
+        sum(|audit| audit.lost),
+        sum(|audit| audit.partly_applied),
+        &of,
+    ) {
+        None => Headline::default()
             .stress("No acknowledged transaction was lost")
             .plain(format!(" ({of} in {all}).")),
-        lost => {
-            let losing = audits.iter().filter(|audit| audit.lost > 0).count();
-            let count = format::count(lost as f64);
+        Some(harm) => {
+            let is_harmed = |audit: &&&AuditNote| audit.lost + audit.partly_applied > 0;
+            let harmed = audits.iter().filter(is_harmed).count();
             Headline::default()
-                .stress(format!(
-                    "{count} of {of} acknowledged transactions were lost"
-                ))
-                .plain(format!(", in {losing} of {all}."))
+                .stress(harm)
+                .plain(format!(", in {harmed} of {all}."))
         }
     };
     Some(found.then(Headline::from(first_commit(trials).unwrap_or_default())))
+}
+
+/// `3 of 1,200 acknowledged transactions were lost, 1 transaction is there only in part`. None if nothing happened to any.
+fn harm(lost: u64, partly: u64, of: &str) -> Option<String> {
+    let count = |count: u64| format::count(count as f64);
+    let lost = (lost > 0).then(|| {
+        let lost = count(lost);
+        format!("{lost} of {of} acknowledged transactions were lost")
+    });
+    let partly = (partly > 0).then(|| match partly {
+        1 => "1 transaction is there only in part".to_string(),
+        several => format!("{} transactions are there only in part", count(several)),
+    });
+    let both: Vec<String> = lost.into_iter().chain(partly).collect();
+    (!both.is_empty()).then(|| both.join(", "))
 }
 
 fn first_commit(trials: &[Trial]) -> Option<String> {
@@ -260,4 +277,22 @@ fn progress(run: &Run, trials: &[Trial]) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harm;
+
+    #[test]
+    fn an_audit_that_found_lost_and_torn_transactions_says_both() {
+        let harm = |lost, partly| harm(lost, partly, "1,200");
+        assert_eq!(harm(0, 0), None);
+        let lost = "3 of 1,200 acknowledged transactions were lost";
+        assert_eq!(harm(3, 0).as_deref(), Some(lost));
+        let torn = "1 transaction is there only in part";
+        assert_eq!(harm(0, 1).as_deref(), Some(torn));
+        let both =
+            "3 of 1,200 acknowledged transactions were lost, 2 transactions are there only in part";
+        assert_eq!(harm(3, 2).as_deref(), Some(both));
+    }
 }
