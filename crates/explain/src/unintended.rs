@@ -17,7 +17,7 @@ pub struct Unintended {
 }
 
 /// Settings that identify an instance, so that no two trials share them. Paths are left out by their values.
-const OF_INSTANCE: [&str; 10] = [
+const OF_INSTANCE: [&str; 14] = [
     "admin_port",
     "gtid_binlog_pos",
     "gtid_current_pos",
@@ -28,6 +28,10 @@ const OF_INSTANCE: [&str; 10] = [
     "server_id",
     "server_uid",
     "server_uuid",
+    "wsrep_cluster_name",
+    "wsrep_node_address",
+    "wsrep_node_incoming_address",
+    "wsrep_node_name",
 ];
 
 /// Settings that a server derives from another one and that are the same thing in another unit: (derived, from).

@@ -6,6 +6,7 @@ use crate::document::{
     Badge, Block, Cell, Claim, Column, Document, Forms, Kind, Most, Node, Ratio, Section, Table,
 };
 use crate::{format, why};
+use explain::{Finding, TimesVerdict};
 use record::{Bound, Direction, Judged, Limit, Subject, Verdict};
 
 /// Explanations in the terminal.
@@ -182,7 +183,15 @@ pub(super) fn explanations(document: &Document) -> Option<Section> {
     let items: Vec<String> = sentences.collect();
     let mut nodes = Vec::new();
     if items.is_empty() && !explained.is_empty() {
-        let none = "No times of these claims differ beyond noise: there is nothing to explain.";
+        let are_other_loads = explained
+            .iter()
+            .all(|(_, one)| matches!(one.why.finding, Finding::Nothing(TimesVerdict::OtherLoads)));
+        let none = match are_other_loads {
+            true => {
+                "These claims compare different numbers of clients or rates. Their operations wait for different things, so no counter explains their times."
+            }
+            false => "No times of these claims differ beyond noise: there is nothing to explain.",
+        };
         nodes.push(Block::remark(none).shown(Forms::WRITTEN));
     } else if !items.is_empty() {
         nodes.push(Block::list(items, MOST).everywhere());

@@ -60,6 +60,8 @@ struct Compared<'c> {
     to: String,
     place: Place,
     way: Way,
+    /// The sides differ in the number of clients, and clients are not slow or fast: their time is longer or shorter.
+    is_by_clients: bool,
 }
 
 impl<'c> Compared<'c> {
@@ -82,6 +84,7 @@ impl<'c> Compared<'c> {
             to: side(run, to, of),
             place: Place::common(run, of, to),
             way: Way::of(judged, value)?,
+            is_by_clients: clients(of) != clients(to),
         })
     }
 
@@ -131,6 +134,7 @@ impl<'c> Compared<'c> {
                 Some(format!("{} latency", names::percentile(*percentile)))
             }
             Value::Recovery(number) => Some(recovery(number).to_string()),
+            Value::Elapsed if self.is_by_clients => Some("time".to_string()),
             _ => None,
         }
     }
@@ -140,7 +144,7 @@ impl<'c> Compared<'c> {
         let way = match (self.value, self.way.is_slower) {
             (Value::Throughput, true) => "lower",
             (Value::Throughput, false) => "higher",
-            (Value::Elapsed, _) => return self.way.short_words(),
+            (Value::Elapsed, _) if !self.is_by_clients => return self.way.short_words(),
             (_, true) => "longer",
             (_, false) => "shorter",
         };
@@ -158,6 +162,12 @@ impl<'c> Compared<'c> {
         };
         Some(format!("; {place} {found}"))
     }
+}
+
+fn clients(cell: &Cell) -> Option<&[String]> {
+    let mut levels = cell.levels.iter();
+    let found = levels.find(|(factor, _)| factor == "clients")?;
+    Some(&found.1)
 }
 
 /// A number of an outage in words.

@@ -9,7 +9,7 @@ use record::Run;
 use std::collections::BTreeSet;
 
 /// Settings whose names end so belong to an instance or a build, not to the experiment.
-const OF_THE_INSTANCE: [&str; 13] = [
+const OF_THE_INSTANCE: [&str; 16] = [
     "dir",
     "_path",
     "_file",
@@ -23,7 +23,12 @@ const OF_THE_INSTANCE: [&str; 13] = [
     "_index",
     "_log",
     "_error",
+    "_address",
+    "_cluster_name",
+    "_node_name",
 ];
+/// prony writes the addresses and folders of each node into it.
+const OF_A_TOPOLOGY: &str = "wsrep_provider_options";
 /// And these, whole: they change with each connection or repeat the environment.
 const OF_THE_CONNECTION: [&str; 10] = [
     "timestamp",
@@ -48,7 +53,9 @@ struct Differing<'a> {
 /// which are no surprise.
 pub(super) fn unintended(run: &Run, rows: &Rows) -> Option<Section> {
     let shown = with_settings(rows);
-    let is_named = |setting: &Differing| run.experiment_toml.contains(setting.name);
+    let is_named = |setting: &Differing| {
+        setting.name == OF_A_TOPOLOGY || run.experiment_toml.contains(setting.name)
+    };
     let differs_within = |setting: &Differing| {
         let places = 0..shown.len();
         places.clone().any(|a| {
@@ -151,6 +158,7 @@ mod tests {
         assert!(!of_the_experiment("datadir"));
         assert!(!of_the_experiment("pid_file"));
         assert!(!of_the_experiment("port"));
+        assert!(!of_the_experiment("wsrep_node_incoming_address"));
         assert!(of_the_experiment("innodb_old_blocks_time"));
         assert!(of_the_experiment("innodb_log_file_size"));
     }

@@ -228,6 +228,11 @@ const number = (value) => Math.abs(value) >= 1000
     }
     // Below the lowest label of the other axis, even where that one is at the corner.
     for (const axis of [base.xAxis].flat()) Object.assign(axis.axisLabel, { margin: 13, hideOverlap: true });
+    // A name that is wider than its bars is cut; the tooltip has it whole.
+    for (const axis of [base.xAxis].flat().filter(({ type, boundaryGap }) => type === "category" && boundaryGap !== false)) {
+      const room = (width - 60) / axis.data.length;
+      if (room >= 60) Object.assign(axis.axisLabel, { interval: 0, width: room - 12, overflow: "truncate" });
+    }
     for (const series of base.series) {
       if (series.renderItem) series.renderItem = drawers[series.renderItem](series);
       for (const mark of [series.markArea, series.markLine]) {
