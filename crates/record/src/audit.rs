@@ -44,6 +44,11 @@ impl AuditNote {
         none_lost.then(|| 3.0 / self.acknowledged as f64)
     }
 
+    /// Whether a transaction is missing, whole or in part.
+    pub fn has_losses(&self) -> bool {
+        self.lost + self.partly_applied > 0
+    }
+
     /// The inputs that are not as prescribed.
     pub fn failed_inputs(&self) -> impl Iterator<Item = &InputCheck> {
         self.inputs.iter().filter(|check| check.is_fault())

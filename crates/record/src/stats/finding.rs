@@ -144,9 +144,11 @@ fn look(counted: &Counted, finding: &Finding) -> Result<(bool, String), String> 
             let audit = counted.trial.audit.as_ref();
             let audit =
                 audit.ok_or_else(|| format!("{}: no audit is recorded", counted.trial.key))?;
-            let has_losses = audit.lost + audit.partly_applied > 0;
             // The counts are those of all trials together, see `losses`.
-            (has_losses == (*finding == Finding::Losses), String::new())
+            (
+                audit.has_losses() == (*finding == Finding::Losses),
+                String::new(),
+            )
         }
         Finding::StaleReads | Finding::NoStaleReads => {
             let reads = summary.stale_reads.as_ref();

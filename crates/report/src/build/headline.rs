@@ -71,17 +71,13 @@ fn audited(trials: &[Trial]) -> Option<Headline> {
     }
     let of = format::count(acknowledged as f64);
     let all = format::plural(audits.len(), "trial");
-    let found = match harm(
-        sum(|audit| audit.lost),
-        sum(|audit| audit.partly_applied),
-        &of,
-    ) {
+    let (lost, partly) = (sum(|audit| audit.lost), sum(|audit| audit.partly_applied));
+    let found = match harm(lost, partly, &of) {
         None => Headline::default()
             .stress("No acknowledged transaction was lost")
             .plain(format!(" ({of} in {all}).")),
         Some(harm) => {
-            let is_harmed = |audit: &&&AuditNote| audit.lost + audit.partly_applied > 0;
-            let harmed = audits.iter().filter(is_harmed).count();
+            let harmed = audits.iter().filter(|audit| audit.has_losses()).count();
             Headline::default()
                 .stress(harm)
                 .plain(format!(", in {harmed} of {all}."))

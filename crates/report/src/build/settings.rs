@@ -27,8 +27,6 @@ const OF_THE_INSTANCE: [&str; 16] = [
     "_cluster_name",
     "_node_name",
 ];
-/// prony writes the addresses and folders of each node into it.
-const OF_A_TOPOLOGY: &str = "wsrep_provider_options";
 /// And these, whole: they change with each connection or repeat the environment.
 const OF_THE_CONNECTION: [&str; 10] = [
     "timestamp",
@@ -42,6 +40,8 @@ const OF_THE_CONNECTION: [&str; 10] = [
     "version_compile_machine",
     "version_source_revision",
 ];
+/// prony writes the addresses and folders of each node into it.
+const OF_A_TOPOLOGY: &str = "wsrep_provider_options";
 
 struct Differing<'a> {
     name: &'a str,
@@ -53,7 +53,7 @@ struct Differing<'a> {
 /// which are no surprise.
 pub(super) fn unintended(run: &Run, rows: &Rows) -> Option<Section> {
     let shown = with_settings(rows);
-    let is_named = |setting: &Differing| {
+    let is_expected = |setting: &Differing| {
         setting.name == OF_A_TOPOLOGY || run.experiment_toml.contains(setting.name)
     };
     let differs_within = |setting: &Differing| {
@@ -68,7 +68,7 @@ pub(super) fn unintended(run: &Run, rows: &Rows) -> Option<Section> {
     };
     let found: Vec<Differing> = differing(&shown)
         .into_iter()
-        .filter(|setting| !is_named(setting) && differs_within(setting))
+        .filter(|setting| !is_expected(setting) && differs_within(setting))
         .collect();
     if found.is_empty() {
         return None;

@@ -10,7 +10,8 @@ use load::Failure;
 use wire::{Connection, Param, Statement};
 
 /// Statements by the number of lines (items, lines without the unused one) and of distinct items (stock, twice).
-pub(super) const STATEMENTS_BY_SIZE: usize = 11 + 12 + 15 + 15;
+pub(super) const STATEMENTS_BY_SIZE: usize =
+    (LINES_MAX - LINES_MIN + 1) + (LINES_MAX - LINES_MIN + 2) + 2 * LINES_MAX;
 
 /// Locks the district and returns the order's number as the insert id.
 const TAKE_NUMBER: &str = "UPDATE district SET d_next_o_id = LAST_INSERT_ID(d_next_o_id) + 1 \

@@ -8,7 +8,7 @@ use crate::tpcc::ledger::Book;
 use load::{Failure, Io, Request};
 use wire::{Connection, Login, Statement};
 
-/// The largest number of prepared statements of one session: 24, and those by the number of lines of an order or of distinct items.
+/// The number of prepared statements of one session: 24, and those by the number of lines of an order or of distinct items.
 pub(super) const STATEMENTS: usize = 24 + new_order::STATEMENTS_BY_SIZE;
 
 pub struct Session {

@@ -106,7 +106,7 @@ impl BySize {
         text: fn(usize) -> String,
     ) -> Result<BySize, Failure> {
         let least = *sizes.start();
-        let mut prepared = Vec::with_capacity(sizes.clone().count());
+        let mut prepared = Vec::new();
         for size in sizes {
             prepared.push(prepare.sql(&text(size)).await?);
         }

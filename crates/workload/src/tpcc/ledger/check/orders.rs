@@ -64,9 +64,9 @@ pub(super) fn check(
     for claims in claims.chunk_by(|one, other| one.order.key() == other.order.key()) {
         let key = claims[0].order.key();
         let held = tables.orders.get(&key).copied().unwrap_or_default();
-        if let Some(at_s) = settle(key, claims, &held, findings) {
+        let next = tables.next_o_id.get(&(key.w, key.d)).copied();
+        if let Some(at_s) = settle(key, claims, &held, next, findings) {
             owners.insert(key, at_s);
-            is_counted(key, tables, findings);
         }
     }
     let is_claimed = |key: &Key| {
@@ -108,8 +108,15 @@ fn claims(facts: &Facts) -> Vec<Claim> {
     claims
 }
 
-/// Decides whose order the tables hold, and what is lost therefore. Returns when the owner was acknowledged.
-fn settle(key: Key, claims: &[Claim], held: &Held, findings: &mut Findings) -> Option<f64> {
+/// Decides whose order the tables hold, and what is lost therefore. Returns when the owner was acknowledged. `next`: D_NEXT_O_ID of
+/// the district.
+fn settle(
+    key: Key,
+    claims: &[Claim],
+    held: &Held,
+    next: Option<u32>,
+    findings: &mut Findings,
+) -> Option<f64> {
     let owner = held.order.and_then(|row| owner(claims, &row));
     let is_owner = |place: usize| owner == Some(place);
     // The rest of a transaction without its row of orders, or with a row that fits none.
@@ -122,8 +129,11 @@ fn settle(key: Key, claims: &[Claim], held: &Held, findings: &mut Findings) -> O
             Standing::Refused => {}
             _ if is_owner(place) => {
                 findings.unknown_kept += u64::from(claim.standing == Standing::Unknown);
+                let uncounted = next.filter(|next| *next <= key.o);
                 if !claim.order.is_whole(held) {
                     findings.add(Fault::PartlyApplied, || lines_of(&claim.order, held));
+                } else if let Some(next) = uncounted {
+                    findings.add(Fault::PartlyApplied, || uncounted_by(key, next));
                 }
             }
             _ if is_torn && !is_torn_found => {
@@ -137,25 +147,17 @@ fn settle(key: Key, claims: &[Claim], held: &Held, findings: &mut Findings) -> O
     owner.map(|place| claims[place].at_s)
 }
 
-/// Demands that the district of a present order gives out a later number next.
-fn is_counted(key: Key, tables: &Tables, findings: &mut Findings) {
-    let next = tables.next_o_id.get(&(key.w, key.d));
-    if let Some(next) = next.filter(|next| **next <= key.o) {
-        findings.add(Fault::PartlyApplied, || {
-            format!(
-                "{} is there, but its district has d_next_o_id {next}",
-                key.named()
-            )
-        });
-    }
-}
-
 /// The place of the latest claim that fits the row. A refused New-Order did only a part of its lines.
 fn owner(claims: &[Claim], row: &OrderRow) -> Option<usize> {
     let fits = |claim: &Claim| claim.standing != Standing::Refused && claim.order.is(row);
     let is_ghost = |claim: &Claim| claim.standing == Standing::Refused && claim.order.c == row.c;
     let place = claims.iter().position(fits);
     place.or_else(|| claims.iter().position(is_ghost))
+}
+
+fn uncounted_by(key: Key, next: u32) -> String {
+    let named = key.named();
+    format!("{named} is there, but its district has d_next_o_id {next}")
 }
 
 fn lines_of(order: &NewOrder, held: &Held) -> String {

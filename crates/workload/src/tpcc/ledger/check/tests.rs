@@ -326,6 +326,8 @@ fn an_order_that_its_district_has_not_counted_is_partly_applied() {
     assert_eq!(counts(&note), [1, 0, 0, 1, 0, 0, 0]);
     let expected = "partly applied: order 3001 of warehouse 1, district 1 is there, but its district has d_next_o_id 3001";
     assert_eq!(note.findings, [expected]);
+    world.order(3001).lines -= 1;
+    assert_eq!(world.check().partly_applied, 1, "one transaction");
 }
 
 #[test]
