@@ -262,7 +262,10 @@ fn text(about: About, own: &[&Found], cells: usize, alike: bool) -> String {
     }
 }
 
-/// Different texts, each once.
+/// How many texts of one cell a note gives; those of 60 blocks would hide the table. The record has them all.
+const TEXTS_MAX: usize = 3;
+
+/// Different texts, each once; of many, the first.
 fn listed(own: &[&Found]) -> String {
     let mut texts: Vec<&str> = Vec::new();
     for one in own {
@@ -270,5 +273,33 @@ fn listed(own: &[&Found]) -> String {
             texts.push(&one.text);
         }
     }
-    texts.join("; ")
+    let more = texts.len().saturating_sub(TEXTS_MAX);
+    texts.truncate(TEXTS_MAX);
+    let listed = texts.join("; ");
+    match more {
+        0 => listed,
+        _ => format!("{listed}; and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{About, Found, grouped};
+
+    fn note(blocks: usize) -> String {
+        let found = |block| Found {
+            about: About::Failed,
+            cell: "old".to_string(),
+            text: format!("block {block}: {block} of 100"),
+        };
+        let note = grouped(vec![(1..=blocks).map(found).collect()]);
+        note.texts.concat()
+    }
+
+    #[test]
+    fn a_note_names_three_blocks_and_counts_the_others() {
+        let three = "operations failed: block 1: 1 of 100; block 2: 2 of 100; block 3: 3 of 100";
+        assert_eq!(note(3), three);
+        assert_eq!(note(60), format!("{three}; and 57 more"));
+    }
 }
