@@ -38,7 +38,7 @@ pub(super) fn section(context: &Context) -> Option<Section> {
     }
     found.sort_by_key(|warning| std::cmp::Reverse(warning.trials.len()));
     let columns = Column::list(&[(Kind::Code, &["kind"]), (Kind::Words, &["what", "where"])]);
-    let rows = found.iter().map(|one| cells(one, context.trials.len()));
+    let rows = lines(&found, context.trials.len());
     let table = Table::new("", columns, rows).most(Most::in_terminal(MOST));
     let nodes = match found.is_empty() {
         true => Vec::new(),
@@ -73,21 +73,87 @@ fn in_short(found: &[Warning]) -> String {
     kinds.collect::<Vec<_>>().join(", ")
 }
 
-fn cells(warning: &Warning, all: usize) -> Vec<Cell> {
-    // `every trial`, `5.6 · small pool, block 2`, or the first and how many more.
-    let place = match warning.trials.as_slice() {
+/// How many trials may have a text of their own about one kind before they share a line.
+const OWN_TEXTS_MAX: usize = 3;
+
+/// A line for each text. Texts that name the figures of one trial, as `cpu_steal` does, share one where there are many.
+fn lines(found: &[Warning], all: usize) -> Vec<Vec<Cell>> {
+    let of_one_trial = |kind: &FlagKind| -> Vec<&Warning> {
+        let is_one = |one: &&Warning| one.flag.kind == *kind && one.trials.len() == 1;
+        found.iter().filter(is_one).collect()
+    };
+    let mut shared: Vec<&FlagKind> = Vec::new();
+    let mut lines = Vec::new();
+    for warning in found {
+        let kind = &warning.flag.kind;
+        let alike = of_one_trial(kind);
+        if warning.trials.len() > 1 || alike.len() <= OWN_TEXTS_MAX {
+            lines.push(line(warning.flag, &warning.trials, &warning.trials, all));
+        } else if !shared.contains(&kind) {
+            shared.push(kind);
+            let with_text = |one: &&Warning| format!("{}: {}", one.trials[0], one.flag.text);
+            let trials: Vec<String> = alike.iter().map(|one| one.trials[0].clone()).collect();
+            let texts: Vec<String> = alike.iter().map(with_text).collect();
+            lines.push(line(warning.flag, &trials, &texts, all));
+        }
+    }
+    lines
+}
+
+/// `every trial`, `5.6 · small pool, block 2`, or the first and how many more, with all of them in the fold.
+fn line(flag: &Flag, trials: &[String], fold: &[String], all: usize) -> Vec<Cell> {
+    let place = match trials {
         [one] => one.clone(),
         some if some.len() == all => "every trial".to_string(),
         [first, more @ ..] => format!("{first} and {} more", more.len()),
         [] => String::new(),
     };
-    let folded = (warning.trials.len() > 1).then(|| warning.trials.join("; "));
+    let folded = (trials.len() > 1).then(|| fold.join("; "));
     vec![
-        Cell::text(warning.flag.kind.as_str()),
-        Cell::text(&warning.flag.text),
+        Cell::text(flag.kind.as_str()),
+        Cell::text(&flag.text),
         Cell {
             folded,
             ..Cell::text(place)
         },
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OWN_TEXTS_MAX, Warning, lines};
+    use record::{Flag, FlagKind};
+
+    fn stolen(trials: usize) -> Vec<Flag> {
+        let flag = |trial| Flag {
+            kind: FlagKind::CpuSteal,
+            text: format!("steal of {trial} %"),
+        };
+        (1..=trials).map(flag).collect()
+    }
+
+    fn shown(flags: &[Flag]) -> Vec<Vec<String>> {
+        let warning = |(place, flag)| Warning {
+            flag,
+            trials: vec![format!("block {}", place + 1)],
+        };
+        let found: Vec<Warning> = flags.iter().enumerate().map(warning).collect();
+        let texts = |line: Vec<super::Cell>| {
+            let text = |cell: super::Cell| cell.folded.unwrap_or(cell.text);
+            line.into_iter().map(text).collect()
+        };
+        lines(&found, 100).into_iter().map(texts).collect()
+    }
+
+    #[test]
+    fn many_texts_of_single_trials_share_a_line_that_keeps_them_in_its_fold() {
+        let shown = shown(&stolen(OWN_TEXTS_MAX + 1));
+        let fold = "block 1: steal of 1 %; block 2: steal of 2 %; block 3: steal of 3 %; block 4: steal of 4 %";
+        assert_eq!(shown, [["cpu_steal", "steal of 1 %", fold]]);
+    }
+
+    #[test]
+    fn a_few_texts_of_single_trials_have_a_line_each() {
+        assert_eq!(shown(&stolen(OWN_TEXTS_MAX)).len(), OWN_TEXTS_MAX);
+    }
 }
