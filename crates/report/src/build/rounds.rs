@@ -47,6 +47,9 @@ fn times(context: &Context) -> Option<Section> {
             labels
         })
         .collect();
+    if rows.is_empty() {
+        return None;
+    }
     let heads: Vec<String> = rounds
         .iter()
         .map(|(name, index)| names::round(question, name, *index))

@@ -76,7 +76,7 @@ pub(super) fn unintended(run: &Run, rows: &Rows) -> Option<Section> {
     let about = "The experiment does not name these settings, but they differ between rows of one server. The server may derive them from others.";
     let nodes = vec![
         Block::text(about).page(),
-        Block::table(table(&shown, &found)).page(),
+        Block::table(table(&names(&shown), &found)).page(),
     ];
     Section::of("unintended", "Unintended differences", nodes)
 }
@@ -97,22 +97,73 @@ pub(super) fn section(rows: &Rows) -> Option<Section> {
         all.partition(|setting| setting.values.iter().all(Option::is_some));
     let mut nodes = vec![match everywhere.is_empty() {
         true => Block::text("No setting that all servers have differs between the rows.").page(),
-        false => Block::table(table(&shown, &everywhere)).page(),
+        false => Block::table(table(&names(&shown), &everywhere)).page(),
     }];
     if !absent_somewhere.is_empty() {
         let summary = format!(
             "Settings that some servers lack: {}",
             absent_somewhere.len()
         );
-        let table = Block::table(table(&shown, &absent_somewhere)).page();
+        let table = Block::table(table(&names(&shown), &absent_somewhere)).page();
         nodes.push(Block::fold(summary, false, vec![table]).page());
     }
     Section::of("settings", "Effective settings that differ", nodes)
 }
 
-fn table(rows: &[&Row], settings: &[Differing]) -> Table {
-    let names = rows.iter().map(|row| row.name.as_str());
-    let heads = std::iter::once("setting").chain(names);
+fn names<'a>(rows: &[&'a Row]) -> Vec<&'a str> {
+    rows.iter().map(|row| row.name.as_str()).collect()
+}
+
+/// How many rows have a column each; with more, a line for each value is easier to read, and fits on paper.
+const COLUMNS_MAX: usize = 6;
+
+fn table(rows: &[&str], settings: &[Differing]) -> Table {
+    match rows.len() > COLUMNS_MAX {
+        true => table_by_value(rows, settings),
+        false => table_by_row(rows, settings),
+    }
+}
+
+/// A line for each value of a setting, with the rows that have it; the most frequent value comes first.
+fn table_by_value(rows: &[&str], settings: &[Differing]) -> Table {
+    let lines = settings.iter().flat_map(|setting| {
+        let mut names: Vec<(&str, Vec<&str>)> = Vec::new();
+        for (row, value) in rows.iter().zip(&setting.values) {
+            let value = value.unwrap_or("absent");
+            match names.iter_mut().find(|(known, _)| *known == value) {
+                Some((_, having)) => having.push(*row),
+                None => names.push((value, vec![*row])),
+            }
+        }
+        names.sort_by_key(|(_, having)| std::cmp::Reverse(having.len()));
+        names
+            .into_iter()
+            .enumerate()
+            .map(|(place, (value, having))| {
+                let head = if place == 0 { setting.name } else { "" };
+                vec![Cell::text(head), Cell::text(value), in_rows(&having)]
+            })
+    });
+    let columns = Column::list(&[
+        (Kind::Code, &["setting", "value"]),
+        (Kind::Words, &["rows"]),
+    ]);
+    Table::new("", columns, lines)
+}
+
+/// The first row, and how many more; all of them in the fold.
+fn in_rows(names: &[&str]) -> Cell {
+    match names {
+        [] | [_] => Cell::text(names.concat()),
+        [first, more @ ..] => Cell {
+            folded: Some(names.join("; ")),
+            ..Cell::text(format!("{first} and {} more", more.len()))
+        },
+    }
+}
+
+fn table_by_row(rows: &[&str], settings: &[Differing]) -> Table {
+    let heads = std::iter::once("setting").chain(rows.iter().copied());
     let cells = |setting: &Differing| {
         let values = setting.values.iter().map(|value| value.unwrap_or("absent"));
         std::iter::once(setting.name)
@@ -151,7 +202,40 @@ pub(super) fn of_the_experiment(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::of_the_experiment;
+    use super::{COLUMNS_MAX, Differing, of_the_experiment, table};
+
+    #[test]
+    fn many_rows_are_listed_by_value_and_none_is_lost() {
+        let rows: Vec<String> = (0..=COLUMNS_MAX).map(|row| format!("row {row}")).collect();
+        let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+        let mut values = vec![Some("8M"); rows.len()];
+        values[2] = None;
+        let setting = Differing {
+            name: "sort_area",
+            values,
+        };
+        let table = table(&rows, &[setting]);
+        let texts = |line: usize| {
+            let cells = table.rows[line].cells.iter();
+            cells.map(|cell| cell.text.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(texts(0), ["sort_area", "8M", "row 0 and 5 more"]);
+        assert_eq!(texts(1), ["", "absent", "row 2"]);
+        let folded = table.rows[0].cells[2].folded.as_deref();
+        assert_eq!(folded, Some("row 0; row 1; row 3; row 4; row 5; row 6"));
+    }
+
+    #[test]
+    fn few_rows_have_a_column_each() {
+        let setting = Differing {
+            name: "sort_area",
+            values: vec![Some("8M"), Some("4M")],
+        };
+        let table = table(&["old", "new"], &[setting]);
+        let heads: Vec<&str> = table.columns.iter().map(|one| one.head.as_str()).collect();
+        assert_eq!(heads, ["setting", "old", "new"]);
+        assert_eq!(table.rows.len(), 1);
+    }
 
     #[test]
     fn folders_and_ports_are_not_differences() {
