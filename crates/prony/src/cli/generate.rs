@@ -15,7 +15,7 @@ pub(super) struct Completions {
 
 #[derive(clap::Args)]
 pub(super) struct Man {
-    /// An existing folder, such as man1 below a folder of MANPATH
+    /// A folder, such as man1 below a folder of MANPATH; it is made if it is missing
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
@@ -29,12 +29,15 @@ pub(super) fn completions(args: &Completions) -> Result<Status, Failure> {
 
 /// Writes a page for prony and one for each verb.
 pub(super) fn man(args: &Man) -> Result<Status, Failure> {
-    clap_mangen::generate_to(Cli::command(), &args.folder).map_err(|error| {
-        Failure::usage(format!(
-            "cannot write to {}: {error}",
-            args.folder.display()
-        ))
-    })?;
+    let pages = || clap_mangen::generate_to(Cli::command(), &args.folder);
+    std::fs::create_dir_all(&args.folder)
+        .and_then(|()| pages())
+        .map_err(|error| {
+            Failure::usage(format!(
+                "cannot write to {}: {error}",
+                args.folder.display()
+            ))
+        })?;
     Ok(Status::Done)
 }
 
@@ -46,10 +49,10 @@ mod tests {
     fn every_shown_verb_has_a_page_and_a_hidden_one_has_none() {
         let folder = tempfile::tempdir().unwrap();
         let args = Man {
-            folder: folder.path().to_path_buf(),
+            folder: folder.path().join("share/man1"),
         };
         man(&args).unwrap();
-        let there = |verb: &str| folder.path().join(format!("prony-{verb}.1")).exists();
+        let there = |verb: &str| args.folder.join(format!("prony-{verb}.1")).exists();
         assert!(there("compare") && there("bench") && !there("guard"));
     }
 }

@@ -99,6 +99,18 @@ mod tests {
     }
 
     #[test]
+    fn no_error_shows_the_share_of_a_load_as_required() {
+        for arguments in [
+            &["run", "quickstart", "--no-such"][..],
+            &["bench", "--no-such"],
+        ] {
+            let text = says(arguments);
+            assert!(text.contains("[OPTIONS]"), "{text}");
+            assert!(!text.contains("--shard"), "{text}");
+        }
+    }
+
+    #[test]
     fn no_error_repeats_the_password_of_a_dsn() {
         for dsn in [
             "mysql://me:s3cret@db",

@@ -49,6 +49,8 @@ enum Verb {
     /// List the built-in experiments, or the recorded runs
     List(list::Args),
     /// Run an experiment, or resume a run
+    // Without it, errors show `--shard` as if it were required.
+    #[command(override_usage = "prony run [OPTIONS] [FILE|NAME]")]
     Run(run::Args),
     /// Check an experiment; print its trials and the expected disk space and time
     Check(check::Args),
@@ -61,6 +63,7 @@ enum Verb {
     /// Write report.html
     Report(report::Args),
     /// Benchmark without an experiment file: prony bench oltp-update-index --server mysql@5.6.14 --clients 1,8,64 --time 30s
+    #[command(override_usage = "prony bench [OPTIONS] <WORKLOAD>")]
     Bench(Box<bench::Args>),
     /// Show what a disk can do for a database, in 20 seconds: prony doctor /var/lib/mysql
     Doctor(doctor::Args),
