@@ -174,6 +174,14 @@ pub(crate) fn capitalised(text: &str) -> String {
     }
 }
 
+/// At most `max` of the texts, and how many more there are: `a; b; and 3 more`.
+pub(crate) fn first_few(mut texts: Vec<String>, max: usize, separator: &str) -> String {
+    let more = texts.len().saturating_sub(max);
+    texts.truncate(max);
+    texts.extend((more > 0).then(|| format!("and {more} more")));
+    texts.join(separator)
+}
+
 /// `1 trial`, `3 trials`.
 pub(crate) fn plural(n: usize, one: &str) -> String {
     if n == 1 {

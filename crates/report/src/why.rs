@@ -112,10 +112,8 @@ fn unintended(settings: &[Unintended], names: (&str, &str)) -> Option<String> {
 
 /// The first ones, and how many more there are; none without any.
 fn listed(settings: &[Unintended], one: impl Fn(&Unintended) -> String) -> Option<String> {
-    let mut list: Vec<String> = settings.iter().take(UNINTENDED).map(one).collect();
-    let more = settings.len().saturating_sub(UNINTENDED);
-    list.extend((more > 0).then(|| format!("and {more} more")));
-    (!list.is_empty()).then(|| list.join(", "))
+    let texts = settings.iter().map(one).collect();
+    (!settings.is_empty()).then(|| format::first_few(texts, UNINTENDED, ", "))
 }
 
 /// `off had 19.0 times as many pages read from disk as on (540,805 against 28,468). At 0.1 ms each, that is 41 % of the

@@ -29,9 +29,8 @@ pub(super) fn completions(args: &Completions) -> Result<Status, Failure> {
 
 /// Writes a page for prony and one for each verb.
 pub(super) fn man(args: &Man) -> Result<Status, Failure> {
-    let pages = || clap_mangen::generate_to(Cli::command(), &args.folder);
     std::fs::create_dir_all(&args.folder)
-        .and_then(|()| pages())
+        .and_then(|()| clap_mangen::generate_to(Cli::command(), &args.folder))
         .map_err(|error| {
             Failure::usage(format!(
                 "cannot write to {}: {error}",

@@ -49,7 +49,7 @@ enum Verb {
     /// List the built-in experiments, or the recorded runs
     List(list::Args),
     /// Run an experiment, or resume a run
-    // Without it, errors show `--shard` as if it were required.
+    // Without this line, here and at `bench`, errors show `--shard` as if it were required.
     #[command(override_usage = "prony run [OPTIONS] [FILE|NAME]")]
     Run(run::Args),
     /// Check an experiment; print its trials and the expected disk space and time

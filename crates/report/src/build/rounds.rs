@@ -21,6 +21,9 @@ pub(super) fn sections(context: &Context) -> Vec<Option<Section>> {
 
 /// The published form: servers and variants down, rounds across.
 fn times(context: &Context) -> Option<Section> {
+    if context.rows.list.is_empty() {
+        return None;
+    }
     let question = &context.run.question;
     let rounds = rounds(question);
     let estimates = || {
@@ -47,9 +50,6 @@ fn times(context: &Context) -> Option<Section> {
             labels
         })
         .collect();
-    if rows.is_empty() {
-        return None;
-    }
     let heads: Vec<String> = rounds
         .iter()
         .map(|(name, index)| names::round(question, name, *index))

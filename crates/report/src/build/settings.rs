@@ -127,21 +127,21 @@ fn table(rows: &[&str], settings: &[Differing]) -> Table {
 /// A line for each value of a setting, with the rows that have it; the most frequent value comes first.
 fn table_by_value(rows: &[&str], settings: &[Differing]) -> Table {
     let lines = settings.iter().flat_map(|setting| {
-        let mut names: Vec<(&str, Vec<&str>)> = Vec::new();
+        let mut by_value: Vec<(&str, Vec<&str>)> = Vec::new();
         for (row, value) in rows.iter().zip(&setting.values) {
             let value = value.unwrap_or("absent");
-            match names.iter_mut().find(|(known, _)| *known == value) {
+            match by_value.iter_mut().find(|(known, _)| *known == value) {
                 Some((_, having)) => having.push(*row),
-                None => names.push((value, vec![*row])),
+                None => by_value.push((value, vec![*row])),
             }
         }
-        names.sort_by_key(|(_, having)| std::cmp::Reverse(having.len()));
-        names
+        by_value.sort_by_key(|(_, having)| std::cmp::Reverse(having.len()));
+        by_value
             .into_iter()
             .enumerate()
             .map(|(place, (value, having))| {
                 let head = if place == 0 { setting.name } else { "" };
-                vec![Cell::text(head), Cell::text(value), in_rows(&having)]
+                vec![Cell::text(head), Cell::text(value), Cell::first_of(&having)]
             })
     });
     let columns = Column::list(&[
@@ -149,17 +149,6 @@ fn table_by_value(rows: &[&str], settings: &[Differing]) -> Table {
         (Kind::Words, &["rows"]),
     ]);
     Table::new("", columns, lines)
-}
-
-/// The first row, and how many more; all of them in the fold.
-fn in_rows(names: &[&str]) -> Cell {
-    match names {
-        [] | [_] => Cell::text(names.concat()),
-        [first, more @ ..] => Cell {
-            folded: Some(names.join("; ")),
-            ..Cell::text(format!("{first} and {} more", more.len()))
-        },
-    }
 }
 
 fn table_by_row(rows: &[&str], settings: &[Differing]) -> Table {

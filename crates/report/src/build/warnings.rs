@@ -88,33 +88,49 @@ fn lines(found: &[Warning], all: usize) -> Vec<Vec<Cell>> {
         let kind = &warning.flag.kind;
         let alike = of_one_trial(kind);
         if warning.trials.len() > 1 || alike.len() <= OWN_TEXTS_MAX {
-            lines.push(line(warning.flag, &warning.trials, &warning.trials, all));
+            lines.push(line(warning, all));
         } else if !shared.contains(&kind) {
             shared.push(kind);
-            let with_text = |one: &&Warning| format!("{}: {}", one.trials[0], one.flag.text);
-            let trials: Vec<String> = alike.iter().map(|one| one.trials[0].clone()).collect();
-            let texts: Vec<String> = alike.iter().map(with_text).collect();
-            lines.push(line(warning.flag, &trials, &texts, all));
+            lines.push(shared_line(&alike));
         }
     }
     lines
 }
 
-/// `every trial`, `5.6 · small pool, block 2`, or the first and how many more, with all of them in the fold.
-fn line(flag: &Flag, trials: &[String], fold: &[String], all: usize) -> Vec<Cell> {
-    let place = match trials {
-        [one] => one.clone(),
-        some if some.len() == all => "every trial".to_string(),
-        [first, more @ ..] => format!("{first} and {} more", more.len()),
-        [] => String::new(),
+/// `every trial`, `5.6 · small pool, block 2`, or the first and how many more.
+fn line(warning: &Warning, all: usize) -> Vec<Cell> {
+    let trials = Cell::first_of(&warning.trials);
+    let place = match warning.trials.len() {
+        many if many > 1 && many == all => Cell {
+            text: "every trial".to_string(),
+            ..trials
+        },
+        _ => trials,
     };
-    let folded = (trials.len() > 1).then(|| fold.join("; "));
+    vec![
+        Cell::text(warning.flag.kind.as_str()),
+        Cell::text(&warning.flag.text),
+        place,
+    ]
+}
+
+/// The text of the first trial, which is true of it alone; those of all are in the fold.
+fn shared_line(alike: &[&Warning]) -> Vec<Cell> {
+    let trials: Vec<&str> = alike.iter().map(|one| one.trials[0].as_str()).collect();
+    let texts = alike.iter().zip(&trials);
+    let texts: Vec<String> = texts
+        .map(|(one, trial)| format!("{trial}: {}", one.flag.text))
+        .collect();
+    let flag = alike[0].flag;
     vec![
         Cell::text(flag.kind.as_str()),
-        Cell::text(&flag.text),
+        Cell::text(format!(
+            "{}; the others have figures of their own",
+            flag.text
+        )),
         Cell {
-            folded,
-            ..Cell::text(place)
+            folded: Some(texts.join("; ")),
+            ..Cell::first_of(&trials)
         },
     ]
 }
@@ -132,24 +148,35 @@ mod tests {
         (1..=trials).map(flag).collect()
     }
 
-    fn shown(flags: &[Flag]) -> Vec<Vec<String>> {
+    fn of_each(flags: &[Flag]) -> Vec<Warning<'_>> {
         let warning = |(place, flag)| Warning {
             flag,
             trials: vec![format!("block {}", place + 1)],
         };
-        let found: Vec<Warning> = flags.iter().enumerate().map(warning).collect();
+        flags.iter().enumerate().map(warning).collect()
+    }
+
+    fn shown(flags: &[Flag]) -> Vec<Vec<String>> {
         let texts = |line: Vec<super::Cell>| {
             let text = |cell: super::Cell| cell.folded.unwrap_or(cell.text);
             line.into_iter().map(text).collect()
         };
-        lines(&found, 100).into_iter().map(texts).collect()
+        lines(&of_each(flags), 100).into_iter().map(texts).collect()
     }
 
     #[test]
     fn many_texts_of_single_trials_share_a_line_that_keeps_them_in_its_fold() {
         let shown = shown(&stolen(OWN_TEXTS_MAX + 1));
         let fold = "block 1: steal of 1 %; block 2: steal of 2 %; block 3: steal of 3 %; block 4: steal of 4 %";
-        assert_eq!(shown, [["cpu_steal", "steal of 1 %", fold]]);
+        let text = "steal of 1 %; the others have figures of their own";
+        assert_eq!(shown, [["cpu_steal", text, fold]]);
+    }
+
+    #[test]
+    fn figures_of_one_trial_are_not_said_of_every_trial() {
+        let flags = stolen(OWN_TEXTS_MAX + 1);
+        let lines = lines(&of_each(&flags), flags.len());
+        assert_eq!(lines[0][2].text, "block 1 and 3 more");
     }
 
     #[test]

@@ -151,6 +151,19 @@ impl Column {
 }
 
 impl Cell {
+    /// The first text and how many more there are, with all of them in the fold.
+    pub(crate) fn first_of(texts: &[impl AsRef<str>]) -> Cell {
+        let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+        match texts.as_slice() {
+            [] => Cell::default(),
+            [one] => Cell::text(*one),
+            [first, more @ ..] => Cell {
+                folded: Some(texts.join("; ")),
+                ..Cell::text(format!("{first} and {} more", more.len()))
+            },
+        }
+    }
+
     pub fn text(text: impl Into<String>) -> Cell {
         Cell {
             text: text.into(),

@@ -267,19 +267,13 @@ const TEXTS_MAX: usize = 3;
 
 /// Different texts, each once; of many, the first.
 fn listed(own: &[&Found]) -> String {
-    let mut texts: Vec<&str> = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
     for one in own {
-        if !texts.contains(&one.text.as_str()) {
-            texts.push(&one.text);
+        if !texts.contains(&one.text) {
+            texts.push(one.text.clone());
         }
     }
-    let more = texts.len().saturating_sub(TEXTS_MAX);
-    texts.truncate(TEXTS_MAX);
-    let listed = texts.join("; ");
-    match more {
-        0 => listed,
-        _ => format!("{listed}; and {more} more"),
-    }
+    format::first_few(texts, TEXTS_MAX, "; ")
 }
 
 #[cfg(test)]
