@@ -174,10 +174,32 @@ impl Trial {
 
     /// Adds a flag and marks the trial invalid: its figures are not what its name says. A failed trial stays failed.
     pub fn invalidate(&mut self, kind: FlagKind, text: impl Into<String>) {
-        if self.state == TrialState::Done {
-            self.state = TrialState::Invalid;
+        match self.state {
+            TrialState::Done => self.take_out(TrialState::Invalid, kind, text.into()),
+            TrialState::Invalid | TrialState::Failed => self.flag(kind, text),
         }
-        self.flag(kind, text);
+    }
+
+    /// Adds a flag with this reason and marks the trial failed: it could not be finished.
+    pub fn fail(&mut self, reason: impl Into<String>) {
+        self.take_out(TrialState::Failed, FlagKind::TrialFailed, reason.into());
+    }
+
+    /// Why the trial does not count; none where it does, or where no reason is recorded.
+    pub fn reason(&self) -> Option<&str> {
+        let first = self
+            .flags
+            .first()
+            .filter(|_| self.state != TrialState::Done);
+        first.map(|flag| flag.text.as_str())
+    }
+
+    /// Sets the state, with its reason before the flags that only warn.
+    fn take_out(&mut self, state: TrialState, kind: FlagKind, text: String) {
+        let reason = Flag { kind, text };
+        self.flags.retain(|flag| *flag != reason);
+        self.flags.insert(0, reason);
+        self.state = state;
     }
 }
 
@@ -388,5 +410,53 @@ mod tests {
             ..key
         };
         assert_eq!(control.to_string(), "size 4K, block 1 (control)");
+    }
+
+    #[test]
+    fn the_reason_is_the_flag_that_took_the_trial_out_and_not_an_earlier_warning() {
+        let key = TrialKey {
+            block: 0,
+            server: None,
+            levels: Vec::new(),
+            role: Role::Measured,
+        };
+        let mut trial = Trial::unmeasured(key, 0);
+        trial.flag(FlagKind::CpuSteal, "3 % of the CPU time was taken");
+        assert_eq!((trial.state, trial.reason()), (TrialState::Done, None));
+
+        trial.invalidate(FlagKind::WrongAnswer, "Q1 differs");
+        trial.invalidate(FlagKind::WrongAnswer, "Q2 differs");
+        assert_eq!(trial.reason(), Some("Q1 differs"));
+
+        trial.fail("the server ended");
+        trial.invalidate(FlagKind::WrongAnswer, "Q3 differs");
+        assert_eq!(trial.state, TrialState::Failed);
+        let texts: Vec<&str> = trial.flags.iter().map(|flag| flag.text.as_str()).collect();
+        assert_eq!(
+            texts,
+            [
+                "the server ended",
+                "Q1 differs",
+                "3 % of the CPU time was taken",
+                "Q2 differs",
+                "Q3 differs"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_warning_that_becomes_the_reason_is_not_repeated() {
+        let key = TrialKey {
+            block: 0,
+            server: None,
+            levels: Vec::new(),
+            role: Role::Measured,
+        };
+        let mut trial = Trial::unmeasured(key, 0);
+        trial.flag(FlagKind::CpuSteal, "3 % of the CPU time was taken");
+        trial.flag(FlagKind::WrongAnswer, "Q1 differs");
+        trial.invalidate(FlagKind::WrongAnswer, "Q1 differs");
+        assert_eq!(trial.reason(), Some("Q1 differs"));
+        assert_eq!(trial.flags.len(), 2);
     }
 }

@@ -183,7 +183,6 @@ fn of_claim(judged: &Judged) -> Check {
 }
 
 fn invalid(trial: &Trial) -> Option<String> {
-    let why = trial.flags.first().map(|flag| flag.text.as_str());
-    let why = why.unwrap_or("no reason is recorded");
+    let why = trial.reason().unwrap_or("no reason is recorded");
     (trial.state != TrialState::Done).then(|| format!("{}: {why}", trial.key))
 }

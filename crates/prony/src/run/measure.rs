@@ -286,11 +286,9 @@ fn earlier(store: &Store, plan: &Plan, before: &[Trial]) -> Result<Vec<Finished>
 }
 
 fn judge_answers(answers: &mut Answers, fingerprint: &str, trial: &mut Trial) {
-    let flags = answers.check(fingerprint, trial);
-    if !flags.is_empty() && trial.state == TrialState::Done {
-        trial.state = TrialState::Invalid;
+    for flag in answers.check(fingerprint, trial) {
+        trial.invalidate(flag.kind, flag.text);
     }
-    trial.flags.extend(flags);
 }
 
 #[cfg(test)]

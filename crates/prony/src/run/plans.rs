@@ -6,7 +6,7 @@
 use super::round::{Live, Pass, Passed};
 use host::interrupt;
 use observe::Explainer;
-use record::{Flag, FlagKind, FormKind, PlanForm, Query, Trial, TrialState};
+use record::{Flag, FlagKind, FormKind, PlanForm, Query, Trial};
 use server::{ServerError, Session};
 use spec::{Expected, PlanCheck, Plans};
 use std::collections::BTreeSet;
@@ -98,11 +98,8 @@ pub(super) fn check(checks: &[PlanCheck], trial: &mut Trial, round: usize) {
             its.filter_map(|check| unmet(&check.expected, trial, query))
         })
         .collect();
-    if !unmet.is_empty() && trial.state == TrialState::Done {
-        trial.state = TrialState::Invalid;
-    }
     for text in unmet {
-        trial.flag(FlagKind::PlanUnmet, text);
+        trial.invalidate(FlagKind::PlanUnmet, text);
     }
 }
 

@@ -9,7 +9,7 @@ use super::trial::Bench;
 use super::{cold, plans};
 use host::{interrupt, now_ns};
 use observe::counters;
-use record::{Coldness, Flag, FlagKind, Round, Trial, TrialState};
+use record::{Coldness, Flag, FlagKind, Round, Trial};
 use server::ServerError;
 use spec::plan::PlannedTrial;
 use spec::{Observe, Plans, RoundKind, Unit};
@@ -143,10 +143,6 @@ fn enter(trial: &mut Trial, index: usize, passed: Passed) {
         FlagKind::HintIgnored,
         FlagKind::NoPlan,
     ];
-    let spoils = |flag: &Flag| !harmless.contains(&flag.kind);
-    if passed.flags.iter().any(spoils) {
-        trial.state = TrialState::Invalid;
-    }
     let round = &mut trial.rounds[index];
     round.elapsed_s += passed.elapsed_s;
     round.counters = counters::sum([&round.counters, &passed.counters].into_iter());
@@ -154,7 +150,10 @@ fn enter(trial: &mut Trial, index: usize, passed: Passed) {
     trial.plans.extend(passed.plans);
     trial.plan_forms.extend(passed.forms);
     for Flag { kind, text } in passed.flags {
-        trial.flag(kind, text);
+        match harmless.contains(&kind) {
+            true => trial.flag(kind, text),
+            false => trial.invalidate(kind, text),
+        }
     }
 }
 

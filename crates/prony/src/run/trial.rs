@@ -65,8 +65,7 @@ impl Bench<'_> {
         let mut place = match self.place(planned, source, workload, held)? {
             Ok(place) => place,
             Err(error) => {
-                trial.state = TrialState::Failed;
-                trial.flag(FlagKind::TrialFailed, error.to_string());
+                trial.fail(error.to_string());
                 trial.ended_ns = now_ns();
                 return Ok(trial);
             }
@@ -80,8 +79,7 @@ impl Bench<'_> {
             shards::held(meeting).end_trial(failed.as_deref());
         }
         if let Err(error) = outcome {
-            trial.state = TrialState::Failed;
-            trial.flag(FlagKind::TrialFailed, place.explain(&error));
+            trial.fail(place.explain(&error));
         }
         if let Some(lost) = place
             .lost_limit()

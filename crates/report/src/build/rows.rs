@@ -100,10 +100,7 @@ pub(super) fn left_out(trial: &Trial) -> Option<String> {
         TrialState::Failed => "failed",
         TrialState::Invalid => "is invalid",
     };
-    let why = trial
-        .flags
-        .first()
-        .map_or("no reason is recorded", |flag| flag.text.as_str());
+    let why = trial.reason().unwrap_or("no reason is recorded");
     let block = trial.key.block + 1;
     Some(format!("block {block} {state} and is not counted: {why}"))
 }
