@@ -31,7 +31,7 @@ pub use rank::Difference;
 pub use reason::{Because, Evidence, Explains, Reason, SideName};
 pub use stalls::{NamedCause, StallCause, StallEvidence, stall_causes};
 pub use times::TimesVerdict;
-pub use unintended::Unintended;
+pub use unintended::{Intended, Unintended, is_of_an_instance};
 pub use why::{Explanation, Finding, RowName, Why, explain_claim, explain_largest};
 
 use record::{Judged, Question, Trial};

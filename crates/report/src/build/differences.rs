@@ -1,6 +1,5 @@
 //! What is not the same in all runs that are compared: their environments, servers and effective settings.
 
-use super::settings;
 use crate::document::{Difference, DifferenceKind};
 use record::{Run, ServerIdentity, Trial};
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,7 +79,7 @@ pub(super) fn of_settings(trials: &[Vec<Trial>]) -> (Vec<Difference>, usize) {
 fn values(trials: &[Trial]) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (name, value) in trials.iter().flat_map(|trial| &trial.settings) {
-        if settings::of_the_experiment(name) {
+        if !explain::is_of_an_instance(name) {
             values.entry(name).or_default().insert(value);
         }
     }

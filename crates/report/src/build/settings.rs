@@ -5,43 +5,9 @@
 
 use super::rows::{Row, Rows};
 use crate::document::{Block, Cell, Column, Kind, Section, Table};
+use explain::{Intended, is_of_an_instance};
 use record::Run;
 use std::collections::BTreeSet;
-
-/// Settings whose names end so belong to an instance or a build, not to the experiment.
-const OF_THE_INSTANCE: [&str; 16] = [
-    "dir",
-    "_path",
-    "_file",
-    "socket",
-    "port",
-    "hostname",
-    "_uuid",
-    "_uid",
-    "_id",
-    "_basename",
-    "_index",
-    "_log",
-    "_error",
-    "_address",
-    "_cluster_name",
-    "_node_name",
-];
-/// And these, whole: they change with each connection or repeat the environment.
-const OF_THE_CONNECTION: [&str; 10] = [
-    "timestamp",
-    "rand_seed1",
-    "rand_seed2",
-    "last_insert_id",
-    "insert_id",
-    "identity",
-    "version",
-    "version_comment",
-    "version_compile_machine",
-    "version_source_revision",
-];
-/// prony writes the addresses and folders of each node into it.
-const OF_A_TOPOLOGY: &str = "wsrep_provider_options";
 
 struct Differing<'a> {
     name: &'a str,
@@ -53,9 +19,7 @@ struct Differing<'a> {
 /// which are no surprise.
 pub(super) fn unintended(run: &Run, rows: &Rows) -> Option<Section> {
     let shown = with_settings(rows);
-    let is_expected = |setting: &Differing| {
-        setting.name == OF_A_TOPOLOGY || run.experiment_toml.contains(setting.name)
-    };
+    let intended = Intended::by(run)?;
     let differs_within = |setting: &Differing| {
         let places = 0..shown.len();
         places.clone().any(|a| {
@@ -68,7 +32,7 @@ pub(super) fn unintended(run: &Run, rows: &Rows) -> Option<Section> {
     };
     let found: Vec<Differing> = differing(&shown)
         .into_iter()
-        .filter(|setting| !is_expected(setting) && differs_within(setting))
+        .filter(|setting| !intended.covers(setting.name) && differs_within(setting))
         .collect();
     if found.is_empty() {
         return None;
@@ -171,7 +135,7 @@ fn differing<'a>(rows: &[&'a Row]) -> Vec<Differing<'a>> {
     let settings = rows.iter().flat_map(|row| row.trials[0].settings.keys());
     let names: BTreeSet<&str> = settings
         .map(String::as_str)
-        .filter(|name| of_the_experiment(name))
+        .filter(|name| !is_of_an_instance(name))
         .collect();
     let value = |row: &&'a Row, name: &str| row.trials[0].settings.get(name).map(String::as_str);
     let all = names.into_iter().map(|name| Differing {
@@ -185,13 +149,9 @@ fn differing<'a>(rows: &[&'a Row]) -> Vec<Differing<'a>> {
     all.filter(differs).collect()
 }
 
-pub(super) fn of_the_experiment(name: &str) -> bool {
-    !OF_THE_CONNECTION.contains(&name) && !OF_THE_INSTANCE.iter().any(|end| name.ends_with(end))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{COLUMNS_MAX, Differing, of_the_experiment, table};
+    use super::{COLUMNS_MAX, Differing, table};
 
     #[test]
     fn many_rows_are_listed_by_value_and_none_is_lost() {
@@ -224,15 +184,5 @@ mod tests {
         let heads: Vec<&str> = table.columns.iter().map(|one| one.head.as_str()).collect();
         assert_eq!(heads, ["setting", "old", "new"]);
         assert_eq!(table.rows.len(), 1);
-    }
-
-    #[test]
-    fn folders_and_ports_are_not_differences() {
-        assert!(!of_the_experiment("datadir"));
-        assert!(!of_the_experiment("pid_file"));
-        assert!(!of_the_experiment("port"));
-        assert!(!of_the_experiment("wsrep_node_incoming_address"));
-        assert!(of_the_experiment("innodb_old_blocks_time"));
-        assert!(of_the_experiment("innodb_log_file_size"));
     }
 }
