@@ -24,8 +24,10 @@ pub(crate) fn command(
         .arg(format!("--runtime={}", settings.time_s))
         .arg(format!("--numjobs={jobs}"))
         .arg(format!("--iodepth={depth}"))
-        // Without the map, places are drawn independently, as prony and sysbench do. `lat` includes the submission.
+        // Without the map, places are drawn independently, as prony and sysbench do, and without `randrepeat` anew in each turn. `lat`
+        // includes the submission.
         .args(["--direct=1", "--time_based=1", "--norandommap=1"])
+        .arg("--randrepeat=0")
         .args(["--fallocate=none", "--group_reporting=1", "--thread=1"])
         .args(["--lat_percentiles=1", "--percentile_list=50:95:99"])
         .arg("--output-format=json");
