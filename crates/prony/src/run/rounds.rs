@@ -203,7 +203,7 @@ fn blank_round(rounds: &[RoundKind], index: usize, started_ns: i64) -> Round {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use record::{Answer, Query, TrialKey};
+    use record::{Answer, Query, TrialKey, TrialState};
 
     /// A trial of one query, with one round per answer.
     pub(crate) fn trial_with_answers(server: &str, hashes: &[&str]) -> Trial {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::run::rounds::tests::trial_with_answers;
 use crate::run::watch::Watch;
+use record::TrialState;
 use server::Reply;
 use spec::{self, Experiment};
 
