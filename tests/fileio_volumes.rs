@@ -254,16 +254,21 @@ fn a_limit_that_changes_during_the_load_changes_the_level_of_its_seconds() {
     if !can_limit() {
         return;
     }
-    let trial = limited(&Bench::new(), "28s", &[("16s", 25)]);
-    let (before, after) = (median(&trial, 3..16), median(&trial, 17..30));
+    // A level lasts ten seconds. Where a busy disk divides the seconds before the change, one part is still so long.
+    let trial = limited(&Bench::new(), "44s", &[("28s", 25)]);
+    let (before, after) = (median(&trial, 3..28), median(&trial, 29..46));
     assert!(after <= 28.75 && 100.0 < before, "{before} {after}");
     // A busy disk may have shifts of its own.
     let is_ours = |shift: &Value| {
         let [at_s, from, to] = ["at_s", "from", "to"].map(|key| number(&shift[key]));
-        (14.0..19.0).contains(&at_s) && to < from
+        (26.0..31.0).contains(&at_s) && to < from
     };
     let shifts = trial["level_shifts"].as_array().unwrap();
-    assert!(shifts.iter().any(is_ours), "{shifts:?}");
+    assert!(
+        shifts.iter().any(is_ours),
+        "{shifts:?} in {:?}",
+        throughputs(&trial)
+    );
     let events = trial["events"].as_array().unwrap();
     let text = events[0]["text"].as_str().unwrap();
     assert!(text.starts_with("set: write_iops = 25 in "), "{text}");

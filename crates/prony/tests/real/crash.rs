@@ -4,7 +4,7 @@ use crate::begun;
 use crate::fresh::Fresh;
 use prony::run::event::{Events, Happened};
 use record::EventNote;
-use server::{Managed, Node};
+use server::{Managed, Node, ServerError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,9 +28,14 @@ fn begin(server: &Arc<Managed>, events: &str) -> Events {
 
 /// Rows that the events committed.
 fn commits(server: &Managed) -> String {
-    let mut session = server.connect().unwrap();
-    let counted = session.query("SELECT COUNT(*) FROM prony_recovery.commits");
-    counted.unwrap().first_text().unwrap()
+    counted(server).unwrap()
+}
+
+/// The same of a server that may be killed meanwhile.
+fn counted(server: &Managed) -> Result<String, ServerError> {
+    let mut session = server.connect()?;
+    let counted = session.query("SELECT COUNT(*) FROM prony_recovery.commits")?;
+    Ok(counted.first_text().unwrap())
 }
 
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -169,7 +174,7 @@ fn a_second_kill_waits_for_the_end_of_the_first_outage() {
     let kills = "[[event]]\nat = '0s'\nkill = {}\n".repeat(2);
     let events = begin(&server, &kills);
     wait_until("two recoveries", || {
-        server.connect().is_ok() && commits(&server) == "2"
+        counted(&server).is_ok_and(|count| count == "2")
     });
     let happened = events.cancel();
     assert!(happened.failed.is_empty(), "{:?}", happened.failed);
