@@ -6,18 +6,6 @@
 use super::aligned::Aligned;
 use std::io;
 
-/// The kernel holds back the requests of a larger group until all of them are prepared (`AIO_PLUG_THRESHOLD`, `IO_PLUG_THRESHOLD`).
-const GROUP_MIN: usize = 2;
-/// A group is at most one in so many of all operations. Where all that were ready were submitted together, the same disk served 0.88 to
-/// 0.95 times as many reads at depths of 8 to 64, and 0.90 times at 1024; smaller groups gained no more and cost CPU time
-/// (`bench/results/fileio.md`).
-const GROUPS_IN_FLIGHT: usize = 8;
-
-/// How many operations are submitted together, so that the disk does not wait for the rest, if so many are queued or in flight.
-pub(super) fn group(operations: usize) -> usize {
-    GROUP_MIN.max(operations / GROUPS_IN_FLIGHT)
-}
-
 /// What an operation does with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {

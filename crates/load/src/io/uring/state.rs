@@ -6,7 +6,7 @@
 use super::slot::{self, Progress, Slot, Target};
 use super::tag::{PART_BITS, Part, Tag};
 use crate::io::aligned::Aligned;
-use crate::io::attempts::{self, Attempts};
+use crate::io::attempts::Attempts;
 use crate::io::schedule::{SWEEP, Schedule, UNLIMITED, Wait};
 use io_uring::squeue::{Entry, SubmissionQueue};
 use io_uring::types::{SubmitArgs, Timespec};
@@ -215,7 +215,6 @@ impl State {
 
     #[inline]
     pub(super) fn enter(&mut self, wait: Wait) -> io::Result<()> {
-        self.submit_groups()?;
         let entered = match wait {
             Wait::No => self.enter_for(0),
             Wait::Forever => self.enter_for(1),
@@ -229,26 +228,6 @@ impl State {
             Ok(_) => Ok(()),
             Err(error) => unless_passing(error),
         }
-    }
-
-    /// Of operations on files, submits all queued entries but the last group.
-    #[inline]
-    fn submit_groups(&mut self) -> io::Result<()> {
-        if !matches!(self.table, Table::Files(_)) {
-            return Ok(());
-        }
-        let group = attempts::group(self.in_flight);
-        while self.ring.submission().len() > group {
-            let submitter = self.ring.submitter();
-            // SAFETY: no argument is passed, and no more entries are submitted than are queued.
-            let entered = unsafe { submitter.enter::<libc::sigset_t>(group as u32, 0, 0, None) };
-            match entered {
-                Ok(0) => break,
-                Ok(_) => {}
-                Err(error) => return unless_passing(error),
-            }
-        }
-        Ok(())
     }
 
     /// Submits the queued entries and waits for `completions` completions. GET_EVENTS is needed because deferred completions are
