@@ -412,8 +412,7 @@ mod tests {
         assert_eq!(control.to_string(), "size 4K, block 1 (control)");
     }
 
-    #[test]
-    fn the_reason_is_the_flag_that_took_the_trial_out_and_not_an_earlier_warning() {
+    fn with_a_warning() -> Trial {
         let key = TrialKey {
             block: 0,
             server: None,
@@ -422,6 +421,12 @@ mod tests {
         };
         let mut trial = Trial::unmeasured(key, 0);
         trial.flag(FlagKind::CpuSteal, "3 % of the CPU time was taken");
+        trial
+    }
+
+    #[test]
+    fn the_reason_is_the_flag_that_took_the_trial_out_and_not_an_earlier_warning() {
+        let mut trial = with_a_warning();
         assert_eq!((trial.state, trial.reason()), (TrialState::Done, None));
 
         trial.invalidate(FlagKind::WrongAnswer, "Q1 differs");
@@ -446,14 +451,7 @@ mod tests {
 
     #[test]
     fn a_warning_that_becomes_the_reason_is_not_repeated() {
-        let key = TrialKey {
-            block: 0,
-            server: None,
-            levels: Vec::new(),
-            role: Role::Measured,
-        };
-        let mut trial = Trial::unmeasured(key, 0);
-        trial.flag(FlagKind::CpuSteal, "3 % of the CPU time was taken");
+        let mut trial = with_a_warning();
         trial.flag(FlagKind::WrongAnswer, "Q1 differs");
         trial.invalidate(FlagKind::WrongAnswer, "Q1 differs");
         assert_eq!(trial.reason(), Some("Q1 differs"));
