@@ -3,7 +3,7 @@
 mod fixture;
 
 use fixture::forms;
-use report::{Detail, Document};
+use report::{Detail, Document, Screen};
 
 #[test]
 fn one_block_has_no_intervals_and_no_verdicts() {
@@ -333,9 +333,19 @@ fn a_report_shows_what_was_lost_and_which_inputs_are_wrong() {
         }],
         ..record::AuditNote::default()
     });
+    trials[0].events = vec![record::EventNote {
+        at_ns: 2_000_000_000,
+        ended_ns: None,
+        kind: record::event::POWER_CUT.into(),
+        node: Some(1),
+        numbers: [("seed".to_string(), 4_211.0)].into(),
+        text: "power_cut".into(),
+    }];
     let markdown = forms::markdown(&run, &trials);
     for text in [
         "## Audit",
+        "1 of 1",
+        " 4211 |",
         "68 (0.321 %)",
         "8 (3)",
         "0.058",
@@ -345,6 +355,18 @@ fn a_report_shows_what_was_lost_and_which_inputs_are_wrong() {
     ] {
         assert!(markdown.contains(text), "{text} in {markdown}");
     }
+    let first_screen = |trials: &[record::Trial]| {
+        let screen = Screen {
+            verbose: false,
+            ..forms::screen(80)
+        };
+        report::terminal(&Document::of(&run, trials, Detail::Brief), &screen)
+    };
+    let crashed = first_screen(&trials);
+    assert!(crashed.contains("68 (0.321 %)"), "{crashed}");
+    trials[0].events.clear();
+    let quiet = first_screen(&trials);
+    assert!(!quiet.contains("68 (0.321 %)"), "{quiet}");
     trials[0].audit = None;
     assert!(!forms::markdown(&run, &trials).contains("Audit"));
 }

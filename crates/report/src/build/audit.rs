@@ -2,12 +2,12 @@
 
 use super::Context;
 use super::rows::Row;
-use crate::document::{Block, Cell, Column, Kind, Node, Section, Table};
+use crate::document::{Block, Cell, Column, Kind, Most, Node, Section, Table};
 use crate::{format, names};
 use record::event::{KILL, POWER_CUT};
 use record::{AuditNote, InputCheck, Trial};
 
-/// Sentences that the terminal shows.
+/// Sentences and losses that the terminal shows.
 const IN_TERMINAL: usize = 10;
 /// Significant digits of an input.
 const PLACES: usize = 3;
@@ -24,14 +24,22 @@ pub(super) fn section(context: &Context) -> Option<Section> {
     if rows.is_empty() {
         return None;
     }
+    let kills = has(context.trials, KILL);
+    let cuts = has(context.trials, POWER_CUT);
+    let durability = Block::table(durability(&rows)).everywhere();
     let mut nodes = vec![
-        Block::table(transactions(&rows)).everywhere(),
+        // Without an outage, it only says that all is well.
+        match kills || cuts {
+            true => durability.on_first_screen(),
+            false => durability,
+        },
+        Block::table(others(&rows)).everywhere(),
         Block::remark(
-            "Summed over the trials of a row. Lost: acknowledged but not in the tables; if none of n is lost, the 95 % bound of the share is 3/n. Ghosts: refused but in the tables. The loss window is the longest time from the acknowledgement of a lost transaction to the crash.",
+            "Summed over the trials of a row. Lost: acknowledged but not in the tables; if none of n transactions is lost, the 95 % bound of their share is 3/n, and if none of n trials has a loss, that of the crashes with a loss is 3/n. Ghosts: refused but in the tables. The loss window is the longest time from the acknowledgement of a lost transaction to the crash.",
         )
         .everywhere(),
     ];
-    if only_kills(context.trials) {
+    if kills && !cuts {
         nodes.push(
             Block::remark(
                 "Only processes were killed. What a server has written survives that without fsync, so these figures say nothing about a power cut.",
@@ -41,24 +49,23 @@ pub(super) fn section(context: &Context) -> Option<Section> {
     }
     let reported = rows.iter().flat_map(|(row, sums)| advisories(row, sums));
     nodes.extend(reported.map(|text| Block::remark(text).everywhere()));
+    nodes.extend(losses(context));
     nodes.extend(sentences(context));
     nodes.extend(inputs(&rows));
     Section::of("audit", "Audit", nodes)
 }
 
-/// Whether servers were killed and no power was cut.
-fn only_kills(trials: &[Trial]) -> bool {
-    let has = |kind: &str| {
-        let mut events = trials.iter().flat_map(|trial| &trial.events);
-        events.any(|event| event.kind == kind)
-    };
-    has(KILL) && !has(POWER_CUT)
+fn has(trials: &[Trial], kind: &str) -> bool {
+    let mut events = trials.iter().flat_map(|trial| &trial.events);
+    events.any(|event| event.kind == kind)
 }
 
 /// The audits of the trials of a row.
 #[derive(Default)]
 struct Sums<'a> {
     trials: usize,
+    /// Trials that lost a transaction.
+    losing: usize,
     all: AuditNote,
     violations: usize,
     checks: Vec<&'a InputCheck>,
@@ -69,6 +76,7 @@ impl<'a> Sums<'a> {
         let mut sums = Sums::default();
         for note in trials.iter().filter_map(|trial| trial.audit.as_ref()) {
             sums.trials += 1;
+            sums.losing += usize::from(note.lost > 0);
             let all = &mut sums.all;
             all.acknowledged += note.acknowledged;
             all.refused += note.refused;
@@ -87,18 +95,41 @@ impl<'a> Sums<'a> {
     }
 }
 
-fn transactions(rows: &[(&Row, Sums)]) -> Table {
+/// What each row lost.
+fn durability(rows: &[(&Row, Sums)]) -> Table {
     let columns = Column::list(&[
         (Kind::Label, &["row"]),
         (
             Kind::Figure,
             &[
-                "trials",
+                "trials with a loss",
                 "acknowledged",
-                "refused",
-                "unknown (kept)",
                 "lost",
                 "loss window (s)",
+            ],
+        ),
+    ]);
+    let cells = |(row, sums): &(&Row, Sums)| {
+        vec![
+            Cell::text(&row.name),
+            Cell::text(format!("{} of {}", sums.losing, sums.trials)),
+            count(sums.all.acknowledged),
+            Cell::text(lost(&sums.all)),
+            loss_window(&sums.all),
+        ]
+    };
+    Table::new("Losses", columns, rows.iter().map(cells))
+}
+
+/// What became of the other transactions of each row.
+fn others(rows: &[(&Row, Sums)]) -> Table {
+    let columns = Column::list(&[
+        (Kind::Label, &["row"]),
+        (
+            Kind::Figure,
+            &[
+                "refused",
+                "unknown (kept)",
                 "seen but lost",
                 "ghosts",
                 "partly applied",
@@ -107,27 +138,57 @@ fn transactions(rows: &[(&Row, Sums)]) -> Table {
         ),
     ]);
     let cells = |(row, sums): &(&Row, Sums)| {
-        let count = |count: u64| Cell::text(format::count(count as f64));
         let all = &sums.all;
         vec![
             Cell::text(&row.name),
-            count(sums.trials as u64),
-            count(all.acknowledged),
             count(all.refused),
             Cell::text(format!(
                 "{} ({})",
                 format::count(all.unknown as f64),
                 format::count(all.unknown_kept as f64)
             )),
-            Cell::text(lost(all)),
-            Cell::figure(all.loss_window_s, |s| format::seconds(s, 3)),
             count(all.seen_but_lost),
             count(all.ghosts),
             count(all.partly_applied),
             count(sums.violations as u64),
         ]
     };
-    Table::new("", columns, rows.iter().map(cells))
+    Table::new("Other transactions", columns, rows.iter().map(cells))
+}
+
+/// Each trial that lost something, with the seed by which its power cut can be repeated.
+fn losses(context: &Context) -> Option<Node> {
+    let columns = Column::list(&[
+        (Kind::Label, &["trial"]),
+        (
+            Kind::Figure,
+            &["seed", "acknowledged", "lost", "loss window (s)"],
+        ),
+    ]);
+    let cells = |trial: &Trial| {
+        let note = trial.audit.as_ref().filter(|note| note.lost > 0)?;
+        let mut seeds = trial.events.iter().map(|event| event.numbers.get("seed"));
+        let seed = seeds.find_map(|seed| seed.copied());
+        Some(vec![
+            Cell::text(names::trial(context.run, &trial.key)),
+            Cell::figure(seed, |seed| format!("{seed}")),
+            count(note.acknowledged),
+            Cell::text(lost(note)),
+            loss_window(note),
+        ])
+    };
+    let rows: Vec<Vec<Cell>> = context.trials.iter().filter_map(cells).collect();
+    let table = Table::new("Each loss", columns, rows);
+    (!table.rows.is_empty())
+        .then(|| Block::table(table.most(Most::in_terminal(IN_TERMINAL))).everywhere())
+}
+
+fn count(count: u64) -> Cell {
+    Cell::text(format::count(count as f64))
+}
+
+fn loss_window(note: &AuditNote) -> Cell {
+    Cell::figure(note.loss_window_s, |s| format::seconds(s, 3))
 }
 
 /// `68 (0.32 %)`, or `0 (< 0.014 %)`.
