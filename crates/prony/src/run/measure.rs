@@ -36,6 +36,7 @@ impl<'r> Measuring<'r> {
         let mut finished = earlier(store, self.plan, &before)?;
         let mut answers = self.recalled(before)?;
         let mut held = None;
+        let mut said = news::Said::default();
         let taken = Taken::of(store)?;
         let remaining = self.remaining()?;
         let left_s = |known: usize, finished: &[Finished]| {
@@ -68,7 +69,8 @@ impl<'r> Measuring<'r> {
             let known = self.known_trials(&finished, &taken, store);
             let left_s = left_s(known, &finished).map(|(next_s, rest_s)| next_s + rest_s);
             let name = named(known, finished.len());
-            self.bench.progress.say(&news::line(&name, &trial, left_s));
+            let line = news::line(&name, &trial, left_s, &mut said);
+            self.bench.progress.say(&line);
         }
         self.end(&finished, &taken, store)?;
         store.shrink();

@@ -3,6 +3,11 @@
 use record::{Kind, Mode, Percentile, Trial, TrialKey, stats};
 use spec::Experiment;
 use spec::plan::estimate::seconds_text;
+use std::collections::HashSet;
+
+/// The warnings that were printed in full. After that, only their kinds are.
+#[derive(Default)]
+pub(super) struct Said(HashSet<String>);
 
 /// A trial and its place in the run: `[3/12] block 1, server=5.6, clients=8`, with the factors in which trials differ.
 pub(super) fn name(experiment: &Experiment, key: &TrialKey, place: usize, trials: usize) -> String {
@@ -23,17 +28,22 @@ pub(super) fn name(experiment: &Experiment, key: &TrialKey, place: usize, trials
 }
 
 /// The line of a finished trial: `[3/12] block 1, variant=small pool: cold 12.3 s, hot 4.5 s; 2 min left`.
-pub(super) fn line(name: &str, trial: &Trial, left_s: Option<f64>) -> String {
+pub(super) fn line(name: &str, trial: &Trial, left_s: Option<f64>, said: &mut Said) -> String {
     let mut line = format!("{name}: {}", figures(trial));
     if let Some(left_s) = left_s.filter(|left_s| *left_s > 0.0) {
         line.push_str(&format!("; {} left", seconds_text(left_s)));
     }
+    let mut again = Vec::new();
     for flag in &trial.flags {
-        line.push_str(&format!(
-            "\n    {}: {}",
-            flag.kind,
-            flag.text.replace('\n', "\n      ")
-        ));
+        let warning = format!("{}: {}", flag.kind, flag.text.replace('\n', "\n      "));
+        match said.0.contains(&warning) {
+            true => again.push(flag.kind.to_string()),
+            false => line.push_str(&format!("\n    {warning}")),
+        }
+        said.0.insert(warning);
+    }
+    if !again.is_empty() {
+        line.push_str(&format!("\n    as before: {}", again.join(", ")));
     }
     line
 }
@@ -72,4 +82,23 @@ fn figures(trial: &Trial) -> String {
         unstable,
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::FlagKind;
+
+    #[test]
+    fn a_warning_that_was_printed_is_only_named_afterwards() {
+        let mut trial = crate::run::trial::blank();
+        trial.flag(FlagKind::LoopVolume, "a file");
+        let mut said = Said::default();
+        let first = line("[1/2]", &trial, None, &mut said);
+        trial.flag(FlagKind::VolatileVolume, "not a disk");
+        let second = line("[2/2]", &trial, None, &mut said);
+        assert!(first.ends_with("\n    loop_volume: a file"), "{first}");
+        let named = "\n    volatile_volume: not a disk\n    as before: loop_volume";
+        assert!(second.ends_with(named), "{second}");
+    }
 }
