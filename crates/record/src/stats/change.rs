@@ -106,7 +106,9 @@ const DIFFERENCES_KEPT: f64 = 0.9;
 ///
 /// Of a first-order autoregression the mean square of the differences two apart is 1 + phi times that of neighbours (Chakar, Lebarbier,
 /// Levy-Leduc and Robin, "A robust approach for estimating change-points in the mean of an AR(1) process", Bernoulli 23, 2017). The
-/// running median takes trends and levels away, and the largest differences are left out.
+/// running median takes trends and levels away. The largest differences are left out of the means; where a bad spell has more of them than
+/// that, as among seconds that a limit makes equal, only the medians are still right, but in a short series they are
+/// less exact. So the lower estimate counts: it finds more changes and not more false ones (the tests below).
 fn correlation(points: &[f64]) -> f64 {
     let medians = running::medians(points);
     let rest: Vec<f64> = points
@@ -114,15 +116,16 @@ fn correlation(points: &[f64]) -> f64 {
         .zip(medians)
         .map(|(point, median)| point - median)
         .collect();
-    let neighbours = mean_square(&rest, 1);
-    match neighbours > 0.0 {
-        true => (mean_square(&rest, 2) / neighbours - 1.0).clamp(0.0, CORRELATION_MAX),
-        false => 0.0,
-    }
+    let [one, two] = [1, 2].map(|apart| squares(&rest, apart));
+    let by = |typical: fn(&[f64]) -> f64| match typical(&one) {
+        0.0 => 0.0,
+        neighbours => typical(&two) / neighbours - 1.0,
+    };
+    by(kept_mean).min(by(middle)).clamp(0.0, CORRELATION_MAX)
 }
 
-/// Of the differences of points so far apart.
-fn mean_square(points: &[f64], apart: usize) -> f64 {
+/// Of the differences of points so far apart, ascending.
+fn squares(points: &[f64], apart: usize) -> Vec<f64> {
     let later = points.iter().skip(apart);
     let mut squares: Vec<f64> = points
         .iter()
@@ -130,8 +133,16 @@ fn mean_square(points: &[f64], apart: usize) -> f64 {
         .map(|(a, b)| (b - a).powi(2))
         .collect();
     squares.sort_by(f64::total_cmp);
-    squares.truncate((squares.len() as f64 * DIFFERENCES_KEPT) as usize);
-    squares.iter().sum::<f64>() / squares.len().max(1) as f64
+    squares
+}
+
+fn kept_mean(squares: &[f64]) -> f64 {
+    let kept = &squares[..(squares.len() as f64 * DIFFERENCES_KEPT) as usize];
+    kept.iter().sum::<f64>() / kept.len().max(1) as f64
+}
+
+fn middle(squares: &[f64]) -> f64 {
+    running::quantile(squares, 0.5)
 }
 
 /// Twice the negative log likelihood of a normal segment, from sums of the values and of their squares.
@@ -211,7 +222,8 @@ mod tests {
                 correlation(&(0..600).map(|s| noise[s] + level(s)).collect::<Vec<_>>())
             };
             let mean = (0..20).map(found).sum::<f64>() / 20.0;
-            assert!((mean - known).abs() < 0.1, "{known}: {mean}");
+            // The lower of two estimates is a little too low.
+            assert!((-0.15..0.1).contains(&(mean - known)), "{known}: {mean}");
         }
     }
 
@@ -237,6 +249,31 @@ mod tests {
                 "{seed}: {edges:?}"
             );
         }
+    }
+
+    /// A limit of 200 writes per second, a busy disk before it falls to 20: the differences of neighbours are mostly 0.
+    #[test]
+    fn a_change_is_found_between_equal_seconds_after_a_bad_spell() {
+        let mut values = [200.0; 26].to_vec();
+        values[1] = 220.0;
+        values[4..7].copy_from_slice(&[199.0, 181.0, 164.0]);
+        values[21..].copy_from_slice(&[60.0, 144.0, 140.0, 68.0, 104.0]);
+        values.extend([20.0; 18]);
+        let edges = edges(&values);
+        assert_eq!(edges.last(), Some(&26), "{edges:?}");
+    }
+
+    /// By the means alone 58 % are found.
+    #[test]
+    fn a_change_after_a_bad_spell_is_found_in_most_short_series() {
+        let is_found = |seed: &u64| {
+            let spell = noisy(45, seed + 1000, |_| 90.0, 50.0);
+            let mut values = noisy(45, *seed, |s| if s < 27 { 1000.0 } else { 820.0 }, 30.0);
+            (23..27).for_each(|s| values[s] -= spell[s]);
+            edges(&values).iter().any(|edge| edge.abs_diff(27) <= 5)
+        };
+        let found = (0..200).filter(is_found).count();
+        assert!(found >= 130, "{found} of 200");
     }
 
     #[test]
