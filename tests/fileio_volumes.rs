@@ -258,10 +258,10 @@ fn a_limit_that_changes_during_the_load_changes_the_level_of_its_seconds() {
     let trial = limited(&Bench::new(), "44s", &[("28s", 25)]);
     let (before, after) = (median(&trial, 3..28), median(&trial, 29..46));
     assert!(after <= 28.75 && 100.0 < before, "{before} {after}");
-    // A busy disk may have shifts of its own.
+    // A busy disk may have shifts of its own, and seconds without a write after the change.
     let is_ours = |shift: &Value| {
         let [at_s, from, to] = ["at_s", "from", "to"].map(|key| number(&shift[key]));
-        (26.0..31.0).contains(&at_s) && to < from
+        (26.0..35.0).contains(&at_s) && to < from
     };
     let shifts = trial["level_shifts"].as_array().unwrap();
     assert!(
