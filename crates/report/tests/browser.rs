@@ -53,7 +53,7 @@ const RECORDS: [&str; 12] = [
     "before/open.sqlite",
     "p2/concurrency.sqlite.zst",
     "p3/quick.sqlite.gz",
-    "p3/durability.sqlite.gz",
+    "p3/durability.sqlite.zst",
     "p3/redo-device.sqlite.gz",
     "p4/ssd-read-threads.sqlite.zst",
     "p5/ext4-xfs-one-file.sqlite.zst",
