@@ -36,11 +36,10 @@ pub(super) fn line(name: &str, trial: &Trial, left_s: Option<f64>, said: &mut Sa
     let mut again = Vec::new();
     for flag in &trial.flags {
         let warning = format!("{}: {}", flag.kind, flag.text.replace('\n', "\n      "));
-        match said.0.contains(&warning) {
-            true => again.push(flag.kind.to_string()),
-            false => line.push_str(&format!("\n    {warning}")),
+        match said.0.insert(warning.clone()) {
+            true => line.push_str(&format!("\n    {warning}")),
+            false => again.push(flag.kind.to_string()),
         }
-        said.0.insert(warning);
     }
     if !again.is_empty() {
         line.push_str(&format!("\n    as before: {}", again.join(", ")));

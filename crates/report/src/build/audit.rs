@@ -26,12 +26,11 @@ pub(super) fn section(context: &Context) -> Option<Section> {
     }
     let kills = has(context.trials, KILL);
     let cuts = has(context.trials, POWER_CUT);
-    let durability = Block::table(durability(&rows)).everywhere();
     let mut nodes = vec![
-        // Without an outage, it only says that all is well.
-        match kills || cuts {
-            true => durability.on_first_screen(),
-            false => durability,
+        Node {
+            // Without an outage, it only says that all is well.
+            first_screen: kills || cuts,
+            ..Block::table(durability(&rows)).everywhere()
         },
         Block::table(others(&rows)).everywhere(),
         Block::remark(
@@ -95,29 +94,36 @@ impl<'a> Sums<'a> {
     }
 }
 
+/// What a row or a trial lost.
+const LOSSES: [&str; 3] = ["acknowledged", "lost", "loss window (s)"];
+
+fn loss_cells(note: &AuditNote) -> [Cell; 3] {
+    [
+        count(note.acknowledged),
+        Cell::text(lost(note)),
+        Cell::figure(note.loss_window_s, |s| format::seconds(s, 3)),
+    ]
+}
+
+/// One figure of what is counted, and what it lost.
+fn loss_columns(label: &str, figure: &str) -> Vec<Column> {
+    let [label, figure] = [[label], [figure]];
+    Column::list(&[
+        (Kind::Label, &label),
+        (Kind::Figure, &figure),
+        (Kind::Figure, &LOSSES),
+    ])
+}
+
 /// What each row lost.
 fn durability(rows: &[(&Row, Sums)]) -> Table {
-    let columns = Column::list(&[
-        (Kind::Label, &["row"]),
-        (
-            Kind::Figure,
-            &[
-                "trials with a loss",
-                "acknowledged",
-                "lost",
-                "loss window (s)",
-            ],
-        ),
-    ]);
     let cells = |(row, sums): &(&Row, Sums)| {
-        vec![
-            Cell::text(&row.name),
-            Cell::text(format!("{} of {}", sums.losing, sums.trials)),
-            count(sums.all.acknowledged),
-            Cell::text(lost(&sums.all)),
-            loss_window(&sums.all),
-        ]
+        let losing = format!("{} of {}", sums.losing, sums.trials);
+        let mut cells = vec![Cell::text(&row.name), Cell::text(losing)];
+        cells.extend(loss_cells(&sums.all));
+        cells
     };
+    let columns = loss_columns("row", "trials with a loss");
     Table::new("Losses", columns, rows.iter().map(cells))
 }
 
@@ -158,37 +164,26 @@ fn others(rows: &[(&Row, Sums)]) -> Table {
 
 /// Each trial that lost something, with the seed by which its power cut can be repeated.
 fn losses(context: &Context) -> Option<Node> {
-    let columns = Column::list(&[
-        (Kind::Label, &["trial"]),
-        (
-            Kind::Figure,
-            &["seed", "acknowledged", "lost", "loss window (s)"],
-        ),
-    ]);
     let cells = |trial: &Trial| {
         let note = trial.audit.as_ref().filter(|note| note.lost > 0)?;
-        let mut seeds = trial.events.iter().map(|event| event.numbers.get("seed"));
-        let seed = seeds.find_map(|seed| seed.copied());
-        Some(vec![
+        let mut events = trial.events.iter();
+        let seed = events.find_map(|event| event.numbers.get("seed").copied());
+        let mut cells = vec![
             Cell::text(names::trial(context.run, &trial.key)),
             Cell::figure(seed, |seed| format!("{seed}")),
-            count(note.acknowledged),
-            Cell::text(lost(note)),
-            loss_window(note),
-        ])
+        ];
+        cells.extend(loss_cells(note));
+        Some(cells)
     };
     let rows: Vec<Vec<Cell>> = context.trials.iter().filter_map(cells).collect();
-    let table = Table::new("Each loss", columns, rows);
-    (!table.rows.is_empty())
-        .then(|| Block::table(table.most(Most::in_terminal(IN_TERMINAL))).everywhere())
+    (!rows.is_empty()).then(|| {
+        let table = Table::new("Each loss", loss_columns("trial", "seed"), rows);
+        Block::table(table.most(Most::in_terminal(IN_TERMINAL))).everywhere()
+    })
 }
 
 fn count(count: u64) -> Cell {
     Cell::text(format::count(count as f64))
-}
-
-fn loss_window(note: &AuditNote) -> Cell {
-    Cell::figure(note.loss_window_s, |s| format::seconds(s, 3))
 }
 
 /// `68 (0.32 %)`, or `0 (< 0.014 %)`.
