@@ -69,8 +69,8 @@ impl Work {
 
 /// Checks the data of one timed load.
 pub trait Auditor: Send {
-    /// Reads what the audit must know of the data before the load starts.
-    fn before(&mut self, _place: Audited) -> Result<(), AuditError> {
+    /// Reads what the audit must know of the data before the load starts. `temporary`: a folder for files that end with the audit.
+    fn before(&mut self, _place: Audited, _temporary: &Path) -> Result<(), AuditError> {
         Ok(())
     }
 
@@ -202,6 +202,11 @@ pub enum AuditError {
     Server(#[from] ServerError),
     #[error("cannot read {}: {cause}", path.display())]
     Folder {
+        path: PathBuf,
+        cause: std::io::Error,
+    },
+    #[error("what the clients remember cannot be kept in {}: {cause}", path.display())]
+    Ledger {
         path: PathBuf,
         cause: std::io::Error,
     },

@@ -7,6 +7,7 @@ use host::interrupt;
 use load::Tally;
 use record::{AuditNote, EventNote, FlagKind, InputCheck, Trial};
 use server::ServerError;
+use std::path::Path;
 use workload::{AuditError, Auditor, Ended};
 
 /// The audit that is due after a load.
@@ -17,9 +18,13 @@ pub(crate) struct Pending {
 }
 
 /// Lets the auditor read what it needs before the load starts.
-pub(super) fn before(place: &Place, auditor: &mut dyn Auditor) -> Result<(), ServerError> {
+pub(super) fn before(
+    place: &Place,
+    auditor: &mut dyn Auditor,
+    temporary: &Path,
+) -> Result<(), ServerError> {
     place
-        .audited(|place| auditor.before(place))?
+        .audited(|place| auditor.before(place, temporary))?
         .map_err(failed)
 }
 

@@ -160,7 +160,7 @@ fn an_order_is_written_with_its_lines_and_its_number() {
         .collect();
     assert_eq!(lines, expected, "amounts without tax and discount");
     let facts = terminal.close();
-    let noted = facts.orders.iter().next().unwrap().what;
+    let noted = facts.orders.first().unwrap().what;
     let cents = server.number(&format!(
         "SELECT CAST(SUM(ol_amount) * 100 AS SIGNED) FROM order_line WHERE {}",
         key("ol")
@@ -244,7 +244,7 @@ fn pay(server: &Loaded, credit: &str, by_name: bool) -> (ledger::Payment, Vec<i6
         let before = account(server, &payment);
         assert_eq!(terminal.run(PAYMENT, number), Outcome::Done);
         let after = account(server, &payment);
-        let noted = terminal.close().payments.iter().next().unwrap().what;
+        let noted = terminal.close().payments.first().unwrap().what;
         assert_eq!(noted, payment, "the customer in the middle");
         payment.cents = noted.cents;
         return (payment, before, after);
@@ -359,7 +359,7 @@ fn a_delivery_takes_the_oldest_order_of_each_district_and_pays_its_customer() {
     }
     let expected: Vec<i64> = before.iter().map(|id| id + 1).collect();
     assert_eq!(oldest(server), expected);
-    let noted = terminal.close().deliveries.iter().next().unwrap().what;
+    let noted = terminal.close().deliveries.first().unwrap().what;
     assert_eq!(noted.orders.map(i64::from).to_vec(), before);
 }
 

@@ -114,7 +114,7 @@ impl Running {
             connect: &connect,
             further: &[],
         };
-        auditor.before(place()).unwrap();
+        auditor.before(place(), &std::env::temp_dir()).unwrap();
         let ended = Ended {
             tallies: &[],
             crashes_ns: &[],

@@ -130,7 +130,7 @@ impl Loaded {
         };
         let driven = load::drive(&driver, &settings, &AtomicBool::new(false), watch).unwrap();
         assert_eq!(driven.ended_early.len(), 0, "{:?}", driven.ended_early);
-        (driven, ledger.take())
+        (driven, ledger.take().unwrap())
     }
 }
 
@@ -168,6 +168,6 @@ impl Terminal {
     /// Closes the session. Returns what it remembers.
     pub(crate) fn close(self) -> Facts {
         now(self.driver.close(self.session));
-        self.ledger.take()
+        self.ledger.take().unwrap()
     }
 }

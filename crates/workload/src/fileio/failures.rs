@@ -109,7 +109,7 @@ impl Failures {
 }
 
 impl Auditor for Failures {
-    fn before(&mut self, place: Audited) -> Result<(), AuditError> {
+    fn before(&mut self, place: Audited, _: &Path) -> Result<(), AuditError> {
         self.before = self.extents(&place)?;
         Ok(())
     }

@@ -11,6 +11,7 @@ use datagen::tpcc::Constants;
 use load::Tally;
 use record::AuditNote;
 use server::ServerError;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Shares its ledger with the driver of the load.
@@ -21,10 +22,15 @@ pub(super) struct Audit {
     pub constants: Constants,
     /// Of the tables before the load.
     pub before: Before,
+    /// Where the ledger keeps its file.
+    pub temporary: PathBuf,
 }
 
 impl Auditor for Audit {
-    fn before(&mut self, place: Audited) -> Result<(), AuditError> {
+    fn before(&mut self, place: Audited, temporary: &Path) -> Result<(), AuditError> {
+        self.temporary = temporary.to_path_buf();
+        let kept = self.ledger.keep_in(temporary);
+        kept.map_err(|cause| self.unkept(cause))?;
         let (connect, _) = servers(place)?;
         self.before = next_orders(&mut connect()?)?;
         Ok(())
@@ -37,6 +43,7 @@ impl Auditor for Audit {
     ) -> Result<Option<AuditNote>, AuditError> {
         let (connect, further) = servers(place)?;
         let facts = self.ledger.take();
+        let facts = facts.map_err(|cause| self.unkept(cause))?;
         let crashes_s: Vec<f64> = ended.crashes_ns.iter().map(|ns| *ns as f64 / 1e9).collect();
         let of_node = |connect: Connect| -> Result<AuditNote, ServerError> {
             let (violations, tables) = self.read(connect)?;
@@ -57,6 +64,11 @@ impl Auditor for Audit {
 }
 
 impl Audit {
+    fn unkept(&self, cause: std::io::Error) -> AuditError {
+        let path = self.temporary.clone();
+        AuditError::Ledger { path, cause }
+    }
+
     /// Checks the conditions, and collects what clients may have written.
     fn read(&self, connect: Connect) -> Result<(Violations, Tables), ServerError> {
         let (check, tables) = (Check::new(When::Later), Mutex::new(Tables::default()));

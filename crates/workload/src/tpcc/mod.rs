@@ -20,6 +20,7 @@ use audit::Audit;
 use datagen::tpcc::{Constants, SEED};
 use driver::Driver;
 use ledger::{Before, Ledger};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// prony's own schema for these tables.
@@ -68,6 +69,7 @@ impl Workload for Tpcc {
             warehouses: self.section.warehouses,
             constants: *driver.inputs().constants(),
             before: Before::new(),
+            temporary: PathBuf::new(),
         };
         Some(Work {
             driver: Box::new(driver),

@@ -80,7 +80,7 @@ impl Timed<'_> {
             );
         }
         if let Some(auditor) = &mut audit {
-            audit::before(place, auditor.as_mut())?;
+            audit::before(place, auditor.as_mut(), &self.bench.home.work())?;
         }
         place.admits(self.planned, &driver.needs())?;
         let measured_from_s = drive::measured_from_s(self.bench.protocol);

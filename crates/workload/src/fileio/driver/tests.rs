@@ -109,7 +109,7 @@ fn audited(
     let Work { driver, audit } = work;
     let mut audit = audit.unwrap();
     let place = crate::Audited::Folder(folder.path());
-    audit.before(place).unwrap();
+    audit.before(place, folder.path()).unwrap();
     meddle();
     let driven = drive(driver.as_ref(), time);
     let ended = crate::Ended {

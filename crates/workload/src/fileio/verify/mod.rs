@@ -67,8 +67,8 @@ impl Wrong {
 
 impl Auditor for Reader {
     /// Learns what the files hold, which an earlier trial of the series may have written.
-    fn before(&mut self, place: Audited) -> Result<(), AuditError> {
-        self.inner.before(place)?;
+    fn before(&mut self, place: Audited, temporary: &Path) -> Result<(), AuditError> {
+        self.inner.before(place, temporary)?;
         let Audited::Folder(folder) = place else {
             return Ok(());
         };

@@ -73,7 +73,7 @@ impl Terminal {
         let transactions = new_orders + payments + order_status;
         check(
             transactions,
-            &ledger.take().inputs,
+            &ledger.take().unwrap().inputs,
             ledger.inputs(),
             &RUN,
             2,

@@ -1,6 +1,5 @@
 //! The facts of writing transactions, compact.
 
-use super::chunks::Chunks;
 use crate::tpcc::inputs::Counts;
 use std::collections::HashMap;
 
@@ -11,7 +10,7 @@ const STEP_NS: u64 = 100_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Noted<T> {
     pub what: T,
-    at: u32,
+    pub(super) at: u32,
 }
 
 impl<T> Noted<T> {
@@ -81,9 +80,9 @@ pub type Seen = HashMap<(u16, u8), Noted<u32>>;
 #[derive(Default)]
 pub struct Facts {
     /// Acknowledged transactions, with the time of the acknowledgement.
-    pub orders: Chunks<Noted<NewOrder>>,
-    pub payments: Chunks<Noted<Payment>>,
-    pub deliveries: Chunks<Noted<Delivery>>,
+    pub orders: Vec<Noted<NewOrder>>,
+    pub payments: Vec<Noted<Payment>>,
+    pub deliveries: Vec<Noted<Delivery>>,
     /// Transactions that were rolled back after their keys were known.
     pub refused: Vec<Write>,
     /// All transactions that were rolled back.
@@ -119,9 +118,9 @@ impl Facts {
     }
 
     pub(super) fn append(&mut self, other: Facts) {
-        self.orders.append(other.orders);
-        self.payments.append(other.payments);
-        self.deliveries.append(other.deliveries);
+        self.orders.extend(other.orders);
+        self.payments.extend(other.payments);
+        self.deliveries.extend(other.deliveries);
         self.refused.extend(other.refused);
         self.refused_count += other.refused_count;
         self.unknown.extend(other.unknown);

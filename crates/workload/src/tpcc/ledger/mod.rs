@@ -5,9 +5,10 @@
 //! `inputs` judges what terminals draw.
 
 mod check;
-mod chunks;
+mod code;
 mod facts;
 mod read;
+mod store;
 mod tables;
 
 pub use check::{Before, check};
@@ -16,11 +17,19 @@ pub use read::next_orders;
 pub use tables::{Counted, CustomerKey, District, Held, Key, OrderRow, Tables};
 
 use super::inputs::{Input, Inputs};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use store::Store;
+
+/// Bytes of acknowledged transactions that a book collects before the ledger gets them: some 900 transactions.
+const BLOCK: usize = 16 << 10;
 
 /// The books of all clients of one load.
 pub struct Ledger {
     inputs: Inputs,
+    acknowledged: Mutex<Store>,
+    /// All else, of the closed books.
     closed: Mutex<Facts>,
 }
 
@@ -28,22 +37,38 @@ impl Ledger {
     pub fn new() -> Arc<Ledger> {
         Arc::new(Ledger {
             inputs: Inputs::default(),
+            acknowledged: Mutex::default(),
             closed: Mutex::default(),
         })
+    }
+
+    /// Keeps the acknowledged transactions in a file in this folder, which has no name and ends with the ledger. Otherwise they are
+    /// kept in memory.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub fn keep_in(&self, folder: &Path) -> io::Result<()> {
+        held(&self.acknowledged).write_to(folder)
     }
 
     /// A book for one session or background worker. Its facts reach the ledger when it is dropped.
     pub fn book(self: &Arc<Ledger>) -> Book {
         Book {
             ledger: self.clone(),
+            acknowledged: Vec::new(),
             facts: Facts::default(),
             sent: None,
         }
     }
 
     /// Everything that the closed books noted. The ledger is empty afterwards.
-    pub fn take(&self) -> Facts {
-        std::mem::take(&mut *self.closed.lock().unwrap_or_else(PoisonError::into_inner))
+    ///
+    /// # Errors
+    /// The file of the acknowledged transactions cannot be read.
+    pub fn take(&self) -> io::Result<Facts> {
+        let mut facts = std::mem::take(&mut *held(&self.closed));
+        std::mem::take(&mut *held(&self.acknowledged)).read(&mut facts)?;
+        Ok(facts)
     }
 
     /// The inputs that terminals drew.
@@ -52,12 +77,19 @@ impl Ledger {
     }
 }
 
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// What one session remembers. Times are nanoseconds since the start of the load.
 ///
 /// A writing transaction is `sent` and then exactly one of `acknowledged`, `refused`, `unknown`. A book that is dropped while a
-/// transaction is sent notes it as unknown. It takes 20 bytes for a New-Order or a Payment and 48 for a Delivery.
+/// transaction is sent notes it as unknown.
 pub struct Book {
     ledger: Arc<Ledger>,
+    /// Encoded, less than a block.
+    acknowledged: Vec<u8>,
+    /// All else.
     facts: Facts,
     /// The transaction whose COMMIT was sent.
     sent: Option<Noted<Write>>,
@@ -74,8 +106,17 @@ impl Book {
     /// The server answered COMMIT with OK.
     pub fn acknowledged(&mut self, at_ns: u64) {
         if let Some(sent) = self.sent.take() {
-            self.facts.acknowledge(Noted::new(sent.what, at_ns));
+            Noted::new(sent.what, at_ns).encode(&mut self.acknowledged);
+            if self.acknowledged.len() >= BLOCK {
+                self.hand_over();
+            }
         }
+    }
+
+    #[cold]
+    fn hand_over(&mut self) {
+        let block = std::mem::take(&mut self.acknowledged);
+        held(&self.ledger.acknowledged).put(block);
     }
 
     /// The transaction was rolled back: deliberately, or by the server with an error. If it was not `sent`, it is only counted.
@@ -108,9 +149,9 @@ impl Book {
 impl Drop for Book {
     fn drop(&mut self) {
         self.unknown();
+        self.hand_over();
         let facts = std::mem::take(&mut self.facts);
-        let closed = self.ledger.closed.lock();
-        closed.unwrap_or_else(PoisonError::into_inner).append(facts);
+        held(&self.ledger.closed).append(facts);
     }
 }
 
@@ -142,7 +183,7 @@ mod tests {
         book.unknown();
         book.unknown();
         drop(book);
-        let facts = ledger.take();
+        let facts = ledger.take().unwrap();
         let acknowledged: Vec<_> = facts.payments.iter().collect();
         assert_eq!(acknowledged.len(), 1);
         assert_eq!(
@@ -163,9 +204,9 @@ mod tests {
         again.sent(payment(3), 3);
         again.acknowledged(4);
         drop(again);
-        let facts = ledger.take();
-        assert_eq!((facts.unknown.len(), facts.payments.iter().count()), (2, 1));
-        assert_eq!(ledger.take().unknown.len(), 0);
+        let facts = ledger.take().unwrap();
+        assert_eq!((facts.unknown.len(), facts.payments.len()), (2, 1));
+        assert_eq!(ledger.take().unwrap().unknown.len(), 0);
     }
 
     #[test]
@@ -177,15 +218,28 @@ mod tests {
         other.saw(1, 1, 3005, 500_000);
         other.saw(1, 2, 3001, 1);
         drop((one, other));
-        let seen = ledger.take().seen;
+        let seen = ledger.take().unwrap().seen;
         assert_eq!(seen[&(1, 1)], Noted::new(3005, 500_000));
         assert_eq!(seen.len(), 2);
     }
 
     #[test]
-    fn an_acknowledged_transaction_takes_a_few_dozen_bytes() {
-        assert_eq!(size_of::<Noted<NewOrder>>(), 20);
-        assert_eq!(size_of::<Noted<Payment>>(), 16);
-        assert_eq!(size_of::<Noted<Delivery>>(), 48);
+    fn a_long_load_is_kept_in_the_file_and_a_book_keeps_less_than_a_block() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::new();
+        ledger.keep_in(folder.path()).unwrap();
+        let mut book = ledger.book();
+        for cents in 0..10_000 {
+            book.sent(payment(cents), 0);
+            book.acknowledged(u64::from(cents) * 1_000_000);
+            assert!(book.acknowledged.len() < BLOCK);
+        }
+        drop(book);
+        let facts = ledger.take().unwrap();
+        let kept = facts
+            .payments
+            .iter()
+            .map(|noted| (noted.what.cents, noted.at_s()));
+        assert!(kept.eq((0..10_000).map(|cents| (cents, f64::from(cents) / 1_000.0))));
     }
 }

@@ -19,7 +19,7 @@ fn audited(
     let work = workload.work(&Target::Folder(folder.path()), 1).unwrap();
     let place = Audited::Folder(folder.path());
     let mut audit = work.audit.unwrap();
-    audit.before(place).unwrap();
+    audit.before(place, folder.path()).unwrap();
     let driven = drive(work.driver.as_ref(), 4 * TIME);
     after(folder.path());
     let ended = Ended {

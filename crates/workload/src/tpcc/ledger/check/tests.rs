@@ -112,7 +112,12 @@ impl World {
         for does in &self.clients {
             does(&mut ledger.book());
         }
-        check(&ledger.take(), &self.before, &self.tables, &self.crashes_s)
+        check(
+            &ledger.take().unwrap(),
+            &self.before,
+            &self.tables,
+            &self.crashes_s,
+        )
     }
 }
 
