@@ -69,11 +69,26 @@ pub(super) fn segments(values: &[f64]) -> Vec<Segment> {
 }
 
 /// Where the points change, ascending.
+///
+/// The correlation is first taken to be 0, and then that within the segments found, until it no longer grows: a single change
+/// that explains all is kept, also where a bad spell before it makes neighbours alike. Segments that only follow a wandering
+/// series leave its correlation in them, and fall to the penalty of the next round.
 fn cuts(points: &[f64]) -> Vec<usize> {
-    let n = points.len();
-    let phi = correlation(points);
-    let penalty = 15.0 * (n as f64).ln() * (1.0 + phi) / (1.0 - phi);
     let cost = Cost::of(points);
+    let at_most = correlation(points);
+    let (mut phi, mut cuts) = (0.0, cheapest(&cost, points.len(), 0.0));
+    loop {
+        let within = correlation_within(points, &cuts).min(at_most);
+        if within <= phi + CORRELATION_STEP {
+            return cuts;
+        }
+        (phi, cuts) = (within, cheapest(&cost, points.len(), within));
+    }
+}
+
+/// The cuts of least cost, for points of this correlation.
+fn cheapest(cost: &Cost, n: usize, phi: f64) -> Vec<usize> {
+    let penalty = 15.0 * (n as f64).ln() * (1.0 + phi) / (1.0 - phi);
     // best[t]: the least cost of the first t points; last[t]: where their last segment begins.
     let mut best = vec![f64::INFINITY; n + 1];
     let mut last = vec![0; n + 1];
@@ -99,6 +114,8 @@ fn cuts(points: &[f64]) -> Vec<usize> {
 
 /// No series is taken to be more correlated: smooth ones would have no change at all. Simulated series of 0.98 have none with it.
 const CORRELATION_MAX: f64 = 0.9;
+/// A growth of less changes the penalty by a few percent.
+const CORRELATION_STEP: f64 = 0.01;
 /// The largest differences are those at the changes.
 const DIFFERENCES_KEPT: f64 = 0.9;
 
@@ -122,6 +139,22 @@ fn correlation(points: &[f64]) -> f64 {
         neighbours => typical(&two) / neighbours - 1.0,
     };
     by(kept_mean).min(by(middle)).clamp(0.0, CORRELATION_MAX)
+}
+
+/// The correlation of neighbouring points around the means of their segments, each in units of its deviation. A segment's own mean
+/// lowers the sum of the products by about one.
+fn correlation_within(points: &[f64], cuts: &[usize]) -> f64 {
+    let ends = cuts.iter().copied().chain([points.len()]);
+    let (mut products, mut pairs, mut from) = (0.0, 0, 0);
+    for until in ends {
+        let segment = Segment::of(points, from, until);
+        if let Some(rest) = segment.normalised(&points[from..until]) {
+            products += 1.0 + rest.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>();
+            pairs += segment.len() - 1;
+        }
+        from = until;
+    }
+    (products / pairs.max(1) as f64).clamp(0.0, CORRELATION_MAX)
 }
 
 /// Of the differences of points so far apart, ascending.
@@ -263,7 +296,19 @@ mod tests {
         assert_eq!(edges.last(), Some(&26), "{edges:?}");
     }
 
-    /// By the means alone 58 % are found.
+    /// Recorded on a busy machine: the limit falls from 200 to 25 writes per second, and what differs between neighbours is mostly bad spells.
+    #[test]
+    fn a_change_is_found_beside_bad_spells_that_make_neighbours_alike() {
+        let values = [
+            135., 125., 188., 200., 200., 200., 124., 200., 200., 200., 200., 200., 200., 200.,
+            200., 200., 200., 200., 200., 200., 200., 144., 189., 215., 180., 124., 15., 21., 18.,
+            19., 2., 0., 25., 12., 19., 20., 21., 20., 18., 20., 22., 20., 20., 18.,
+        ];
+        assert_eq!(correlation(&values), CORRELATION_MAX);
+        assert_eq!(edges(&values), [26]);
+    }
+
+    /// By the correlation of the whole series alone 73 % are found, and by the means of its differences alone 58 %.
     #[test]
     fn a_change_after_a_bad_spell_is_found_in_most_short_series() {
         let is_found = |seed: &u64| {
@@ -273,7 +318,7 @@ mod tests {
             edges(&values).iter().any(|edge| edge.abs_diff(27) <= 5)
         };
         let found = (0..200).filter(is_found).count();
-        assert!(found >= 130, "{found} of 200");
+        assert!(found >= 160, "{found} of 200");
     }
 
     #[test]
