@@ -117,10 +117,8 @@ impl Facts {
         }
     }
 
+    /// Adds what a book noted. Its acknowledged transactions are in the store.
     pub(super) fn append(&mut self, other: Facts) {
-        self.orders.extend(other.orders);
-        self.payments.extend(other.payments);
-        self.deliveries.extend(other.deliveries);
         self.refused.extend(other.refused);
         self.refused_count += other.refused_count;
         self.unknown.extend(other.unknown);

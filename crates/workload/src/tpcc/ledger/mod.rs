@@ -17,9 +17,10 @@ pub use read::next_orders;
 pub use tables::{Counted, CustomerKey, District, Held, Key, OrderRow, Tables};
 
 use super::inputs::{Input, Inputs};
+use super::rows::held;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use store::Store;
 
 /// Bytes of acknowledged transactions that a book collects before the ledger gets them: some 900 transactions.
@@ -75,10 +76,6 @@ impl Ledger {
     pub fn inputs(&self) -> &Inputs {
         &self.inputs
     }
-}
-
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What one session remembers. Times are nanoseconds since the start of the load.
