@@ -5,9 +5,10 @@ use crate::support::process::{ended, nothing_is_left, send, until};
 use crate::support::skip::skipped;
 use crate::support::timed::*;
 use crate::support::{Bench, has};
-use record::{Store, Trial};
+use record::Trial;
 use rustix::process::Signal;
 use serde_json::Value;
+use store::Store;
 
 /// An experiment with a server of several nodes, measured once.
 fn measured_cluster(bench: &Bench, name: &str, server: &str, rest: &str) -> Value {

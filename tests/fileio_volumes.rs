@@ -4,9 +4,9 @@ use crate::support::process::{ended, nothing_is_left, send, until};
 use crate::support::timed::*;
 use crate::support::{Bench, can_limit, has, skip};
 use host::volume::{DiskOptions, Filesystem, VolumeOptions};
-use record::Store;
 use rustix::process::Signal;
 use serde_json::Value;
+use store::Store;
 
 /// False, with a message, where this machine cannot have a loop volume. In CI that is a failure.
 fn can_mount() -> bool {

@@ -186,7 +186,7 @@ fn the_trial_continues(load: &str, unanswered: &str) {
         "it continues after second {gap}"
     );
 
-    let summary = record::stats::summary(load);
+    let summary = stats::summary(load);
     assert!(!summary.stalls.is_empty(), "the gap is a stall");
     let count = load.seconds(unanswered).iter().flatten().sum::<f64>();
     assert!(count > 0.0, "updates without an answer are counted");

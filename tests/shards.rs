@@ -3,10 +3,11 @@
 use crate::support::elsewhere::Elsewhere;
 use crate::support::process::{ended, send, until};
 use crate::support::{Bench, Ended};
-use record::{FlagKind, Sharing, Store, TrialState};
+use record::{FlagKind, Sharing, TrialState};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::process::Child;
+use store::Store;
 
 /// A load with equal gaps, whose arrivals are known exactly. The file does not allow a shared machine: shards of one run are none.
 const OPEN: &str = r#"

@@ -4,7 +4,7 @@ use crate::support::process::{as_nobody, nothing_is_left};
 use crate::support::timed::{flags, oltp};
 use crate::support::{Bench, Ended, has, skip};
 use host::volume::{Filesystem, VolumeOptions};
-use record::Store;
+use store::Store;
 
 const PLACE: &str = "innodb_log_group_home_dir";
 

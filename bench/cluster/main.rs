@@ -12,7 +12,7 @@
 mod merge;
 mod shards;
 
-#[path = "../../crates/record/tests/common/mod.rs"]
+#[path = "../../crates/stats/tests/common/mod.rs"]
 mod common;
 
 const USAGE: &str = "usage: cargo bench -p prony --bench cluster -- merge [SHARDS [SECONDS]] | shards DSN [SHARDS [RATE [SECONDS]]]";

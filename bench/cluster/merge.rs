@@ -2,13 +2,13 @@
 
 use super::common;
 use hdrhistogram::Histogram;
-use record::merge::merge;
 use record::{
-    HistogramNote, Kind, Loaded, PackedHistogram, Run, ShardNote, ShardStart, Sharing, Store,
-    Trial, stats,
+    HistogramNote, Kind, Loaded, PackedHistogram, Run, ShardNote, ShardStart, Sharing, Trial,
 };
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use store::Store;
+use store::merge::merge;
 
 /// Operations in each second of each shard.
 const OPERATIONS: u64 = 2000;

@@ -1,9 +1,10 @@
 //! Shards on one machine against one process, on the same server.
 
 use hdrhistogram::Histogram;
-use record::{Loaded, Store};
+use record::Loaded;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use store::Store;
 
 pub(crate) fn measure(dsn: &str, shards: u32, rate: u32, seconds: u32) {
     let folder = tempfile::tempdir().expect("a temporary folder");

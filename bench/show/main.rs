@@ -9,10 +9,11 @@
 #[path = "../../crates/report/tests/fixture/mod.rs"]
 mod fixture;
 
-use record::{Counters, Store, Trial};
+use record::{Counters, Trial};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
+use store::Store;
 
 const BLOCKS: u32 = 40;
 const COUNTERS: i64 = 650;

@@ -1,6 +1,6 @@
 //! Simulates how often the verdicts of prony are right: the plain and the moderated paired t in several shapes of noise.
 //!
-//! nice cargo bench -p record --bench verdicts -- 20000 > bench/results/verdicts.md
+//! nice cargo bench -p stats --bench verdicts -- 20000 > bench/results/verdicts.md
 //!
 //! The argument is the number of experiments per row; the looks take a tenth of it. The seeds are fixed, so that the tables can be
 //! repeated; they do not depend on the machine.
@@ -67,7 +67,7 @@ fn print(experiments: u64) {
 
 const HEAD: &str = "# False calls, coverage and power of the verdicts
 
-    nice cargo bench -p record --bench verdicts -- EXPERIMENTS > bench/results/verdicts.md
+    nice cargo bench -p stats --bench verdicts -- EXPERIMENTS > bench/results/verdicts.md
 
 Each row is EXPERIMENTS simulated experiments with fixed seeds, each a matrix of 42 cells (8 in *few cells*) and its disjoint pairs. *False calls*:
 equal pairs that one test at 5 % calls different. *Coverage*: 95 % intervals that hold the truth. *Power*: differences of this size that are found.

@@ -3,8 +3,8 @@
 use crate::shapes::{Pair, Shape};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
-use record::stats::moderated::{Noise, Row};
-use record::stats::{CONFIDENCE, LogMean, rejected};
+use stats::moderated::{Noise, Row};
+use stats::{CONFIDENCE, LogMean, rejected};
 use std::ops::AddAssign;
 
 pub(crate) const ALPHA: f64 = 1.0 - CONFIDENCE;

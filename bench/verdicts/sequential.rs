@@ -5,8 +5,8 @@ use crate::shapes::{Pair, Shape};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use record::Looks;
-use record::stats::moderated::{Noise, Row};
-use record::stats::{LogMean, rejected};
+use stats::moderated::{Noise, Row};
+use stats::{LogMean, rejected};
 
 /// Blocks of the comparison.
 const FIXED: u32 = 5;

@@ -2,7 +2,7 @@
 
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
-use record::stats::moderated::{Logs, Row};
+use stats::moderated::{Logs, Row};
 
 /// The standard deviation of a trial in most shapes.
 const NOISE: f64 = 0.05;

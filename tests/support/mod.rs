@@ -1,6 +1,7 @@
 //! Shared by the end-to-end tests: a private home on top of the user's build cache, real servers, and the prony binary.
 
-use record::{Store, StoreError, TrialKey};
+use record::TrialKey;
+use store::{Store, StoreError};
 
 pub(crate) mod elsewhere;
 pub(crate) mod hostile;

@@ -62,7 +62,7 @@ pub(crate) fn as_nobody(bench: &Bench, arguments: &[&str]) -> Ended {
     std::fs::create_dir(&home).unwrap();
     chown(&home, Some(NOBODY), Some(NOBODY)).unwrap();
     set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
-    // In a separate process, from a folder that every user can read: see record/tests/store_killed.rs.
+    // In a separate process, from a folder that every user can read: see store/tests/killed.rs.
     let mut copy = Command::new("cp");
     copy.arg(env!("CARGO_BIN_EXE_prony")).arg(&program);
     assert!(copy.status().unwrap().success());

@@ -3,11 +3,12 @@
 use super::process::{ended, send, servers, until};
 use super::{Bench, Ended};
 use hdrhistogram::Histogram;
-use record::{Kind, Store};
+use record::Kind;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Child;
+use store::Store;
 
 /// Writes an experiment with `workload` on MariaDB; `rest` is its load, protocol and everything else.
 pub(crate) fn experiment(bench: &Bench, name: &str, workload: &str, rest: &str) -> String {

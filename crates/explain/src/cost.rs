@@ -5,7 +5,7 @@
 //! METHODOLOGY-APPENDIX.md, A9, with the sources of [`COSTS`].
 
 use crate::side::Side;
-use record::stats::used;
+use record::names;
 
 /// Size of a page, the unit in which reads are counted (bytes).
 const PAGE_BYTES: f64 = 16384.0;
@@ -93,7 +93,7 @@ const EVENTS: [(Event, &[&str]); 17] = [
         &[
             "Innodb_os_log_fsyncs",
             "Innodb_data_fsyncs",
-            used::DEVICE_FLUSHES,
+            names::DEVICE_FLUSHES,
         ],
     ),
     (
@@ -101,8 +101,8 @@ const EVENTS: [(Event, &[&str]); 17] = [
         &["Innodb_buffer_pool_reads", "buffer_pool_reads", "Key_reads"],
     ),
     (Event::AnyRead, &["Innodb_pages_read", "buffer_pages_read"]),
-    (Event::DiskRead, &[used::DEVICE_READS]),
-    (Event::DiskByte, &[used::SERVER_READ]),
+    (Event::DiskRead, &[names::DEVICE_READS]),
+    (Event::DiskByte, &[names::SERVER_READ]),
     (
         Event::PageWrite,
         &[
@@ -248,13 +248,13 @@ fn mean_s(side: &Side, time_us: &'static str, events: &'static str) -> Option<f6
 }
 
 fn flush(side: &Side) -> Option<Cost> {
-    mean_s(side, used::DEVICE_FLUSH_US, used::DEVICE_FLUSHES).map(measured)
+    mean_s(side, names::DEVICE_FLUSH_US, names::DEVICE_FLUSHES).map(measured)
 }
 
 /// As the disk took, and at least what a limit allows.
 fn disk_read(side: &Side) -> Cost {
     let limited = side.limit("read_iops").map(|iops| 1.0 / iops);
-    let took = mean_s(side, used::DEVICE_READ_US, used::DEVICE_READS);
+    let took = mean_s(side, names::DEVICE_READ_US, names::DEVICE_READS);
     match limited.into_iter().chain(took).reduce(f64::max) {
         Some(read_s) => measured(read_s),
         None => Event::DiskRead.known(),
@@ -263,7 +263,7 @@ fn disk_read(side: &Side) -> Cost {
 
 /// The cost of a page read, of which the page cache serves the part that the server did not read from disk.
 fn cached(disk: Cost, side: &Side) -> Cost {
-    let read = side.sum(used::SERVER_READ);
+    let read = side.sum(names::SERVER_READ);
     let pages = side
         .sum("Innodb_pages_read")
         .or(side.sum("Innodb_buffer_pool_reads"));

@@ -1,7 +1,7 @@
 //! What the counters, settings and plans of MySQL-family servers mean, and which of them explain a difference.
 //!
 //! Purpose: all knowledge of servers that a report needs, applied to a record. Boundaries: `observe` queries servers,
-//! `record::stats` makes figures and verdicts, `report` makes wording and layout.
+//! `stats` makes figures and verdicts, `report` makes wording and layout.
 
 mod causes;
 mod cost;
@@ -36,7 +36,7 @@ pub use why::{Explanation, Finding, RowName, Why, explain_claim, explain_largest
 
 use record::{Judged, Question, Trial};
 
-/// Judges every claim of the question, plans included: see [`record::stats::judge`].
+/// Judges every claim of the question, plans included: see [`stats::judge`].
 pub fn judge(question: &Question, trials: &[Trial]) -> Vec<Judged> {
-    record::stats::judge(question, trials, &plan_holds)
+    stats::judge(question, trials, &plan_holds)
 }

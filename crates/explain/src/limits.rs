@@ -8,7 +8,7 @@ use crate::cost::Event;
 use crate::reason::{SHARE_MIN, SideName};
 use crate::side::Side;
 use crate::times::{Gap, TimesVerdict};
-use record::stats::used;
+use record::names;
 
 /// A limit that explains a difference of times.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,21 +37,21 @@ const LIMITED: [Limited; 6] = [
     (
         "read_iops",
         "disk reads",
-        &[(used::DEVICE_READS, 1.0), ("Innodb_data_reads", 1.0)],
+        &[(names::DEVICE_READS, 1.0), ("Innodb_data_reads", 1.0)],
     ),
     ("write_iops", "writes", &[("Innodb_data_writes", 1.0)]),
     (
         "read_bandwidth",
         "bytes read from disk",
-        &[(used::SERVER_READ, 1.0), ("Innodb_data_read", 1.0)],
+        &[(names::SERVER_READ, 1.0), ("Innodb_data_read", 1.0)],
     ),
     (
         "write_bandwidth",
         "bytes written",
         &[("Innodb_data_written", 1.0)],
     ),
-    ("cpus", "s of CPU time", &[(used::SERVER_CPU, 1e-6)]),
-    ("memory", "disk reads", &[(used::DEVICE_READS, 1.0)]),
+    ("cpus", "s of CPU time", &[(names::SERVER_CPU, 1e-6)]),
+    ("memory", "disk reads", &[(names::DEVICE_READS, 1.0)]),
 ];
 
 /// Whether one side has a limit that the other one lacks or has at another value.
@@ -97,7 +97,7 @@ fn used(side: &Side, counters: &[(&'static str, f64)]) -> Option<f64> {
 fn time_s(name: &str, slower: &Side, faster: &Side, (used, limit): (f64, f64), gap: &Gap) -> f64 {
     match name {
         "memory" => {
-            let elsewhere = self::used(faster, &[(used::DEVICE_READS, 1.0)]).unwrap_or(0.0);
+            let elsewhere = self::used(faster, &[(names::DEVICE_READS, 1.0)]).unwrap_or(0.0);
             (used - elsewhere) * Event::DiskRead.cost(slower).typical_s
         }
         _ => used / limit * gap.clients,

@@ -3,8 +3,8 @@
 //! A server counts a miss, whoever serves it. Only what the process or its disk read, by their own counters, came from the disk.
 //! Those of the disk count all processes, so they can only understate the share of the page cache.
 
+use record::names::{DEVICE_READ, SERVER_READ};
 use record::percent;
-use record::stats::used::{DEVICE_READ, SERVER_READ};
 
 /// The counter of misses.
 pub(crate) const MISSES: &str = "Innodb_buffer_pool_reads";

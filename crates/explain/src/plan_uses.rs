@@ -3,8 +3,8 @@
 //! Goal: plans side by side before times are. Non-goal: judging that one is better; rows differ in more than their plans.
 
 use crate::plan::{self, PlanStep, StepChange};
-use record::stats::{LogMean, PlanChange, RowKey, plan_changes, row_key};
 use record::{FormKind, PlanForm, Query, Question, Round, Trial, TrialState};
+use stats::{LogMean, PlanChange, RowKey, plan_changes, row_key};
 use std::collections::BTreeMap;
 
 /// One query with every plan that answered it, in the order of first sight.

@@ -8,8 +8,8 @@ use crate::meanings::{DERIVED, is_beside_the_point, meaning};
 use crate::reason::{Explains, SideName};
 use crate::side::{Line, Side};
 use crate::times::Gap;
-use record::Counters;
-use record::stats::{self, CONFIDENCE, LogMean, used};
+use record::{Counters, names};
+use stats::{CONFIDENCE, LogMean};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Minimum number of events per side that can explain a difference.
@@ -142,7 +142,7 @@ fn explains(difference: &Difference, of: &Side, to: &Side, gap: &Gap) -> Option<
 /// By how much an operation of the slower side takes more CPU time (s), at least 0; None where it was not measured. Work of the
 /// CPU costs no more than that.
 fn cpu_gap_s(slower: &Side, faster: &Side) -> Option<f64> {
-    let cpu_s = |side: &Side| Some(side.sum(used::SERVER_CPU)? / side.operations() / 1e6);
+    let cpu_s = |side: &Side| Some(side.sum(names::SERVER_CPU)? / side.operations() / 1e6);
     Some((cpu_s(slower)? - cpu_s(faster)?).max(0.0))
 }
 

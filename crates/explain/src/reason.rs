@@ -10,7 +10,7 @@ use crate::misses::{MISSES, Misses, Source};
 use crate::rank::Difference;
 use crate::side::Side;
 use crate::times::{Gap, TimesVerdict};
-use record::stats::used;
+use record::names;
 
 /// A counter that costs a smaller share of the difference does not explain it: at its largest plausible cost if the record shows a
 /// cause, else at its typical or measured one.
@@ -190,7 +190,7 @@ fn plain(difference: &Difference, gap: &Gap) -> Option<Reason> {
 
 /// Whether it is one of prony's counters: resource use is the cost itself, so it is reported only with a cause.
 fn is_own(one: &Reason) -> bool {
-    used::NAMES.contains(&one.counter.as_str())
+    names::SYSTEM_COUNTERS.contains(&one.counter.as_str())
 }
 
 /// Whether it counts writes during read-only statements, or the work of an engine that the faster side does not use.

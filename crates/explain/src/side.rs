@@ -3,8 +3,10 @@
 //! Purpose: rounds, single queries and timed loads in one form. Boundary: `rank` and `reason` compare two sides.
 
 use crate::doubled::VERSION;
-use record::stats::{Summary, matching, matching_rounds, summary};
-use record::{Cell, Counters, Loaded, Mode, Query, Round, RoundSelector, Trial, TrialState};
+use record::{
+    Cell, Counters, Loaded, Mode, Query, Round, RoundSelector, Summary, Trial, TrialState,
+};
+use stats::{matching, matching_rounds, summary};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Limits within this factor of each other count as equal.

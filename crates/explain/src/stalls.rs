@@ -1,10 +1,10 @@
 //! Why the throughput stalled: causes whose evidence is in the series of the same seconds.
 //!
 //! Purpose: each cause is named only if its own series show it during the stall and not in the calm seconds. Boundaries: finding stalls
-//! is in `record::stats`. Evidence in the same seconds suggests a cause and does not prove it.
+//! is in `stats`. Evidence in the same seconds suggests a cause and does not prove it.
 
-use record::stats::{Stall, Summary, Usual, calm_seconds};
-use record::{Loaded, State, Trial};
+use record::{Loaded, Stall, State, Summary, Trial};
+use stats::{Usual, calm_seconds};
 use std::ops::Range;
 
 /// From this share of its limit on, the checkpoint age counts as being at it.

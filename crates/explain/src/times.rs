@@ -5,7 +5,7 @@
 
 use crate::reason::SideName;
 use crate::side::{Side, Time};
-use record::stats::LogMean;
+use stats::LogMean;
 
 /// Without an interval, times that differ by less do not show which side is faster.
 const SAME_TIME: f64 = 1.05;

@@ -10,8 +10,8 @@ use crate::reason::{self, Reason, SideName};
 use crate::side::Side;
 use crate::times::{Times, TimesVerdict};
 use crate::unintended::{self, Unintended};
-use record::stats::{RowKey, matching, rows};
 use record::{Claim, RoundSelector, Run, Subject, Trial, TrialState};
+use stats::{RowKey, matching, rows};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The counters of two sides that differ, and what explains the difference of their times.
@@ -107,7 +107,7 @@ pub fn explain_largest(run: &Run, trials: &[Trial], most: usize) -> Option<Expla
 }
 
 /// Explains the two cells of a claim. None if it does not compare two, or one of them was not
-/// measured. Of a single query it needs whole trials (see [`record::stats::needs_query_counters`]).
+/// measured. Of a single query it needs whole trials (see [`stats::needs_query_counters`]).
 pub fn explain_claim(claim: &Claim, run: &Run, trials: &[Trial], most: usize) -> Option<Why> {
     let Subject::Ratio { of, to, .. } = &claim.subject else {
         return None;

@@ -1,6 +1,6 @@
 //! Which causes are named, and which times they have to explain.
 
-#[path = "../../record/tests/common/mod.rs"]
+#[path = "../../stats/tests/common/mod.rs"]
 mod common;
 
 use explain::{Finding, TimesVerdict, Why, explain_claim, explain_largest};

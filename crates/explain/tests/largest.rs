@@ -1,6 +1,6 @@
 //! What explains the largest difference.
 
-#[path = "../../record/tests/common/mod.rs"]
+#[path = "../../stats/tests/common/mod.rs"]
 mod common;
 
 use explain::{Difference, explain_largest};

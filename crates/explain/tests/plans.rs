@@ -1,6 +1,6 @@
 //! Each query's plans: their users, their times, and what differs.
 
-#[path = "../../record/tests/common/mod.rs"]
+#[path = "../../stats/tests/common/mod.rs"]
 mod common;
 
 use common::{done, run};

@@ -1,10 +1,11 @@
 //! The records in bench/results, read by today's code: claims, tables, queries and explanations keep their figures.
 
 use explain::{Finding, Why, explain_claim, judge};
-use record::stats::{self, Estimate, plan_changes, queries, table};
-use record::{Run, Store, Trial};
+use record::{Run, Trial};
+use stats::{Estimate, plan_changes, queries, table};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use store::Store;
 
 /// The folders of bench/results with records of earlier versions.
 const FOLDERS: [&str; 4] = ["before", "p1", "p2", "p6"];

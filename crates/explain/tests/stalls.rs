@@ -52,7 +52,7 @@ fn trial(series: &[(&str, f64, f64)]) -> Trial {
 
 fn named(trial: &Trial) -> Vec<NamedCause> {
     let load = trial.load.as_ref().unwrap();
-    let summary = record::stats::summarise(load);
+    let summary = stats::summarise(load);
     assert_eq!(summary.stalls.len(), 1);
     stall_causes(trial, load, &summary, &summary.stalls[0])
 }

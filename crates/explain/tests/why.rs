@@ -1,11 +1,12 @@
 //! Why two cells differ, by the counters that were published (P6, P1): the sentence is known from the text.
 
-#[path = "../../record/tests/common/mod.rs"]
+#[path = "../../stats/tests/common/mod.rs"]
 mod common;
 
 use explain::{Doubled, Evidence, Reason, SideName, Why, explain_claim, explain_largest};
-use record::stats::needs_query_counters;
 use record::*;
+use stats::needs_query_counters;
+use store::Store;
 
 type Figures<'f> = &'f [(&'f str, i64)];
 

@@ -6,7 +6,7 @@
 use super::Reading;
 use host::{Mount, Process, mount_below, process_cpu};
 use record::Counters;
-use record::stats::used::{
+use record::names::{
     DEVICE_FLUSH_US, DEVICE_FLUSHES, DEVICE_READ, DEVICE_READ_US, DEVICE_READS, SERVER_CPU,
     SERVER_CPU_SYSTEM, SERVER_READ,
 };

@@ -1,6 +1,6 @@
 //! Packed latency histograms: a trial of three hours has tens of thousands of them.
 //!
-//! Purpose: exact packing and exact merging. Boundary: percentiles are in `stats`.
+//! Purpose: exact packing and exact merging. Boundary: percentiles are in crate `stats`.
 //!
 //! One of 3 digits takes up to 270 KB unpacked and about 2 KB packed, in HdrHistogram's own interchange form "V2 deflate"
 //! (<https://hdrhistogram.org>), so other tools read what the store holds.
@@ -72,7 +72,7 @@ pub fn merged<'h>(parts: impl IntoIterator<Item = &'h PackedHistogram>) -> Optio
 }
 
 /// The same, and shows each part before it is added.
-pub(crate) fn merged_seeing<'h>(
+pub fn merged_seeing<'h>(
     parts: impl IntoIterator<Item = &'h PackedHistogram>,
     mut see: impl FnMut(&Histogram<u64>),
 ) -> Option<Histogram<u64>> {

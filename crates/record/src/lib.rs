@@ -1,8 +1,8 @@
-//! The record of a run: the question, what was measured and where, and the statistics on it.
+//! The record of a run: the question, what was measured and where.
 //!
-//! Purpose: the data model that the protocol writes and every report reads, its SQLite file, and the statistics of comparisons.
-//! Boundaries: it does not measure or draw, and it does not know servers or SQL dialects. Counters, settings and plans are
-//! opaque names and texts here; crate `explain` interprets them.
+//! Purpose: the vocabulary that the protocol writes, every report reads, and crates share. Boundaries: no I/O (`store` keeps it in
+//! a file), no statistics (`stats`), nothing of servers or SQL dialects. Counters, settings and plans are opaque names and
+//! texts here; crate `explain` interprets them.
 
 mod audit;
 pub mod claim;
@@ -10,18 +10,16 @@ pub mod environment;
 pub mod event;
 mod flag;
 pub mod histogram;
-mod histogram_sum;
 pub mod load;
 mod looks;
-pub mod merge;
-mod number;
+pub mod names;
+pub mod number;
 pub mod plan;
 mod query_error;
 pub mod run;
 mod sharing;
 mod state;
-pub mod stats;
-pub mod store;
+pub mod summary;
 pub mod trial;
 pub mod visible;
 mod word;
@@ -34,7 +32,6 @@ pub use claim::{
 pub use environment::{Conditions, Environment, ServerIdentity};
 pub use flag::{Flag, FlagKind};
 pub use histogram::PackedHistogram;
-pub use histogram_sum::HistogramSum;
 pub use load::{
     Arrivals, EngineNote, ErrorCount, ErrorKind, HistogramNote, Kind, LiveSample, LiveTrial,
     Loaded, Mode, OpenNote, Requirement, ShardStart, Standard, Unfinished, Warmup, done_series,
@@ -47,7 +44,11 @@ pub use query_error::QueryError;
 pub use run::{Factor, Question, Run, WorkloadNote};
 pub use sharing::{ShardNote, Sharing};
 pub use state::{State, StateKind};
-pub use store::{Store, StoreError};
+pub use summary::{
+    Account, Conformance, Conforming, EngineCheck, Latency, LevelShift, Moved, Offered,
+    Percentiles, Period, SAMPLES_ABOVE, SAMPLES_ABOVE_MIN, SPANS_ABOVE, Shape, StaleReads, Stall,
+    Steady, Summary,
+};
 pub use trial::{
     Answer, Coldness, Counters, DatasetNote, EventNote, LimitNote, Query, Role, Round, Trial,
     TrialKey, TrialState,

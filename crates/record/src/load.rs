@@ -4,7 +4,7 @@
 //! `trial::Round`, judging is in `stats`.
 
 use crate::histogram::PackedHistogram;
-use crate::stats::Summary;
+use crate::summary::Summary;
 use crate::word::words;
 use std::collections::BTreeMap;
 

@@ -5,11 +5,12 @@
 mod fixture;
 
 use fixture::timed;
-use record::{Run, Store, Trial};
+use record::{Run, Trial};
 use report::{Detail, Document};
 use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
+use store::Store;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (run, trials) = match std::env::args().nth(2).as_deref() {

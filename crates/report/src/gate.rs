@@ -1,13 +1,13 @@
 //! The gate: what fails a build.
 //!
 //! Purpose: the claims of a run, or the comparison of its servers or of runs, as a list of checks. Boundaries: they are judged in
-//! `record::stats`; the exit status belongs to the command line.
+//! `stats`; the exit status belongs to the command line.
 
 use crate::build::contrasts;
 use crate::document::{Comparison, Document};
 use crate::format;
-use record::stats::{self, Contrast};
 use record::{Judged, Question, Trial, TrialState, Verdict};
+use stats::Contrast;
 
 /// What an undecided check does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

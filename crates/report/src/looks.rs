@@ -1,7 +1,7 @@
 //! The blocks of each cell, and the looks at the claims after which they went on.
 
 use crate::names;
-use record::{Looks, Run, Trial, TrialState, stats};
+use record::{Looks, Run, Trial, TrialState};
 
 /// Where the number of blocks depends on the claims, or was raised later.
 pub struct Blocks {

@@ -9,10 +9,11 @@ mod fixture;
 
 use chromium::{Chromium, View};
 use fixture::timed;
-use record::{Run, Store, Trial};
+use record::{Run, Trial};
 use report::{Detail, Document};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use store::Store;
 
 /// The height of a picture, in pixels.
 const PIECE: f64 = 2000.0;

@@ -37,9 +37,7 @@ fn a_run_without_servers_has_no_column_of_servers() {
 fn the_control_is_shown_first_and_changes_no_other_figure() {
     let (run, trials) = fixture::published();
     let mut controls: Vec<record::Trial> = (trials.iter())
-        .filter(|trial| {
-            record::stats::row_key(&trial.key) == record::stats::row_key(&trials[0].key)
-        })
+        .filter(|trial| stats::row_key(&trial.key) == stats::row_key(&trials[0].key))
         .cloned()
         .collect();
     for control in &mut controls {
@@ -516,7 +514,7 @@ fn a_cold_round_of_several_queries_names_its_first_and_what_each_read() {
             } else {
                 place as i64 * (1 << 20)
             };
-            let name = record::stats::used::SERVER_READ.to_string();
+            let name = record::names::SERVER_READ.to_string();
             query.counters.insert(name, bytes);
         }
     }

@@ -27,7 +27,7 @@ fn error_counts_with_the_same_last_digit_are_separate_notes() {
         throughput.fill(Some(1000.0));
         throughput[9] = Some(1000.0 - errors);
         load.series.get_mut("errors").unwrap()[9] = Some(errors);
-        load.summary = Some(record::stats::summarise(load));
+        load.summary = Some(stats::summarise(load));
     }
     let text = forms::markdown(&run, &trials);
     assert!(text.contains(" block 1: 11 of 25,000 operations"), "{text}");
@@ -211,7 +211,7 @@ fn a_claim_on_throughput_is_explained_by_counters_per_operation() {
             1
         };
         let load = trial.load.as_deref_mut().unwrap();
-        let operations = record::stats::summary(load).operations_counted as i64;
+        let operations = stats::summary(load).operations_counted as i64;
         load.counters
             .insert("Innodb_row_lock_waits".into(), each * operations);
     }
@@ -244,7 +244,7 @@ fn with_an_endless_report() -> (record::Run, Vec<record::Trial>) {
     load.series.insert(record::done_series("update"), done);
     load.series
         .insert(record::done_series("report"), Vec::new());
-    load.summary = Some(record::stats::summarise(load));
+    load.summary = Some(stats::summarise(load));
     (run, trials)
 }
 

@@ -7,8 +7,10 @@ use host::{
     Interface, Mount, Process, Processors, Turns, mount_below, network_bytes, network_bytes_of,
     retransmitted_segments, thread_cpu,
 };
-use record::stats::link::{LINK_RECEIVED, LINK_RECEIVED_PACKETS, LINK_SENT, LINK_SENT_PACKETS};
-use record::stats::used::{DEVICE_FLUSH_US, DEVICE_FLUSHES, DEVICE_READ_US};
+use record::names::{
+    DEVICE_FLUSH_US, DEVICE_FLUSHES, DEVICE_READ_US, LINK_RECEIVED, LINK_RECEIVED_PACKETS,
+    LINK_SENT, LINK_SENT_PACKETS,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;

@@ -3,8 +3,9 @@
 use super::failure::{Failure, Status, print};
 use super::{Results, gate, terminal};
 use crate::run::folder;
-use record::{Run, Store, Trial};
+use record::{Run, Trial};
 use report::{Comparison, Difference, DifferenceKind};
+use store::Store;
 
 /// The same cells of different runs; further runs against the first one.
 #[derive(clap::Args)]

@@ -6,20 +6,20 @@
 use super::Results;
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
-use crate::run::folder;
 use crate::run::recording::Recording;
 use crate::run::servers::Provided;
-use crate::run::settings;
+use crate::run::{folder, settings};
 use crate::screen::say;
 use host::volume::{Filesystem, Replay, Survive, Volume, flushes};
 use host::{Home, Leases, clone, interrupt};
-use record::{Run, Store, Trial};
+use record::{Run, Trial};
 use server::{ServerError, StartRequest};
 use spec::FilesystemSpec;
 use spec::plan::{PlannedTrial, expand};
 use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use store::Store;
 use workload::tpcc::conditions::{self, When};
 
 #[derive(clap::Subcommand)]

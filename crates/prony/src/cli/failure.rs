@@ -99,8 +99,8 @@ impl From<RunError> for Failure {
     }
 }
 
-impl From<record::StoreError> for Failure {
-    fn from(error: record::StoreError) -> Failure {
+impl From<store::StoreError> for Failure {
+    fn from(error: store::StoreError) -> Failure {
         Failure::usage(error)
     }
 }

@@ -5,7 +5,8 @@ use super::embedded::EXPERIMENTS;
 use super::failure::{Failure, Status, print};
 use crate::run::folder::{self, Recorded};
 use crate::screen;
-use record::{Run, Store, StoreError, TrialState};
+use record::{Run, TrialState};
+use store::{Store, StoreError};
 
 /// Columns of an experiment's name, before its title.
 const NAME_COLUMNS: usize = 32;

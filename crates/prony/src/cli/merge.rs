@@ -1,13 +1,13 @@
 //! `prony merge RUN RUN...`
 //!
-//! Purpose: one run of the records that the shards of a load have written. Outside this module: adding them up (`record::merge`).
+//! Purpose: one run of the records that the shards of a load have written. Outside this module: adding them up (`store::merge`).
 
 use super::failure::{Failure, Status, print};
 use super::{Results, gate, run, terminal};
 use crate::run::{Conducted, folder, folder::RunFolder};
-use record::Store;
-use record::merge::{MergeError, merge};
 use std::path::PathBuf;
+use store::Store;
+use store::merge::{MergeError, merge};
 
 /// The end of the name of a merged run.
 const SUFFIX: &str = "merged";

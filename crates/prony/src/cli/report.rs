@@ -3,9 +3,9 @@
 use super::Results;
 use super::failure::{Failure, Status, print};
 use crate::run::folder;
-use record::Store;
 use report::{Detail, Document};
 use std::path::{Path, PathBuf};
+use store::Store;
 
 #[derive(clap::Args)]
 pub(super) struct Args {

@@ -3,15 +3,15 @@
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
 use super::shard::Sharing;
-use super::terminal;
-use super::{Allow, Results, gate};
+use super::{Allow, Results, gate, terminal};
 use crate::run::{Conducted, Progress, Request, Workloads, conduct, folder};
 use host::Home;
 use spec::plan::Part;
 use spec::{Experiment, UNTIL_DECIDED_TIMES as TIMES};
 
-use record::{Run, Store, TrialKey};
+use record::{Run, TrialKey};
 use report::{Detail, Document};
+use store::Store;
 
 #[derive(clap::Args)]
 #[command(after_help = gate::EXIT)]

@@ -3,8 +3,8 @@
 use super::failure::{Failure, Status, print};
 use super::{Results, gate, terminal};
 use crate::run::folder;
-use record::{Store, stats};
 use report::{Detail, Document};
+use store::Store;
 
 #[derive(clap::Args)]
 #[command(after_help = gate::EXIT)]

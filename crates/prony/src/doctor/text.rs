@@ -4,7 +4,7 @@ use super::probes::{Probe, Unit};
 use super::{Direct, Findings, Measured};
 use host::storage::{AtomicWrites, Disk};
 use host::{disk, machine};
-use record::stats::{SAMPLES_ABOVE, SAMPLES_ABOVE_MIN};
+use record::{SAMPLES_ABOVE, SAMPLES_ABOVE_MIN};
 
 const COLUMNS: usize = 80;
 /// Of the names of facts.

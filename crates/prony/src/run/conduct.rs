@@ -3,20 +3,20 @@
 //! Purpose: the order of the steps: prepare, measure each trial, write the report. Outside this module: the steps themselves.
 
 use super::folder::{RunFolder, write_aside};
-use super::history;
 use super::measure::Measuring;
 use super::prepare::{plan, prepare};
 use super::servers::Provide;
 use super::shards::{self, Meeting, Shards};
 use super::trial::Bench;
-use super::{Progress, RunError, Workloads, stored};
+use super::{Progress, RunError, Workloads, history, stored};
 use ::report::{Detail, Document};
 use host::{Home, Leases, interrupt};
-use record::{Run, Store, Trial, TrialState};
+use record::{Run, Trial, TrialState};
 use spec::Experiment;
 use spec::plan::{Part, PlannedTrial};
 use std::path::PathBuf;
 use std::sync::Mutex;
+use store::Store;
 use workload::AllowDrop;
 
 /// A run to execute. Everything in it is checked.

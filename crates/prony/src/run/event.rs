@@ -2,7 +2,7 @@
 //!
 //! Purpose: every event begins on time, once or repeatedly, is noted with its beginning and its end, and does not outlive the load.
 //! Each kind is a file with its `KIND`: how its value is read, and what it does. Outside this module: what an event did to the load
-//! (`record::stats`).
+//! (`stats`).
 
 mod dump;
 mod first_commit;

@@ -5,9 +5,9 @@
 
 use super::conduct::Request;
 use super::{RunError, limits, prepare};
-use record::stats::snia;
 use spec::plan::PlannedTrial;
 use spec::{Plans, RoundKind, Unit};
+use stats::snia;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use workload::{Estimate, Files, Workload};

@@ -3,10 +3,11 @@
 //! Purpose: a unique name for every run, even if two start in the same second, and one writer at a time.
 
 use super::RunError;
-use record::{Run, Store, StoreError, TrialKey};
+use record::{Run, TrialKey};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use store::{Store, StoreError};
 
 #[derive(Debug)]
 pub(crate) struct RunFolder {

@@ -1,15 +1,16 @@
 //! Earlier runs of an experiment on this machine, from which the detection limit of the next one is predicted.
 //!
-//! Purpose: the newest run in the results folder whose trials are comparable. Outside this module: the formula (`record::stats`).
+//! Purpose: the newest run in the results folder whose trials are comparable. Outside this module: the formula (`stats`).
 
 use super::conduct::Request;
 use super::folder::{self, Recorded};
 use super::prepare::workload_note;
 use host::machine;
-use record::stats::{self, Power};
-use record::{Environment, Question, Run, Store, Trial};
+use record::{Environment, Question, Run, Trial};
 use spec::plan::PlannedTrial;
+use stats::Power;
 use std::path::Path;
+use store::Store;
 
 /// What an earlier run predicts.
 pub(crate) struct Predicted {

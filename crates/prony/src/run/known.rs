@@ -1,10 +1,10 @@
 //! The figures of a timed trial that the planner needs.
 //!
 //! Purpose: give a rate search its figures, even those that a report would not print: a percentile of few operations is inaccurate,
-//! but the best available. Outside this module: what is reported (`record::stats`).
+//! but the best available. Outside this module: what is reported (`stats`).
 
 use record::histogram::merged;
-use record::{Kind, Loaded, TrialKey, stats};
+use record::{Kind, Loaded, TrialKey};
 use spec::plan::{Finished, LatencyMs};
 
 pub(super) fn timed(key: TrialKey, load: &Loaded, is_usable: bool, server_is_up: bool) -> Finished {
@@ -22,7 +22,7 @@ pub(super) fn timed(key: TrialKey, load: &Loaded, is_usable: bool, server_is_up:
 }
 
 /// Requests that were never answered count as slower than all others.
-fn unanswered(summary: &stats::Summary) -> u64 {
+fn unanswered(summary: &record::Summary) -> u64 {
     let response = summary.latency.of(Kind::Response);
     response.map_or(0, |response| response.unanswered)
 }

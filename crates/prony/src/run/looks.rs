@@ -1,12 +1,13 @@
 //! The looks at the claims of a run: what they leave undecided, and the record of further looks and of the end.
 //!
-//! Outside this module: judging (`record::stats`) and choosing the cells that go on (`spec::plan`).
+//! Outside this module: judging (`stats`) and choosing the cells that go on (`spec::plan`).
 
 use super::conduct::Request;
 use super::{RunError, stored};
-use record::{Ended, Question, Store, stats};
+use record::{Ended, Question};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use store::Store;
 
 /// What the looks of this process left undecided; each look is taken once.
 pub(super) struct Taken {

@@ -8,13 +8,13 @@ use super::place::{Place, Source};
 use super::prepare::{Prepared, workload};
 use super::remaining::Remaining;
 use super::servers::Provided;
-use super::shards;
 use super::trial::{Bench, not_available};
-use super::{RunError, known, news, preflight, stop_if_interrupted, stored};
-use record::{FlagKind, LiveSample, Loaded, Store, StoreError, Trial, TrialKey, TrialState};
+use super::{RunError, known, news, preflight, shards, stop_if_interrupted, stored};
+use record::{FlagKind, LiveSample, Loaded, Trial, TrialKey, TrialState};
 use spec::BuildSpec;
 use spec::plan::{Finished, Plan, PlannedTrial};
 use std::collections::BTreeMap;
+use store::{Store, StoreError};
 use workload::{TargetKind, Workload};
 
 /// What all trials of a run share.

@@ -111,6 +111,6 @@ fn stop_if_interrupted() -> Result<(), RunError> {
     }
 }
 
-fn stored(error: record::StoreError) -> RunError {
+fn stored(error: store::StoreError) -> RunError {
     RunError::Failed(error.to_string())
 }

@@ -1,6 +1,6 @@
 //! The lines that a run prints about finished trials.
 
-use record::{Kind, Mode, Percentile, Trial, TrialKey, stats};
+use record::{Kind, Mode, Percentile, Trial, TrialKey};
 use spec::Experiment;
 use spec::plan::estimate::seconds_text;
 use std::collections::HashSet;

@@ -4,7 +4,6 @@
 //! small can break the promise, and the figures are then of another question.
 
 use super::settings::plain;
-use record::stats;
 use record::{Counters, FlagKind, Loaded, Trial};
 use spec::{Pairs, Setting};
 

@@ -1,4 +1,4 @@
-//! Brings a device to its steady state before a load on files, by the rule of SNIA (`record::stats::snia`).
+//! Brings a device to its steady state before a load on files, by the rule of SNIA (`stats::snia`).
 //!
 //! Purpose: write the files over as often as the experiment says, then repeat short rounds of the load until they are steady.
 //! A steady state that is not reached is a result: it is recorded, and the load is measured all the same. Boundaries: a file on a shared
@@ -8,9 +8,9 @@ use super::place::Place;
 use super::timed::{Timed, drive, until_stopped};
 use host::{disk, interrupt, storage};
 use load::{Drive, Watch};
-use record::stats::snia;
 use record::{FlagKind, Trial};
 use server::ServerError;
+use stats::snia;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;

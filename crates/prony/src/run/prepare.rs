@@ -15,13 +15,14 @@ use super::{
     RunError, connections, in_place, limits, looks, preflight, stop_if_interrupted, stored, volume,
 };
 use host::{machine, now_ns};
-use record::{Environment, Run, Sharing, Store, WorkloadNote};
+use record::{Environment, Run, Sharing, WorkloadNote};
 use spec::known::Known;
 use spec::plan::{self, Plan, PlannedTrial};
 use spec::{events, memory, queries, question, settings, timed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use store::Store;
 use workload::{AfterLoad, Workload};
 
 /// What all trials of a run are measured with.

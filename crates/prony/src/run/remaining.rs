@@ -4,8 +4,8 @@
 //! long as before. Another one takes what was expected of it, corrected by how the measured trials compare with what was expected of them.
 
 use record::TrialKey;
-use record::stats::row_key;
 use spec::plan::Finished;
+use stats::row_key;
 
 /// What was expected of each trial before the run, in seconds, in execution order.
 pub(super) struct Remaining {

@@ -4,8 +4,9 @@ use super::Context;
 use super::rows::Row;
 use crate::document::{Badge, Block, Cell, Column, Kind, Node, Section, Table};
 use crate::{format, names};
-use record::stats::used::{DEVICE_READ, Part, SERVER_READ, counter};
+use record::names::{DEVICE_READ, SERVER_READ};
 use record::{Coldness, Round};
+use stats::used::{Part, counter};
 
 /// Rows of the matrix in the terminal.
 const MOST: usize = 10;

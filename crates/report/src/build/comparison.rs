@@ -5,8 +5,8 @@ use crate::document::{
     Block, Cell, Column, Comparison, Difference, DifferenceKind, Kind, Most, Section, Table,
 };
 use crate::format;
-use record::stats::{self, LeftOut};
 use record::{Run, Trial, TrialState};
+use stats::LeftOut;
 
 /// Settings in the terminal.
 const MOST_SETTINGS: usize = 15;

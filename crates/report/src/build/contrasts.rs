@@ -7,8 +7,8 @@ use crate::document::{
     Badge, Block, Cell, Column, Document, Headline, Kind, Most, Node, Section, Table,
 };
 use crate::{format, names};
-use record::stats::{Comparison, Contrast};
 use record::{Question, Value, Verdict};
+use stats::{Comparison, Contrast};
 
 /// Values that no gate tests, in the terminal.
 const MOST_SHOWN: usize = 12;

@@ -6,8 +6,8 @@ use super::{Context, contrasts, lead};
 use crate::document::{Document, Headline};
 use crate::{format, names};
 use explain::{Explanation, RowName};
-use record::stats::{self, Estimate, RoundCell};
 use record::{AuditNote, Kind, Percentile, Run, Trial, TrialState};
+use stats::{Estimate, RoundCell};
 
 /// Whether every recorded trial can be counted.
 pub(super) fn valid(trials: &[Trial]) -> bool {

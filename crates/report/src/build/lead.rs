@@ -6,8 +6,8 @@ use super::place::Place;
 use super::way::Way;
 use crate::document::{Claim, Headline};
 use crate::{format, names, why};
-use record::stats::is_same;
 use record::{Cell, Direction, Judged, Run, Subject, Value, Verdict};
+use stats::is_same;
 
 /// Further places that the sentence names.
 const OTHERS: usize = 2;

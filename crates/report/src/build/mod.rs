@@ -1,7 +1,7 @@
 //! Builds the document from the record.
 //!
 //! Purpose: each judgement, explanation and comparison is computed here, once, and each section has one builder. Boundaries:
-//! the rules behind the figures are in `record::stats` and `explain`; nothing is drawn here.
+//! the rules behind the figures are in `stats` and `explain`; nothing is drawn here.
 
 mod audit;
 mod blocks;
@@ -33,7 +33,7 @@ use crate::document::{Claim, Document, Headline, Recorded, Section};
 use crate::looks::Blocks;
 use crate::why;
 use loads::Loads;
-use record::{Run, Trial, stats};
+use record::{Run, Trial};
 use rows::Rows;
 
 /// How much of the record goes into the document.

@@ -2,8 +2,8 @@
 
 use crate::document::{Block, Document, Node, Section};
 use crate::{format, names};
-use record::stats::{self, Control};
 use record::{Run, Trial};
+use stats::Control;
 
 pub(super) fn section(document: &Document, trials: &[Trial]) -> Option<Section> {
     let control = document.control.as_ref();

@@ -6,7 +6,7 @@ use crate::document::{Block, Cell, Column, Forms, Kind, Node, Section, Table};
 use crate::{format, names};
 use explain::{PlanStep, PlanTime, PlanUse, QueryPlans, RowUse, StepChange};
 use record::Run;
-use record::stats::PlanChange;
+use stats::PlanChange;
 
 /// Queries with several plans that the terminal and Markdown show.
 const QUERIES_OF_TERMINAL: usize = 3;

@@ -7,7 +7,7 @@ use crate::document::{
 };
 use crate::{format, names};
 use record::Question;
-use record::stats::{self, Estimate, QueryRow, RoundCell, RoundPoint, RoundScaling};
+use stats::{Estimate, QueryRow, RoundCell, RoundPoint, RoundScaling};
 use std::collections::BTreeSet;
 
 pub(super) fn sections(context: &Context) -> Vec<Option<Section>> {

@@ -2,8 +2,8 @@
 
 use crate::names;
 use explain::RowName;
-use record::stats::{self, Row as Figures};
 use record::{Run, Trial, TrialState};
+use stats::Row as Figures;
 
 pub(super) struct Rows<'a> {
     pub list: Vec<Row<'a>>,

@@ -5,9 +5,10 @@ use super::rows::Row;
 use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use crate::format;
 use explain::Misses;
-use record::stats::Estimate;
-use record::stats::used::{DEVICE_READS, Part, SERVER_CPU, SERVER_READ, counter};
+use record::names::{DEVICE_READS, SERVER_CPU, SERVER_READ};
 use record::{Counters, Trial};
+use stats::Estimate;
+use stats::used::{Part, counter};
 
 /// A counter, its head, and what one of its units is of the counter's.
 const MEASURES: [(&str, &str, f64); 3] = [

@@ -1,6 +1,6 @@
 //! The series of the charts, without saying how they are drawn.
 
-use record::stats::Estimate;
+use stats::Estimate;
 
 /// Charts that share a place on the page: the reader chooses one of them.
 pub struct Charts {

@@ -18,8 +18,8 @@ pub use table::{Across, Badge, Cell, Column, Kind, Ratio, Row, Table, marks};
 
 use crate::looks::Blocks;
 use explain::{Explanation, QueryPlans, Why};
-use record::stats::{Contrast, Control, LeftOut, Summary};
-use record::{Judged, Run, Trial};
+use record::{Judged, Run, Summary, Trial};
+use stats::{Contrast, Control, LeftOut};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 

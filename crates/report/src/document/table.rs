@@ -3,7 +3,7 @@
 use super::Most;
 use crate::format;
 use record::Verdict;
-use record::stats::Estimate;
+use stats::Estimate;
 
 #[derive(Default)]
 pub struct Table {

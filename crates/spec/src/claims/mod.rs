@@ -1,6 +1,6 @@
 //! `[[claim]]`: a ratio between two cells, a spread among cells, or a finding.
 //!
-//! Purpose: the three forms and their thresholds; `value` and `cell` read what is compared. Boundaries: `record::stats`
+//! Purpose: the three forms and their thresholds; `value` and `cell` read what is compared. Boundaries: `stats`
 //! judges them.
 
 mod cell;

@@ -1,12 +1,12 @@
 //! The subject of a claim: a value to compare, or a finding.
 //!
-//! Purpose: their names, and which of them exist for rounds or for a timed load. Boundaries: `record::stats` computes them.
+//! Purpose: their names, and which of them exist for rounds or for a timed load. Boundaries: `stats` computes them.
 
 use crate::load::LoadSpec;
 use crate::mistake::nearest;
 use crate::names::Names;
 use crate::read::{Node, Section};
-use record::stats::{RECOVERY_NUMBERS, used};
+use record::names::{RECOVERY_NUMBERS, SYSTEM_COUNTERS};
 use record::{AuditFigure, Finding, Kind, Percentile, Value};
 
 const EXAMPLE: &str = "value = \"elapsed\", \"throughput\" or \"variation\", a percentile like \"p99\" or \"service p99\", a counter like \"Innodb_buffer_pool_reads\", \"read_age_ms\", a recovery time like \"recovered_s\", a figure of the audit like \"lost\", or \"A / B\"";
@@ -157,7 +157,7 @@ fn is_counter(name: &str) -> bool {
         && name
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte));
-    is_word || used::NAMES.contains(&name)
+    is_word || SYSTEM_COUNTERS.contains(&name)
 }
 
 /// Reads a finding. `section` is the claim, which may contain the text to search for in a plan.

@@ -1,7 +1,7 @@
 //! Chooses the cell of the A/A control: the one that is measured twice in each block.
 //!
 //! Purpose: the cheapest cell that a claim compares, because its noise is that of the claims. Boundaries: `order` draws its place in
-//! each block, `record::stats` compares it with its twin.
+//! each block, `stats` compares it with its twin.
 
 use super::matrix::{Point, agrees, is_max};
 use super::trial::{self, Measured};

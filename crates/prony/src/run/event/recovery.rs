@@ -2,7 +2,7 @@
 //!
 //! Purpose: one outage for every kind of event that ends or starts the server (`kill`, `stop`, `start`). All numbers count from the
 //! moment of the event: `start_s` (the new process is launched), `accept_s` (it accepts a connection) and `commit_s` (prony's own
-//! write is committed). `record::stats` adds `recovered_s` from the load's seconds. Boundaries: how the server ends is the caller's.
+//! write is committed). `stats` adds `recovered_s` from the load's seconds. Boundaries: how the server ends is the caller's.
 
 use super::happening::Happening;
 use super::uptime::Phase;

@@ -2,7 +2,7 @@
 //!
 //! Purpose: the shards meet in a table on the server under test, agree on the experiment and the seed, load the data together, and start
 //! each load at one moment of the server's clock. There is no coordinator, and nothing passes between them during a load. Outside
-//! this module: dividing a load (`load::Share`), adding up the records (`record::merge`).
+//! this module: dividing a load (`load::Share`), adding up the records (`store::merge`).
 //!
 //! All shards count the same steps: one for the meeting, one or two for each dataset, two for each trial. A shard is at a step once its
 //! row says so, and waits for the others' rows.

@@ -11,7 +11,6 @@ use observe::Gap;
 use record::{
     EngineNote, ErrorCount, ErrorKind, EventNote, FlagKind, HistogramNote, Kind, LiveSample,
     Loaded, Mode, OpenNote, Requirement, ShardStart, Standard, Trial, Unfinished, done_series,
-    stats,
 };
 use std::collections::BTreeMap;
 

@@ -7,7 +7,7 @@
 
 use super::concurrent::Series;
 use record::State;
-use record::stats::stale::{READ_AGE, READS_BACK};
+use record::names::{READ_AGE, READS_BACK};
 use server::{Behind, Connector, ServerError, Session};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

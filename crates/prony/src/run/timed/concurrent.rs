@@ -6,10 +6,10 @@
 use super::beats::{Beats, PreparedBeats};
 use crate::run::event::{Action, Events, Happened, PreparedEvents, Uptime};
 use crate::run::place::Place;
-use observe::Prepared;
-use observe::{Sample, Sampled, Sampler};
-use record::stats::link::{CpuUse, LINK_RECEIVED, LINK_SENT, LinkUse};
+use observe::{Prepared, Sample, Sampled, Sampler};
+use record::names::{LINK_RECEIVED, LINK_SENT};
 use server::ServerError;
+use stats::link::{CpuUse, LinkUse};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;

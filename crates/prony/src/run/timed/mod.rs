@@ -1,7 +1,7 @@
 //! A timed trial: the load engine drives the workload's operations, and every second is recorded.
 //!
 //! Purpose: execute a planned load, record it, and flag what makes the figures unusable. Outside this module: the target (`place`),
-//! statistics (`record::stats`), rounds of queries (`rounds`).
+//! statistics (`stats`), rounds of queries (`rounds`).
 
 mod account;
 pub(crate) mod beats;
@@ -9,13 +9,11 @@ mod concurrent;
 pub(crate) mod drive;
 
 use super::audit::{self, Pending};
-use super::device_queue;
 use super::event::Action;
 use super::page_cache::{self, Device};
 use super::place::Place;
-use super::precondition;
-use super::shards;
 use super::trial::Bench;
+use super::{device_queue, precondition, shards};
 use account::Recorder;
 use concurrent::{Concurrent, Latest};
 use load::{Drivable, Drive, DriveError, Driven, Second, Share, Tally, Watch, Window};

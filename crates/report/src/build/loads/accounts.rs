@@ -7,7 +7,7 @@ use crate::build::Context;
 use crate::build::rows::Row;
 use crate::document::{Block, Cell, Column, Kind, Most, Section, Table};
 use crate::format;
-use record::stats::Account;
+use record::Account;
 
 /// Rows of the terminal; the page and Markdown show all.
 const ROWS: usize = 20;

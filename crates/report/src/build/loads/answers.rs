@@ -4,7 +4,7 @@ use crate::build::Context;
 use crate::build::warnings::is_answer;
 use crate::{format, names};
 use record::Trial;
-use record::stats::{self, BestWorkers};
+use stats::BestWorkers;
 
 /// One sentence for each row that has an answer, and for each search that ended.
 pub(super) fn answers(context: &Context) -> Vec<String> {

@@ -3,8 +3,8 @@
 use crate::build::Context;
 use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use crate::{format, names};
-use record::stats::{self, Around, Span};
 use record::{EventNote, Percentile, Run, TrialState};
+use stats::{Around, Span};
 
 use crate::document::Recorded;
 

@@ -3,8 +3,8 @@
 //! Purpose: histograms are unpacked in one place.
 
 use record::histogram::merged;
-use record::stats::{self, LoadRow, Percentiles, Summary};
-use record::{Kind, Loaded, Trial};
+use record::{Kind, Loaded, Percentiles, Summary, Trial};
+use stats::LoadRow;
 
 #[derive(Default)]
 pub(crate) struct Cell<'d> {
@@ -144,7 +144,7 @@ impl Cell<'_> {
                     && note.every_s == 1
                     && within.contains(&note.start_s)
             });
-            Percentiles::of(&merged(notes.map(|note| &note.nanoseconds))?)
+            stats::percentiles(&merged(notes.map(|note| &note.nanoseconds))?)
         };
         (0..self.seconds()).step_by(width).map(of_span).collect()
     }
@@ -161,7 +161,7 @@ impl Cell<'_> {
         let counted = (0..=48).map(|eighths| 10f64.powf(f64::from(eighths) / 8.0));
         let at = |one_in: f64| all.value_at_quantile(1.0 - 1.0 / one_in) as f64 / 1e6;
         counted
-            .take_while(|one_in| all.len() as f64 / one_in >= stats::SAMPLES_ABOVE)
+            .take_while(|one_in| all.len() as f64 / one_in >= record::SAMPLES_ABOVE)
             .map(|one_in| (one_in, at(one_in)))
             .collect()
     }

@@ -4,8 +4,8 @@ use super::cell::Cell;
 use super::grid::Grid;
 use crate::document::{Axis, Block, Chart, Charts, Curve, Lines, Scale, Section, Series};
 use crate::names;
-use record::stats::Estimate;
 use record::{Kind, Mode, Percentile};
+use stats::Estimate;
 
 /// What a grid's cells are plotted against.
 #[derive(Clone, Copy, PartialEq)]

@@ -6,8 +6,8 @@ use super::notes::{self, Found, Note};
 use crate::build::Context;
 use crate::build::rows::Row;
 use crate::names;
-use record::stats::{self, LoadRow};
 use record::{Kind, Mode, Percentile, Question, TrialState};
+use stats::LoadRow;
 
 pub(super) struct Grid<'d> {
     /// Closed and open loads are in grids of their own.

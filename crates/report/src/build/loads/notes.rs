@@ -3,8 +3,7 @@
 use super::cell::Cell;
 use crate::build::rows::left_out;
 use crate::format;
-use record::stats::{self, Summary};
-use record::{Kind, Percentile};
+use record::{Kind, Percentile, Summary};
 
 /// What a footnote is about; in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -179,7 +178,7 @@ fn too_few(cell: &Cell, percentile: Percentile) -> Option<(About, String)> {
     let text = match lacking.unanswered {
         0 => format!(
             "fewer than {} operations lie above the {}, so it is not shown",
-            stats::SAMPLES_ABOVE_MIN,
+            record::SAMPLES_ABOVE_MIN,
             percentile.text()
         ),
         _ => format!("no {}: {}", percentile.text(), lacking.why_not(percentile)),

@@ -1,11 +1,11 @@
 //! Loads of a benchmark with a standard: the rate that it counts, and each operation against its requirements.
 //!
-//! Boundaries: what the requirements are and whether they are met is known to `record::stats::Conformance`.
+//! Boundaries: what the requirements are and whether they are met is known to `record::Conformance`.
 
 use super::cell::{Block as OneBlock, Cell as Point};
 use crate::document::{Badge, Block, Cell, Column, Kind, Most, Section, Table};
 use crate::format;
-use record::stats::{Conformance, Conforming};
+use record::{Conformance, Conforming};
 
 /// Rows of the terminal; the page and Markdown show all.
 const ROWS: usize = 20;

@@ -6,8 +6,8 @@ use crate::document::{
     Axis, Block, Cell, Chart, Charts, Column, Curve, Kind, Section, Series, Table,
 };
 use crate::{format, names};
-use record::stats::{self, Estimate, Percentiles, Prediction};
-use record::{Percentile, Run};
+use record::{Percentile, Percentiles, Run};
+use stats::{Estimate, Prediction};
 
 const SHOWN: [Percentile; 3] = [Percentile::P50, Percentile::P95, Percentile::P99];
 

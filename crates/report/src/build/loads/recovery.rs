@@ -1,13 +1,13 @@
 //! Recovery: what each cell's server took to come back after an outage, as a table and as bars.
 //!
-//! Boundaries: the numbers are measured by the run, `record::stats` takes their means over blocks.
+//! Boundaries: the numbers are measured by the run, `stats` takes their means over blocks.
 
 use crate::build::Context;
 use crate::document::{
     Bars, Block, Cell, Chart, Charts, Column, Kind, Node, Section, Series, Table,
 };
 use crate::{format, names};
-use record::stats::{self, Estimate, Recoveries, RowKey};
+use stats::{Estimate, Recoveries, RowKey};
 
 /// A column of the table: the number and its head.
 const SECONDS: [(&str, &str); 5] = [

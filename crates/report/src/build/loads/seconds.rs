@@ -9,7 +9,7 @@ use crate::document::{
     Band, Block, Cell, Chart, Charts, Column, Kind, Panel, Seconds, Section, Series, Span, Table,
 };
 use crate::format;
-use record::stats::{self, Percentiles};
+use record::Percentiles;
 
 /// Points of a series, and of all series of a page.
 const POINTS_MAX: usize = 2000;

@@ -6,7 +6,7 @@ use super::cell::{Block as OneBlock, Cell as Point};
 use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use crate::format;
 use explain::{NamedCause, StallEvidence, stall_causes};
-use record::stats::{Moved, Stall};
+use record::{Moved, Stall};
 
 pub(super) fn section(cells: &[&Point]) -> Option<Section> {
     let blocks = cells

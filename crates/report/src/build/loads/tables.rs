@@ -1,14 +1,13 @@
 //! The tables of timed loads: throughput, latency, offered load, and throughput relative to one client.
 
-use super::Loads;
 use super::cell::Cell as Point;
 use super::grid::{Grid, Line};
-use super::overview;
+use super::{Loads, overview};
 use crate::build::Context;
 use crate::document::{Block, Cell, Column, Forms, Kind as Of, Node, Section, Table};
 use crate::{format, names};
-use record::stats::{self, Estimate, LoadRow, Percentiles, Scaling, ScalingPoint};
-use record::{Kind, Mode, Percentile};
+use record::{Kind, Mode, Percentile, Percentiles};
+use stats::{Estimate, LoadRow, Scaling, ScalingPoint};
 use std::collections::BTreeSet;
 
 #[derive(Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use super::{PRONY, key, key_heads, prony, record, state};
 use crate::document::{Document, Recorded};
-use ::record::stats::Summary;
+use ::record::Summary;
 use ::record::{AuditNote, Kind, Mode, Percentile};
 use std::collections::BTreeSet;
 

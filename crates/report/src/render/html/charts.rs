@@ -8,8 +8,8 @@
 use super::seconds::seconds;
 use crate::document::{Axis, Bars, Chart, Curve, Lines, Quantiles, Scale, Series, Spread};
 use crate::format;
-use record::stats::Estimate;
 use serde_json::{Map, Value, json};
+use stats::Estimate;
 
 /// Series that a chart of bars shows at first; the others appear by a click on the legend.
 const BARS_SHOWN: usize = 8;

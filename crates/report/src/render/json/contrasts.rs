@@ -4,10 +4,10 @@ use super::{finite, levels};
 use crate::build::contrasts::word;
 use crate::document::{Comparison, Difference, DifferenceKind};
 use crate::format;
-use record::stats::{Contrast, Estimate};
 use record::{Limit, Value};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
+use stats::{Contrast, Estimate};
 
 /// Runs side by side.
 pub fn comparison_json(comparison: &Comparison) -> String {

@@ -2,11 +2,10 @@
 //!
 //! Purpose: a value for each key, null where the load has none. Boundaries: series of the server's counters are in `csv::samples`.
 
-use record::stats::stale::StaleReads;
-use record::stats::{
-    self, Account, Conformance, Conforming, LevelShift, Percentiles, Period, Stall, Summary,
+use record::{
+    Account, Conformance, Conforming, Counters, EngineNote, Kind, LevelShift, Loaded, Mode,
+    Percentile, Percentiles, Period, StaleReads, Stall, Summary,
 };
-use record::{Counters, EngineNote, Kind, Loaded, Mode, Percentile};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -74,7 +73,7 @@ pub(super) struct LoadNote<'a> {
 #[derive(Serialize)]
 struct SteadyNote {
     shown: bool,
-    shape: stats::Shape,
+    shape: record::Shape,
     from_s: u32,
     until_s: u32,
     reason: String,
@@ -257,7 +256,7 @@ pub(super) fn samples(load: &Loaded, summary: &Summary) -> Vec<Sample> {
         note.operation.is_none() && note.kind == Kind::Response && note.every_s == 1
     });
     for note in each_second {
-        if let Some(found) = Percentiles::of(&note.nanoseconds.unpack()) {
+        if let Some(found) = stats::percentiles(&note.nanoseconds.unpack()) {
             percentiles.insert(note.start_s, found);
         }
     }

@@ -15,14 +15,14 @@ use super::csv;
 use crate::document::{Claim, Document, Recorded};
 use contrasts::ContrastNote;
 use load::{LatencyNote, LoadNote, Sample};
-use record::stats::Control;
-use record::stats::used::{DEVICE_READ, SERVER_READ};
+use record::names::{DEVICE_READ, SERVER_READ};
 use record::{
     Coldness, Counters, DatasetNote, DecidedAfter, Direction, Environment, EventNote, Flag, Kind,
     Limit, LimitNote, Role, Run, Sharing, Trial, TrialState, Verdict,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
+use stats::Control;
 use std::collections::BTreeMap;
 
 /// The version of the keys in docs/JSON.md. A key that is added leaves it; one that changes its meaning or goes raises it.

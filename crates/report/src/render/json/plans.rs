@@ -2,8 +2,8 @@
 
 use super::levels;
 use explain::{PlanStep, PlanTime, PlanUse, QueryPlans, RowUse, StepChange};
-use record::stats::PlanChange;
 use serde_json::{Value, json};
+use stats::PlanChange;
 
 pub(super) fn query(query: &QueryPlans) -> Value {
     json!({

@@ -1,0 +1,170 @@
+//! What disturbed a load: stalls, level shifts, a period, stale reads.
+//!
+//! Boundary: crate `stats` finds them.
+
+use crate::number::grouped;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// Consecutive seconds with a throughput of zero, or below half of the running median and out of their usual scatter; in an open
+/// loop also a second whose median response is a large part of a second.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stall {
+    /// Of the trial.
+    pub start_s: u32,
+    pub seconds: u32,
+    /// Fewer operations than usual by this number; 0 where all were done in the same second, but late.
+    pub operations_lost: f64,
+    /// Where the response times alone show it: their median (ms) in that second.
+    #[serde(default)]
+    pub late_ms: Option<f64>,
+    /// Series that rose during the stall, the largest rise first.
+    pub moved: Vec<Moved>,
+}
+
+impl Stall {
+    /// Its seconds of the trial.
+    pub fn range(&self) -> Range<usize> {
+        let from = self.start_s as usize;
+        from..from + self.seconds as usize
+    }
+}
+
+/// A series of the record during a stall.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Moved {
+    pub name: String,
+    /// The median of the seconds without a stall.
+    pub usual: f64,
+    /// The largest value during the stall.
+    pub during: f64,
+}
+
+/// All stalls of a measured part in one sentence; none without stalls.
+pub(super) fn sentence(stalls: &[Stall], seconds: u32) -> Option<String> {
+    let longest = stalls.iter().map(|stall| stall.seconds).max()?;
+    let lost: f64 = stalls.iter().map(|stall| stall.operations_lost).sum();
+    let count = match stalls.len() {
+        1 => "one stall".to_string(),
+        count => format!("{count} stalls"),
+    };
+    let per_hour = stalls.len() as f64 * 3600.0 / f64::from(seconds.max(1));
+    let late_ms = stalls
+        .iter()
+        .filter_map(|stall| stall.late_ms)
+        .reduce(f64::max);
+    let fewer = (lost > 0.0).then(|| {
+        format!(
+            "{} fewer operations than usual",
+            grouped(lost.round() as u64)
+        )
+    });
+    let late = late_ms.map(|ms| format!("operations late by a median of up to {ms:.0} ms"));
+    let effects: Vec<String> = fewer.into_iter().chain(late).collect();
+    Some(format!(
+        "{count} ({per_hour:.1} per hour), the longest {longest} s; {}",
+        effects.join(", ")
+    ))
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LevelShift {
+    /// Second of the trial.
+    pub at_s: u32,
+    /// Throughput (operations/s) before and after.
+    pub from: f64,
+    pub to: f64,
+}
+
+impl LevelShift {
+    /// `the throughput falls from 380 to 300 ops/s at 4000 s (-21 %)`; without a percentage if it was 0.
+    pub fn sentence(&self) -> String {
+        let verb = if self.to < self.from {
+            "falls"
+        } else {
+            "rises"
+        };
+        let moved = format!(
+            "the throughput {verb} from {:.0} to {:.0} ops/s at {} s",
+            self.from, self.to, self.at_s
+        );
+        match self.from > 0.0 {
+            true => format!("{moved} ({:+.0} %)", (self.to / self.from - 1.0) * 100.0),
+            false => moved,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Period {
+    pub every_s: f64,
+    /// Median and minimum throughput (ops/s) along the period.
+    pub usual: f64,
+    pub least: f64,
+}
+
+impl Period {
+    /// `every 20 s the throughput drops from 148 to 87 ops/s`
+    pub fn sentence(&self) -> String {
+        format!(
+            "every {:.0} s the throughput drops from {:.0} to {:.0} ops/s",
+            self.every_s, self.usual, self.least
+        )
+    }
+}
+
+/// Reads on all nodes in the measured part.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StaleReads {
+    /// Seconds in which a node was read, each node for itself.
+    pub read_s: u64,
+    /// Those of them with a read that was stale.
+    pub stale_s: u64,
+    /// The mean over `read_s` of the largest age in each second.
+    pub age_ms_mean: f64,
+    pub age_ms_max: f64,
+    /// Reads that returned less than an earlier one on any node.
+    pub back: u64,
+}
+
+impl StaleReads {
+    pub fn sentence(&self) -> String {
+        if self.stale_s + self.back == 0 {
+            return "no read on a further node was stale".to_string();
+        }
+        format!(
+            "reads on further nodes were stale in {} of {} seconds, by {:.1} ms at most; {} went back in time",
+            self.stale_s, self.read_s, self.age_ms_max, self.back
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stalls_are_described_in_a_sentence() {
+        let stall = |start_s, seconds, operations_lost| Stall {
+            start_s,
+            seconds,
+            operations_lost,
+            late_ms: None,
+            moved: vec![],
+        };
+        let late = Stall {
+            late_ms: Some(412.3),
+            ..stall(9, 1, 0.0)
+        };
+        let two = [stall(5, 1, 900.0), stall(60, 4, 4000.0)];
+        assert_eq!(
+            sentence(&two, 600).unwrap(),
+            "2 stalls (12.0 per hour), the longest 4 s; 4,900 fewer operations than usual"
+        );
+        assert_eq!(
+            sentence(&[late], 600).unwrap(),
+            "one stall (6.0 per hour), the longest 1 s; operations late by a median of up to 412 ms"
+        );
+        assert_eq!(sentence(&[], 600), None);
+    }
+}

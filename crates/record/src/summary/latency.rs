@@ -1,0 +1,123 @@
+//! Percentiles of latencies, with their caveats in words.
+//!
+//! Boundary: crate `stats` reads them from histograms.
+
+use crate::claim::Percentile;
+use crate::load::Kind;
+use serde::{Deserialize, Serialize};
+
+/// With fewer samples above it a percentile is uncertain: their count has a standard error of 10 %.
+pub const SAMPLES_ABOVE: f64 = 100.0;
+/// With fewer it is not shown.
+pub const SAMPLES_ABOVE_MIN: f64 = 10.0;
+/// Samples above a percentile that come from fewer spans than this may be one event: a flush delays all that wait for it.
+pub const SPANS_ABOVE: usize = 10;
+
+/// One kind of latency (ms).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Percentiles {
+    pub count: u64,
+    /// Further arrivals that were dropped or still queued at the end. Percentiles count them as longer than any measured latency;
+    /// mean and maximum exclude them.
+    pub unanswered: u64,
+    pub mean_ms: f64,
+    pub p50_ms: Option<f64>,
+    pub p95_ms: Option<f64>,
+    pub p99_ms: Option<f64>,
+    pub p999_ms: Option<f64>,
+    pub max_ms: f64,
+    /// Percentiles of few samples, or whose samples come from few seconds.
+    #[serde(default)]
+    pub uncertain: Vec<Percentile>,
+}
+
+impl Percentiles {
+    /// Why a percentile is missing.
+    pub fn why_not(&self, percentile: Percentile) -> String {
+        let all = self.count + self.unanswered;
+        match samples_above(all, percentile) >= SAMPLES_ABOVE_MIN {
+            true => format!(
+                "{} of {all} arrivals were never answered, so it exceeds every measured latency",
+                self.unanswered
+            ),
+            false => format!("fewer than {SAMPLES_ABOVE_MIN} of {all} operations lie above it"),
+        }
+    }
+
+    pub fn is_uncertain(&self, percentile: Percentile) -> bool {
+        self.uncertain.contains(&percentile)
+    }
+
+    /// Whether too few operations lie above it for a certain figure, from however many seconds they come.
+    pub fn has_few_samples(&self, percentile: Percentile) -> bool {
+        samples_above(self.count + self.unanswered, percentile) < SAMPLES_ABOVE
+    }
+
+    /// Why a percentile is uncertain, and how long a load of this rate would do; none where it is certain or missing.
+    ///
+    /// `only 50 operations lie above the p99: 20 s would do`
+    pub fn why_uncertain(&self, percentile: Percentile, seconds: u32) -> Option<String> {
+        let above = samples_above(self.count + self.unanswered, percentile);
+        let name = match percentile {
+            Percentile::P999 => "p99.9",
+            other => other.text(),
+        };
+        self.is_uncertain(percentile)
+            .then(|| match above < SAMPLES_ABOVE {
+                true => format!(
+                    "only {:.0} operations lie above the {name}; {:.0} s would do",
+                    above.floor(),
+                    (f64::from(seconds) * SAMPLES_ABOVE / above).ceil()
+                ),
+                false => format!(
+                    "the operations above the {name} come from fewer than {SPANS_ABOVE} seconds"
+                ),
+            })
+    }
+
+    /// In milliseconds.
+    pub fn at(&self, percentile: Percentile) -> Option<f64> {
+        match percentile {
+            Percentile::P50 => self.p50_ms,
+            Percentile::P95 => self.p95_ms,
+            Percentile::P99 => self.p99_ms,
+            Percentile::P999 => self.p999_ms,
+            Percentile::Max => Some(self.max_ms),
+        }
+    }
+}
+
+/// The part of all samples below a percentile, from 0 to 1.
+pub fn share_below(percentile: Percentile) -> f64 {
+    match percentile {
+        Percentile::P50 => 0.5,
+        Percentile::P95 => 0.95,
+        Percentile::P99 => 0.99,
+        Percentile::P999 => 0.999,
+        Percentile::Max => 1.0,
+    }
+}
+
+/// How many of all samples lie above a percentile.
+pub fn samples_above(all: u64, percentile: Percentile) -> f64 {
+    // 99.999 where 100 are meant would fall to the rounding of 1 - 0.99.
+    all as f64 * (1.0 - share_below(percentile)) + 1e-6
+}
+
+/// Response, wait and service time; in closed loop the response time is the service time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    pub response: Option<Percentiles>,
+    pub wait: Option<Percentiles>,
+    pub service: Option<Percentiles>,
+}
+
+impl Latency {
+    pub fn of(&self, kind: Kind) -> Option<&Percentiles> {
+        match kind {
+            Kind::Response => self.response.as_ref(),
+            Kind::Wait => self.wait.as_ref(),
+            Kind::Service => self.service.as_ref(),
+        }
+    }
+}

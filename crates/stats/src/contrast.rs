@@ -1,0 +1,253 @@
+//! New against old: each value that two rows have in common, with the claim that new is not slower.
+//!
+//! Purpose: which values of two rows are compared, and how the result reads. Boundaries: [`super::across`] finds the rows of different
+//! runs, `judge` tests the claims.
+
+use super::cells::{self, RowKey};
+use super::judge;
+use super::ratio::{self, Comparison};
+use super::table::{self, Estimate};
+use record::claim::{
+    Bound, Cell, Claim, Direction, Judged, Percentile, RoundSelector, Subject, Value,
+};
+use record::load::{Kind, Mode};
+use record::run::Question;
+use record::trial::{Trial, TrialState};
+
+/// How much slower new may be before a gate fails: 5 %.
+pub const TOLERANCE: f64 = 0.05;
+
+/// One value of one cell, new against old.
+#[derive(Clone, Debug)]
+pub struct Contrast {
+    /// The names of the two sides: servers, or runs by their number.
+    pub old: String,
+    pub new: String,
+    /// What both sides have in common.
+    pub server: Option<String>,
+    pub levels: Vec<(String, String)>,
+    pub subject: Compared,
+    pub old_value: Option<Estimate>,
+    pub new_value: Option<Estimate>,
+    /// The claim that new is slower by the tolerance at most. Its ratio is new over old.
+    pub judged: Judged,
+}
+
+/// The value that is compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    pub value: Value,
+    /// The rounds' name; none for a timed load.
+    pub round: Option<String>,
+    pub query: Option<String>,
+    /// Whether a gate tests it. Others are shown: single queries, and percentiles beside the throughput.
+    pub decides: bool,
+}
+
+impl Contrast {
+    /// What the ratio says of new. All contrasts that a gate tests share an error rate, and so do the others.
+    pub fn verdict(&self) -> Comparison {
+        let more_is_faster = self.subject.value == Value::Throughput;
+        match self.judged.direction {
+            _ if self.judged.limit.is_none() && self.judged.ci.is_some_and(ratio::is_same) => {
+                Comparison::Equivalent
+            }
+            Some(Direction::Above) if more_is_faster => Comparison::Faster,
+            Some(Direction::Below) if more_is_faster => Comparison::Slower,
+            Some(Direction::Above) => Comparison::Slower,
+            Some(Direction::Below) => Comparison::Faster,
+            Some(Direction::Undecided) | None => Comparison::Inconclusive,
+        }
+    }
+}
+
+/// The servers of a run against the first one, row by row, paired by block. Empty with fewer than two servers.
+pub fn against_first(question: &Question, trials: &[Trial], tolerance: f64) -> Vec<Contrast> {
+    let rows = table::rows(question, trials);
+    let Some((first, others)) = question.servers.split_first() else {
+        return Vec::new();
+    };
+    let pair = |(new, new_trials): &(RowKey, Vec<&Trial>)| {
+        let server = others.iter().find(|other| Some(other.as_str()) == new.0)?;
+        let old = (Some(first.as_str()), new.1);
+        let (_, old_trials) = rows.iter().find(|(row, _)| *row == old)?;
+        let pair = Pair {
+            names: (first.clone(), server.clone()),
+            cells: (cell(old), cell(*new)),
+            server: None,
+            levels: new.1.to_vec(),
+            compared: compared(old_trials, new_trials),
+        };
+        Some(pair)
+    };
+    let pairs: Vec<Pair> = rows.iter().filter_map(pair).collect();
+    contrasts(pairs, trials, tolerance, &|claims| {
+        judge::judge_paired(claims, trials, &|_, _, _, _| None)
+    })
+}
+
+/// Two rows whose values are compared.
+pub(super) struct Pair {
+    pub(super) names: (String, String),
+    pub(super) cells: (Cell, Cell),
+    pub(super) server: Option<String>,
+    pub(super) levels: Vec<(String, String)>,
+    pub(super) compared: Vec<Compared>,
+}
+
+/// All trials of one row.
+pub(super) fn cell((server, levels): RowKey) -> Cell {
+    let server = server.map(|server| ("server".to_string(), vec![server.to_string()]));
+    let levels = (levels.iter()).map(|(factor, level)| (factor.clone(), vec![level.clone()]));
+    Cell {
+        levels: server.into_iter().chain(levels).collect(),
+        ..Cell::default()
+    }
+}
+
+/// The values that both rows have, from their first trials that count.
+pub(super) fn compared(old: &[&Trial], new: &[&Trial]) -> Vec<Compared> {
+    let measured = |trials: &[&Trial]| {
+        let mut counted = trials
+            .iter()
+            .filter(|trial| trial.state == TrialState::Done);
+        counted.next().map(|trial| values(trial))
+    };
+    match (measured(old), measured(new)) {
+        (Some(old), Some(new)) => old
+            .into_iter()
+            .filter(|value| new.contains(value))
+            .collect(),
+        (old, new) => old.or(new).unwrap_or_default(),
+    }
+}
+
+/// In closed loop a gate tests the throughput. In open loop the throughput is the offered rate, so it tests the 99th percentile.
+fn values(trial: &Trial) -> Vec<Compared> {
+    let of_load = |value, decides| Compared {
+        value,
+        round: None,
+        query: None,
+        decides,
+    };
+    let response = |percentile| Value::Latency {
+        kind: Kind::Response,
+        percentile,
+    };
+    match trial.load.as_ref().map(|load| &load.mode) {
+        Some(Mode::Closed { .. }) => vec![
+            of_load(Value::Throughput, true),
+            of_load(response(Percentile::P50), false),
+            of_load(response(Percentile::P99), false),
+        ],
+        Some(Mode::Open { .. }) => vec![
+            of_load(response(Percentile::P99), true),
+            of_load(response(Percentile::P50), false),
+        ],
+        None => of_rounds(trial),
+    }
+}
+
+/// The rounds by the names under which they were requested, and each query in them.
+fn of_rounds(trial: &Trial) -> Vec<Compared> {
+    let mut found: Vec<Compared> = Vec::new();
+    for round in &trial.rounds {
+        let name = ["cold"].into_iter().find(|name| round.is_called(name));
+        let name = name.unwrap_or(&round.name);
+        let of_round = |query: Option<&String>| Compared {
+            value: Value::Elapsed,
+            round: Some(name.to_string()),
+            query: query.cloned(),
+            decides: query.is_none(),
+        };
+        let queries = round.queries.iter().map(|query| &query.name);
+        let several = queries.filter(|_| round.queries.len() > 1).map(Some);
+        let values = std::iter::once(None).chain(several).map(of_round);
+        for value in values {
+            if !found.contains(&value) {
+                found.push(value);
+            }
+        }
+    }
+    found
+}
+
+/// Judges the values that decide together, and all others together.
+pub(super) fn contrasts(
+    pairs: Vec<Pair>,
+    trials: &[Trial],
+    tolerance: f64,
+    judge: &dyn Fn(&[Claim]) -> Vec<Judged>,
+) -> Vec<Contrast> {
+    let each = || {
+        pairs
+            .iter()
+            .flat_map(|pair| pair.compared.iter().map(move |c| (pair, c)))
+    };
+    let judged = |decides: bool| {
+        let family = each().filter(|(_, compared)| compared.decides == decides);
+        let claims: Vec<Claim> = family
+            .map(|(pair, compared)| claim(pair, compared, tolerance))
+            .collect();
+        judge(&claims).into_iter()
+    };
+    let (mut deciding, mut shown) = (judged(true), judged(false));
+    let contrast = |(pair, compared): (&Pair, &Compared)| {
+        let family = if compared.decides {
+            &mut deciding
+        } else {
+            &mut shown
+        };
+        let judged = family.next()?;
+        let value = |side| estimate(trials, &narrowed(side, compared), &compared.value);
+        Some(Contrast {
+            old: pair.names.0.clone(),
+            new: pair.names.1.clone(),
+            server: pair.server.clone(),
+            levels: pair.levels.clone(),
+            old_value: value(&pair.cells.0),
+            new_value: value(&pair.cells.1),
+            subject: compared.clone(),
+            judged,
+        })
+    };
+    each().filter_map(contrast).collect()
+}
+
+fn claim(pair: &Pair, compared: &Compared, tolerance: f64) -> Claim {
+    let bound = match compared.value {
+        Value::Throughput => Bound::AtLeast(1.0 / (1.0 + tolerance)),
+        _ => Bound::AtMost(1.0 + tolerance),
+    };
+    Claim {
+        says: format!("{} against {}", pair.names.1, pair.names.0),
+        subject: Subject::Ratio {
+            value: compared.value.clone(),
+            of: narrowed(&pair.cells.1, compared),
+            to: narrowed(&pair.cells.0, compared),
+            bound,
+        },
+        published: None,
+    }
+}
+
+/// The row's cell with the round and the query that are compared.
+fn narrowed(row: &Cell, compared: &Compared) -> Cell {
+    let round = compared.round.as_ref().map(|name| RoundSelector {
+        name: name.clone(),
+        index: None,
+    });
+    Cell {
+        levels: row.levels.clone(),
+        round,
+        query: compared.query.clone(),
+    }
+}
+
+/// Of the row's blocks that have a value.
+fn estimate(trials: &[Trial], cell: &Cell, value: &Value) -> Option<Estimate> {
+    let rows = cells::series(trials, cell, value, u32::MAX).ok()?;
+    let values = rows.iter().flat_map(|row| row.by_block.values());
+    let at_least = rows.iter().any(|row| row.at_least);
+    Estimate::of_bounds(&values.map(|value| (*value, at_least)).collect::<Vec<_>>())
+}

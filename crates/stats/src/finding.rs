@@ -1,0 +1,260 @@
+//! Shapes in timed loads that claims test for.
+
+use super::cells;
+use super::loads::{Counted, counted};
+use record::claim::{Cell, Finding};
+use record::number::grouped;
+use record::trial::Trial;
+use record::{AuditNote, Shape, Summary};
+use statrs::distribution::{Binomial, DiscreteCDF};
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+/// The shape in the trials of a cell.
+pub(super) struct Shown {
+    pub(super) blocks: usize,
+    pub(super) trials: usize,
+    /// Number of trials with the shape.
+    pub(super) found: usize,
+    /// The shape of the first of them in words, or what was found instead; losses of all of them.
+    text: String,
+}
+
+/// A detector sees its shape in at most so many of the trials without it. Each is tested with simulated seconds.
+const FALSE_ALARMS: f64 = 0.05;
+/// It misses at most so many of the trials with it.
+const MISSES: f64 = 0.1;
+
+impl Shown {
+    /// The two-sided p values against "the cell does not have the shape" and against "it does", from the number of trials in
+    /// which the detector is wrong then. The majority of the trials decides, so the other one is 1.
+    pub(super) fn p_values(&self, finding: &Finding) -> (f64, f64) {
+        let (trials, found) = (self.trials as u64, self.found as u64);
+        let shape = |seen: u64| match (2 * seen).cmp(&trials) {
+            Ordering::Greater => (two_sided(p_at_least(seen, trials, FALSE_ALARMS)), 1.0),
+            Ordering::Equal => (1.0, 1.0),
+            Ordering::Less => (1.0, two_sided(p_at_most(seen, trials, 1.0 - MISSES))),
+        };
+        match finding {
+            // What can be seen is that a trial is not steady.
+            Finding::Steady => {
+                let (unsteady, steady) = shape(trials - found);
+                (steady, unsteady)
+            }
+            _ => shape(found),
+        }
+    }
+
+    /// `in 2 of 3 trials (p 0.015): one stall`, with the p value of a test.
+    pub(super) fn words(&self, p: Option<f64>) -> String {
+        let p = match p {
+            None => String::new(),
+            Some(p) if p < 0.001 => " (p < 0.001)".to_string(),
+            Some(p) => format!(" (p {p:.3})"),
+        };
+        format!(
+            "in {} of {} trials{p}: {}",
+            self.found, self.trials, self.text
+        )
+    }
+}
+
+fn two_sided(p: f64) -> f64 {
+    (2.0 * p).min(1.0)
+}
+
+/// The probability of at least so many of `trials`, of which each has the probability `share`.
+fn p_at_least(count: u64, trials: u64, share: f64) -> f64 {
+    match count {
+        0 => 1.0,
+        _ => binomial(trials, share).map_or(1.0, |binomial| binomial.sf(count - 1)),
+    }
+}
+
+fn p_at_most(count: u64, trials: u64, share: f64) -> f64 {
+    binomial(trials, share).map_or(1.0, |binomial| binomial.cdf(count))
+}
+
+fn binomial(trials: u64, share: f64) -> Option<Binomial> {
+    Binomial::new(share, trials).ok()
+}
+
+/// Looks for the shape in each trial that counts; an error explains why it cannot.
+pub(super) fn shown(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Shown, String> {
+    let matching = cells::matching(trials, of);
+    let counted = counted(&matching);
+    if counted.is_empty() {
+        return Err(format!(
+            "no timed load of {} is recorded",
+            cells::cell_words(of)
+        ));
+    }
+    let looked = counted
+        .iter()
+        .map(|counted| look(counted, finding))
+        .collect::<Result<Vec<(bool, String)>, String>>()?;
+    let found = looked.iter().filter(|(found, _)| *found).count();
+    let first = looked.iter().find(|(is, _)| *is == (found > 0));
+    let text = match finding {
+        Finding::Losses | Finding::NoLosses => losses(&counted),
+        _ => first.map(|(_, text)| text.clone()).unwrap_or_default(),
+    };
+    let blocks: BTreeSet<u32> = counted.iter().map(|c| c.trial.key.block).collect();
+    Ok(Shown {
+        blocks: blocks.len(),
+        trials: looked.len(),
+        found,
+        text,
+    })
+}
+
+/// A queue that fills during the warm-up needs no measured part; the shapes of the throughput need a long enough one.
+fn can_be_seen(summary: &Summary, finding: &Finding) -> bool {
+    match finding {
+        Finding::Unstable | Finding::Losses | Finding::NoLosses => true,
+        Finding::Steady | Finding::LevelShift | Finding::Period => {
+            summary.steady.shape != Shape::TooShort
+        }
+        _ => summary.steady.seconds() > 0,
+    }
+}
+
+fn look(counted: &Counted, finding: &Finding) -> Result<(bool, String), String> {
+    let summary: &Summary = &counted.summary;
+    if !can_be_seen(summary, finding) {
+        return Err(format!("{}: {}", counted.trial.key, summary.steady.reason));
+    }
+    let found_or = |found: Option<String>, else_: &str| {
+        (found.is_some(), found.unwrap_or_else(|| else_.to_string()))
+    };
+    let shifts = || summary.shifts.first().map(|shift| shift.sentence());
+    let stalls = || summary.stalled();
+    let period = || summary.period.as_ref().map(|period| period.sentence());
+    Ok(match finding {
+        Finding::Unstable => {
+            let offered = summary.offered.as_ref();
+            let offered = offered
+                .ok_or("only an open loop can be unstable, and this load is a closed loop")?;
+            found_or(offered.unstable.clone(), "stable: all requests were served")
+        }
+        Finding::Losses | Finding::NoLosses => {
+            let audit = counted.trial.audit.as_ref();
+            let audit =
+                audit.ok_or_else(|| format!("{}: no audit is recorded", counted.trial.key))?;
+            // The counts are those of all trials together, see `losses`.
+            (
+                audit.has_losses() == (*finding == Finding::Losses),
+                String::new(),
+            )
+        }
+        Finding::StaleReads | Finding::NoStaleReads => {
+            let reads = summary.stale_reads.as_ref();
+            let reads = reads.ok_or_else(|| {
+                format!(
+                    "{}: reads on further nodes were not looked at",
+                    counted.trial.key
+                )
+            })?;
+            let are_stale = reads.stale_s > 0;
+            (
+                are_stale == (*finding == Finding::StaleReads),
+                reads.sentence(),
+            )
+        }
+        Finding::Stall => found_or(stalls(), "no stall"),
+        Finding::LevelShift => found_or(shifts(), "no level shift"),
+        Finding::Period => found_or(period(), "no period"),
+        Finding::Steady => {
+            let shape = summary.steady.shape;
+            let against = (!shape.is_steady()).then(|| summary.steady.reason.clone());
+            let against = against.or_else(stalls).or_else(shifts).or_else(period);
+            (
+                against.is_none(),
+                against.unwrap_or_else(|| summary.steady.reason.clone()),
+            )
+        }
+        Finding::PlanChanged | Finding::PlanHolds(_) => {
+            return Err("a timed load has no plans".to_string());
+        }
+    })
+}
+
+/// The losses of all trials together.
+fn losses(trials: &[Counted]) -> String {
+    let sum = |of: fn(&AuditNote) -> u64| -> u64 {
+        let audits = trials.iter().filter_map(|one| one.trial.audit.as_ref());
+        audits.map(of).sum()
+    };
+    let lost = format!(
+        "{} of {} acknowledged transactions lost",
+        grouped(sum(|audit| audit.lost)),
+        grouped(sum(|audit| audit.acknowledged))
+    );
+    match sum(|audit| audit.partly_applied) {
+        0 => lost,
+        partly => format!("{lost}, {} there only in part", grouped(partly)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::noise::uniform;
+    use super::*;
+
+    fn shown(found: usize, trials: usize) -> Shown {
+        Shown {
+            blocks: trials,
+            trials,
+            found,
+            text: String::new(),
+        }
+    }
+
+    #[test]
+    fn the_binomial_probabilities_are_the_known_ones() {
+        let close = |(a, b): (f64, f64), known: (f64, f64)| {
+            assert!(
+                (a - known.0).abs() < 1e-9 && (b - known.1).abs() < 1e-9,
+                "{a} {b}"
+            );
+        };
+        close(
+            shown(3, 3).p_values(&Finding::Stall),
+            (2.0 * 0.05f64.powi(3), 1.0),
+        );
+        close(
+            shown(0, 3).p_values(&Finding::Stall),
+            (1.0, 2.0 * 0.1f64.powi(3)),
+        );
+        close(
+            shown(3, 3).p_values(&Finding::Steady),
+            (2.0 * 0.1f64.powi(3), 1.0),
+        );
+        close(shown(1, 3).p_values(&Finding::Stall), (1.0, 2.0 * 0.028));
+        close(shown(2, 4).p_values(&Finding::Stall), (1.0, 1.0));
+    }
+
+    #[test]
+    fn one_of_three_trials_decides_neither_way() {
+        for finding in [Finding::Stall, Finding::Steady] {
+            let found = if finding == Finding::Steady { 2 } else { 1 };
+            let (yes, no) = shown(found, 3).p_values(&finding);
+            assert!(yes > 0.05 && no > 0.05, "{finding:?}: {yes} {no}");
+        }
+    }
+
+    /// Without a test, "seen in every trial" of one that is seen by chance has no error rate, and "seen in some" is never decided.
+    #[test]
+    fn false_alarms_of_a_detector_decide_for_its_shape_in_at_most_one_run_of_forty() {
+        for trials in [2, 3, 5, 9] {
+            let is_wrong = |seed: &u64| {
+                let seen = uniform(trials, *seed)
+                    .into_iter()
+                    .filter(|share| *share < FALSE_ALARMS);
+                shown(seen.count(), trials).p_values(&Finding::Stall).0 <= 0.05
+            };
+            let wrong = (0..2000).filter(is_wrong).count();
+            assert!(wrong <= 64, "{trials} trials: {wrong} of 2000");
+        }
+    }
+}

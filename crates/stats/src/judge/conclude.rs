@@ -1,0 +1,104 @@
+//! The result of one claim as reports show it: figures, verdict and reason.
+
+use super::super::decide::{self, Missing};
+use super::super::ratio::{Band, CONFIDENCE};
+use super::Decision;
+use super::found::{Evidence, Found};
+use record::Look;
+use record::claim::{Bound, Claim, Finding, Judged, Subject, Verdict};
+
+const ONE_BLOCK: &str = "single block: variance unknown, so no verdict";
+
+pub(super) fn conclude(claim: &Claim, found: Found, decision: &Decision, looks: &[Look]) -> Judged {
+    let missing = found.missing(decision);
+    let ci = found.ci();
+    let inside = |published: f64| ci.map(|(low, high)| (low..=high).contains(&published));
+    let notes: Vec<String> = (found.notes.iter().cloned())
+        .chain(decide::after_words(&decision.after, looks))
+        .chain(not_decided(&found.evidence, decision))
+        .chain(missing.as_ref().map(Missing::text))
+        .collect();
+    Judged {
+        claim: claim.clone(),
+        measured: found.ratio.map(|ratio| ratio.geometric()),
+        ci,
+        limit: found.limit,
+        threshold: threshold(&claim.subject),
+        verdict: verdict(&found.evidence, decision),
+        direction: decision.direction,
+        published_inside: claim.published.and_then(inside),
+        blocks_to_decide: missing.and_then(|missing| missing.all()),
+        decided_after: None,
+        reason: (!notes.is_empty()).then(|| notes.join("; ")),
+    }
+}
+
+fn verdict(evidence: &Evidence, decision: &Decision) -> Verdict {
+    match evidence {
+        Evidence::Missing => Verdict::NotAvailable,
+        Evidence::Seen(true) => Verdict::Reproduced,
+        Evidence::Seen(false) => Verdict::NotReproduced,
+        Evidence::Tested { claimed_side, .. } if decision.threshold => match claimed_side {
+            true => Verdict::Reproduced,
+            false => Verdict::NotReproduced,
+        },
+        Evidence::Tested { .. } | Evidence::OneBlock => Verdict::Inconclusive,
+    }
+}
+
+/// Why the figures do not show that the verdict is inconclusive.
+fn not_decided(evidence: &Evidence, decision: &Decision) -> Option<String> {
+    match evidence {
+        Evidence::Tested { p, .. } if !decision.threshold && *p <= 1.0 - CONFIDENCE => {
+            Some(format!(
+                "significant alone, but not among {} tested claims (Holm)",
+                decision.tested
+            ))
+        }
+        Evidence::OneBlock => Some(ONE_BLOCK.to_string()),
+        _ => None,
+    }
+}
+
+/// The threshold in words: `>= 1.34`.
+fn threshold(subject: &Subject) -> String {
+    match subject {
+        Subject::Ratio {
+            bound: Bound::AtLeast(low),
+            ..
+        } => format!(">= {}", figure(*low)),
+        Subject::Ratio {
+            bound: Bound::AtMost(high),
+            ..
+        } => format!("<= {}", figure(*high)),
+        Subject::Ratio {
+            bound: Bound::Within(width),
+            ..
+        } => {
+            let band = Band::within(*width);
+            format!("{} to {}", figure(band.low), figure(band.high))
+        }
+        Subject::Spread { within, .. } => format!("<= {}", figure(1.0 + within)),
+        Subject::Finds { finding, .. } => match finding {
+            Finding::PlanChanged => "plan changed".to_string(),
+            Finding::PlanHolds(text) => format!("plan holds {text:?}"),
+            Finding::Unstable => "unstable".to_string(),
+            Finding::Stall => "stall".to_string(),
+            Finding::LevelShift => "level shift".to_string(),
+            Finding::Period => "period".to_string(),
+            Finding::Steady => "steady".to_string(),
+            Finding::Losses => "losses".to_string(),
+            Finding::NoLosses => "no losses".to_string(),
+            Finding::StaleReads => "stale reads".to_string(),
+            Finding::NoStaleReads => "no stale reads".to_string(),
+        },
+    }
+}
+
+fn figure(ratio: f64) -> String {
+    if ratio < 0.1 {
+        format!("{ratio:.4}")
+    } else {
+        format!("{ratio:.2}")
+    }
+}

@@ -1,0 +1,87 @@
+//! Figures with their intervals, and verdicts: all from recorded trials alone.
+//!
+//! Purpose: each rule for numbers (docs/METHODOLOGY.md), implemented once. Boundaries: no I/O; crate `record` has the words, crate
+//! `report` draws, crate `explain` explains differences.
+//!
+//! Only trials that are done count. The unit is the trial, so every interval is over blocks.
+
+mod accounts;
+mod across;
+mod around;
+mod batches;
+mod benjamini;
+mod cells;
+mod change;
+mod conformance;
+mod contrast;
+mod control;
+mod decide;
+mod engine;
+mod finding;
+#[cfg(test)]
+mod fixture;
+mod holm;
+mod judge;
+mod late;
+mod lender;
+mod line;
+pub mod link;
+mod load_value;
+mod loads;
+pub mod moderated;
+#[cfg(test)]
+mod noise;
+mod percentiles;
+mod period;
+mod plans;
+mod power;
+mod predictions;
+#[cfg(test)]
+mod published;
+pub mod queueing;
+mod ratio;
+mod recovery;
+mod round_scaling;
+mod running;
+mod scaling;
+mod series_of;
+mod shift;
+pub mod snia;
+mod spread;
+mod stability;
+mod stale;
+mod stall;
+mod steady;
+mod summary;
+mod table;
+mod trigamma;
+pub mod used;
+mod variance;
+mod workers;
+
+pub use accounts::{spoiled, too_long, total};
+pub use across::{Across, LeftOut, across};
+pub use around::{Around, Span, around};
+pub use benjamini::discoveries;
+pub use cells::{RowKey, matching, rounds as matching_rounds, row_key};
+pub use contrast::{Compared, Contrast, TOLERANCE, against_first};
+pub use control::{Control, Twice, control};
+pub use holm::rejected;
+pub use loads::{LatencyEstimates, LoadRow, loads};
+pub use percentiles::{percentiles, quantile_ms};
+pub use power::{Power, power};
+pub use predictions::{PredictedBlock, Prediction, predictions};
+pub use recovery::{Recoveries, add_recovered, recoveries};
+pub use round_scaling::{RoundPoint, RoundScaling, round_scaling};
+pub use running::Usual;
+pub use scaling::{Scaling, ScalingPoint, scaling};
+pub use stall::calm_seconds;
+pub use steady::throughput_after;
+pub use summary::{RULES, measured, summarise, summary};
+pub use variance::{Variance, variance};
+pub use workers::{BestWorkers, best_workers};
+
+pub use judge::{PlanHolds, judge, needs_query_counters, undecided};
+pub use plans::{PlanChange, plan_changes};
+pub use ratio::{CONFIDENCE, Comparison, LogMean, MARGIN, compare, compare_throughput, is_same};
+pub use table::{Estimate, QueryRow, RoundCell, Row, queries, rows, table};

@@ -1,0 +1,161 @@
+//! The plans of each query, and where they changed.
+
+use super::cells::{self, RowKey, row_key, row_words};
+use super::judge::PlanHolds;
+use record::FlagKind;
+use record::claim::Cell;
+use record::run::Question;
+use record::trial::{Trial, TrialState};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A query with more than one plan on one server with one set of levels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanChange {
+    pub query: String,
+    pub server: Option<String>,
+    pub levels: Vec<(String, String)>,
+    /// (hash, where it was seen, in words: `server 5.6, variant small pool, block 1, hot 2`), in the order of first sight.
+    pub seen: Vec<(String, Vec<String>)>,
+}
+
+/// All changes within rows, in the workload's order of queries.
+pub fn plan_changes(question: &Question, trials: &[Trial]) -> Vec<PlanChange> {
+    let Ok(seen) = seen(trials, &Cell::default()) else {
+        return Vec::new();
+    };
+    let place = |query: &str| {
+        question
+            .workload
+            .operations
+            .iter()
+            .position(|operation| operation == query)
+    };
+    let mut changes: Vec<PlanChange> = seen.by_query().into_iter().filter_map(change).collect();
+    changes.sort_by_key(|change| place(&change.query).unwrap_or(usize::MAX));
+    changes
+}
+
+fn change(((row, query), sights): ((RowKey, &str), Vec<&Sight>)) -> Option<PlanChange> {
+    let mut seen: Vec<(String, Vec<String>)> = Vec::new();
+    for sight in sights {
+        match seen.iter_mut().find(|(hash, _)| hash == sight.hash) {
+            Some((_, places)) => places.push(sight.place()),
+            None => seen.push((sight.hash.to_string(), vec![sight.place()])),
+        }
+    }
+    let (server, levels) = (row.0.map(String::from), row.1.to_vec());
+    (seen.len() > 1).then(|| PlanChange {
+        query: query.to_string(),
+        server,
+        levels,
+        seen,
+    })
+}
+
+/// One query in one round of one trial, with its plan.
+pub(super) struct Sight<'t> {
+    trial: &'t Trial,
+    query: &'t str,
+    round: String,
+    hash: &'t str,
+}
+
+impl Sight<'_> {
+    fn place(&self) -> String {
+        format!("{}, {}", self.trial.key, self.round)
+    }
+}
+
+pub(super) struct Sights<'t>(Vec<Sight<'t>>);
+
+/// The plans of a cell in trials that count; an error explains why there are none.
+pub(super) fn seen<'t>(trials: &'t [Trial], cell: &Cell) -> Result<Sights<'t>, String> {
+    let matching = cells::matching(trials, cell);
+    let mut sights = Vec::new();
+    for trial in matching
+        .iter()
+        .filter(|trial| trial.state == TrialState::Done)
+    {
+        for round in cells::rounds(trial, cell.round.as_ref()) {
+            let selected = round
+                .queries
+                .iter()
+                .filter(|query| cell.query.as_ref().is_none_or(|name| *name == query.name));
+            let sight = |query: &'t record::trial::Query| {
+                let round = format!("{} {}", round.name, round.index);
+                Some(Sight {
+                    trial,
+                    query: &query.name,
+                    round,
+                    hash: query.plan_hash.as_deref()?,
+                })
+            };
+            sights.extend(selected.filter_map(sight));
+        }
+    }
+    let unavailable = || {
+        matching
+            .iter()
+            .flat_map(|trial| &trial.flags)
+            .find(|flag| flag.kind == FlagKind::NotAvailable)
+    };
+    match sights.is_empty() {
+        false => Ok(Sights(sights)),
+        true => Err(unavailable().map_or(
+            format!("no plan of {} is recorded", cells::cell_words(cell)),
+            |flag| flag.text.clone(),
+        )),
+    }
+}
+
+impl<'t> Sights<'t> {
+    pub(super) fn blocks(&self) -> usize {
+        self.0
+            .iter()
+            .map(|sight| sight.trial.key.block)
+            .collect::<BTreeSet<u32>>()
+            .len()
+    }
+
+    fn by_query(&self) -> BTreeMap<(RowKey<'t>, &'t str), Vec<&Sight<'t>>> {
+        let mut by_query: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for sight in &self.0 {
+            by_query
+                .entry((row_key(&sight.trial.key), sight.query))
+                .or_default()
+                .push(sight);
+        }
+        by_query
+    }
+
+    /// Whether any query of any row had more than one plan, and which in words.
+    pub(super) fn changed(&self) -> (bool, String) {
+        let several = |sights: &[&Sight]| sights.iter().any(|sight| sight.hash != sights[0].hash);
+        let changed: Vec<String> = (self.by_query().into_iter())
+            .filter(|(_, sights)| several(sights))
+            .map(|((row, query), _)| format!("{query} ({})", row_words(row)))
+            .collect();
+        match changed.is_empty() {
+            true => (false, "no plan changed".to_string()),
+            false => (true, format!("the plan changed: {}", changed.join(", "))),
+        }
+    }
+
+    /// Whether all plans contain the text, with the count in words; an error if a plan's text is not recorded.
+    pub(super) fn holds(&self, text: &str, reads: &PlanHolds) -> Result<(bool, String), String> {
+        let held = |sight: &Sight<'t>| {
+            let held = reads(sight.trial, sight.query, sight.hash, text);
+            held.ok_or_else(|| format!("{}: the plan's text is not recorded", sight.place()))
+        };
+        let held = self
+            .0
+            .iter()
+            .map(held)
+            .collect::<Result<Vec<bool>, String>>()?;
+        let count = held.iter().filter(|held| **held).count();
+        Ok((
+            count == held.len(),
+            format!("{count} of {} plans contain it", held.len()),
+        ))
+    }
+}

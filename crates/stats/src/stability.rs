@@ -1,0 +1,333 @@
+//! Rule 3: whether an open load exceeded the server's capacity.
+//!
+//! The result is a sentence such as "unstable: the queue grows by 412 requests/s"; without one the percentiles are valid.
+
+use super::line::{BATCHES, Line, batches};
+use super::running::median;
+use record::load::{Loaded, Mode};
+use record::{Offered, Steady, number};
+
+/// Less than this share of what was offered is not served.
+const SERVED_MIN: f64 = 0.98;
+/// The growth of the queue is certain at this level.
+const ALPHA: f64 = 0.01;
+/// Below this length the slope depends on a few points, so the completed share decides.
+const SHORT_S: usize = 2 * BATCHES;
+/// How the reason of a drive begins that stopped at a full queue.
+const FULL: &str = "the queue";
+/// A queue that holds the arrivals of less time is full after a short stall.
+const SMALL_S: f64 = 1.0;
+/// Judging needs so many seconds; where fewer are left of the warm-up, all are taken.
+const SECONDS_MIN: usize = 5;
+
+/// None in closed loop.
+pub(super) fn offered(load: &Loaded, steady: &Steady) -> Option<Offered> {
+    let (Mode::Open { .. }, Some(open)) = (&load.mode, &load.open) else {
+        return None;
+    };
+    let from = match steady.seconds() as usize {
+        0..SECONDS_MIN => 0,
+        _ => steady.from_s as usize,
+    };
+    let part = |name: &str| part(load, name, from, steady.until_s as usize);
+    let lengths = part("queued");
+    let seconds = lengths.len().max(1) as f64;
+    let ended = part("throughput").iter().sum::<f64>() + part("errors").iter().sum::<f64>();
+    let dropped: f64 = part("dropped").iter().sum();
+    let before = load.seconds("queued").get(from.wrapping_sub(1)).copied();
+    let before = before.flatten().unwrap_or(0.0);
+    let queue = Queue {
+        grown: lengths.last().copied().unwrap_or(0.0) - before,
+        usual_growth: usual_growth(before, &lengths),
+        dropped_per_s: dropped / seconds,
+        lengths,
+    };
+    let mut offered = Offered {
+        offered: (ended + dropped + queue.grown).max(0.0) / seconds,
+        completed: ended / seconds,
+        queued_at_end: open.queued_at_end,
+        dropped: open.dropped,
+        growth: slope(&queue.lengths),
+        unstable: None,
+    };
+    offered.unstable = why_unstable(&offered, load, &queue);
+    Some(offered)
+}
+
+/// The queue over the seconds that are judged.
+struct Queue {
+    /// At each second's end.
+    lengths: Vec<f64>,
+    /// From its beginning to its end.
+    grown: f64,
+    /// The median growth of a second.
+    usual_growth: f64,
+    dropped_per_s: f64,
+}
+
+/// A second that could not be read counts as the one before it.
+fn part(load: &Loaded, name: &str, from: usize, until: usize) -> Vec<f64> {
+    let seconds = load.seconds(name);
+    let until = until.min(seconds.len());
+    let mut before = 0.0;
+    let value = |value: &Option<f64>| {
+        before = value.unwrap_or(before);
+        before
+    };
+    seconds[from.min(until)..until].iter().map(value).collect()
+}
+
+fn why_unstable(offered: &Offered, load: &Loaded, queue: &Queue) -> Option<String> {
+    let stopped = load.engine.stopped.as_deref();
+    let full = stopped.filter(|why| why.starts_with(FULL));
+    let held_s = load.open.as_ref().map_or(0.0, |open| open.held_s);
+    let driven_s = load.driven_s();
+    if queue.dropped_per_s > (1.0 - SERVED_MIN) * offered.offered {
+        Some(format!(
+            "unstable: the queue is full and drops {} arrivals per second",
+            number::rate(queue.dropped_per_s, 0)
+        ))
+    } else if held_s > (1.0 - SERVED_MIN) * driven_s {
+        Some(format!(
+            "unstable: the queue was full, and the schedule paused for {held_s:.1} s of {driven_s:.1} s"
+        ))
+    } else if full.is_some() || grew(queue, offered) || grows(queue, offered) {
+        let full = full.map(|why| format!("{why}{}", smallness(&load.mode)));
+        Some(growing(offered.growth, full.as_deref()))
+    } else {
+        None
+    }
+}
+
+/// Completes "the queue of 10000 was full at 12.4 s" where a short stall is enough for that.
+fn smallness(mode: &Mode) -> String {
+    match mode {
+        Mode::Open { rate, queue, .. } if (*queue as f64) < SMALL_S * rate => format!(
+            " (it holds the arrivals of {:.2} s, so a short stall fills it)",
+            *queue as f64 / rate
+        ),
+        _ => String::new(),
+    }
+}
+
+/// `full` expected that the queue was full; that can be before it was seen to grow.
+fn growing(growth: f64, full: Option<&str>) -> String {
+    let rate = number::rate(growth, usize::from(growth < 1.0));
+    match full {
+        None => format!("unstable: the queue grows by {rate} requests/s"),
+        Some(why) if growth < 0.5 => format!("unstable: {why}"),
+        Some(why) => format!("unstable: the queue grows by {rate} requests/s; {why}"),
+    }
+}
+
+/// In a short load: too little was completed, the queue is longer at the end by more than chance, and it grew in most seconds: after
+/// one stall it did not.
+fn grew(queue: &Queue, offered: &Offered) -> bool {
+    let short = offered.completed < SERVED_MIN * offered.offered;
+    let few = queue.lengths.len() < SHORT_S;
+    let rose = offered.growth > 0.0 && queue.usual_growth > 0.0;
+    few && short && rose && queue.grown > by_chance(queue, offered)
+}
+
+/// Certainly, and by more than chance. A queue that was drained by the end did not exceed what the server can serve.
+fn grows(queue: &Queue, offered: &Offered) -> bool {
+    let growth = offered.growth * queue.lengths.len() as f64;
+    let by_chance = by_chance(queue, offered);
+    growth > by_chance && queue.grown > by_chance && p_of_growth(&queue.lengths) < ALPHA
+}
+
+/// The median growth of a second of a queue that had the length `before` at first.
+fn usual_growth(before: f64, lengths: &[f64]) -> f64 {
+    let earlier = [before].into_iter().chain(lengths.iter().copied());
+    let grown: Vec<f64> = lengths
+        .iter()
+        .zip(earlier)
+        .map(|(now, then)| now - then)
+        .collect();
+    median(&grown)
+}
+
+/// A queue hardly ever grows by more where all that arrives can be served: at an offered load of just that, arrivals and
+/// services wander apart by the square root of twice their number, and this is three times that (the diffusion limit of
+/// a queue).
+fn by_chance(queue: &Queue, offered: &Offered) -> f64 {
+    let arrivals = offered.offered * queue.lengths.len() as f64;
+    3.0 * (2.0 * arrivals).sqrt().max(1.0)
+}
+
+/// The one-sided p of the slope over batch means. Up to ten seconds each is a batch.
+fn p_of_growth(queue: &[f64]) -> f64 {
+    Line::through(&batches(queue)).p_of_rise()
+}
+
+fn slope(values: &[f64]) -> f64 {
+    Line::through(values).slope
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{open, series};
+    use super::super::noise::noisy;
+    use super::super::summary::summarise;
+    use super::*;
+
+    fn judged(load: &Loaded) -> Offered {
+        summarise(load).offered.unwrap()
+    }
+
+    #[test]
+    fn a_growing_queue_is_unstable_and_its_rate_is_reported() {
+        let offered = judged(&open(3000.0, 60, |s| 412.0 * (s + 1) as f64));
+        assert_eq!(
+            offered.unstable.as_deref(),
+            Some("unstable: the queue grows by 412 requests/s")
+        );
+        assert_eq!((offered.offered, offered.completed), (3412.0, 3000.0));
+        assert_eq!(offered.queued_at_end, 412 * 60);
+    }
+
+    #[test]
+    fn two_seconds_are_enough_where_a_tenth_was_served() {
+        let offered = judged(&open(10.0, 2, |s| 90.0 * (s + 1) as f64));
+        let expected = "unstable: the queue grows by 90 requests/s";
+        assert_eq!(offered.unstable.as_deref(), Some(expected));
+    }
+
+    /// 100 a second at one worker that is busy for 90 % of the time: after 8 s its queue is often longer by 17.
+    #[test]
+    fn a_few_queued_arrivals_after_a_short_load_are_chance() {
+        let offered = judged(&open(100.0, 8, |s| {
+            [2.0, 0.0, 4.0, 3.0, 8.0, 6.0, 11.0, 17.0][s]
+        }));
+        assert!(offered.completed < SERVED_MIN * offered.offered);
+        assert_eq!(offered.unstable, None);
+    }
+
+    #[test]
+    fn a_queue_that_drains_is_stable() {
+        for seed in 0..50 {
+            let queue = noisy(60, seed, |s| if s % 7 == 0 { 90.0 } else { 10.0 }, 8.0);
+            let offered = judged(&open(3000.0, 60, move |s| queue[s].max(0.0).round()));
+            assert_eq!(offered.unstable, None);
+            assert!((offered.offered - 3000.0).abs() < 3.0);
+        }
+    }
+
+    /// A queue as it is at just the rate that can be served wanders by chance, and that is not called growth.
+    #[test]
+    fn growth_that_chance_explains_is_not_unstable() {
+        let called = |seed| {
+            let steps = noisy(120, seed, |_| 0.0, (2.0f64 * 1000.0).sqrt());
+            let mut queue = vec![0.0f64];
+            for step in steps {
+                queue.push((queue[queue.len() - 1] + step).max(0.0));
+            }
+            judged(&open(1000.0, 120, move |s| queue[s].round())).unstable
+        };
+        let wrong = (0..200).filter(|&seed| called(seed).is_some()).count();
+        assert!(wrong <= 6, "{wrong} of 200");
+    }
+
+    #[test]
+    fn an_overload_of_five_percent_is_detected_within_a_minute() {
+        let called = |seed| {
+            let steps = noisy(60, seed, |_| 150.0, (2.0f64 * 3000.0).sqrt());
+            let mut queue = vec![0.0f64];
+            for step in steps {
+                queue.push((queue[queue.len() - 1] + step).max(0.0));
+            }
+            judged(&open(2850.0, 60, move |s| queue[s].round())).unstable
+        };
+        assert!((0..50).all(|seed| called(seed).is_some()));
+    }
+
+    #[test]
+    fn a_queue_that_filled_for_half_a_minute_and_drained_is_stable() {
+        let filled = |s: usize| 400.0 * s.saturating_sub(18) as f64;
+        let drained = |s: usize| 4000.0 * (59 - s.min(59)) as f64;
+        let offered = judged(&open(3000.0, 60, |s| filled(s).min(drained(s))));
+        assert!(offered.growth * 60.0 > 3.0 * (2.0f64 * 3000.0 * 60.0).sqrt());
+        assert_eq!(offered.unstable, None);
+    }
+
+    #[test]
+    fn one_stall_at_the_end_of_a_short_load_is_stable() {
+        let offered = judged(&open(2700.0, 10, |s| if s == 9 { 3000.0 } else { 0.0 }));
+        assert!(offered.completed < SERVED_MIN * offered.offered);
+        assert_eq!(offered.unstable, None);
+    }
+
+    #[test]
+    fn a_full_queue_of_less_than_a_second_says_so() {
+        let mut load = open(43_000.0, 1, |_| 10_000.0);
+        load.engine.stopped = Some("the queue of 10000 was full at 0.9 s".into());
+        let Mode::Open { queue, .. } = &mut load.mode else {
+            panic!()
+        };
+        *queue = 10_000;
+        let unstable = judged(&load).unstable.unwrap();
+        assert!(
+            unstable.ends_with("(it holds the arrivals of 0.23 s, so a short stall fills it)"),
+            "{unstable}"
+        );
+    }
+
+    #[test]
+    fn dropped_arrivals_make_a_load_unstable_even_if_the_queue_does_not_grow() {
+        let mut load = open(1000.0, 60, |_| 10_000.0);
+        load.warmup = record::load::Warmup::Seconds(10.0);
+        load.series.insert("dropped".into(), series(60, |_| 200.0));
+        let offered = judged(&load);
+        assert_eq!((offered.offered, offered.completed), (1200.0, 1000.0));
+        let expected = "unstable: the queue is full and drops 200 arrivals per second";
+        assert_eq!(offered.unstable.as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn a_paused_schedule_is_unstable() {
+        let mut load = open(1000.0, 60, |_| 100.0);
+        load.open.as_mut().unwrap().held_s = 30.0;
+        let unstable = judged(&load).unstable.unwrap();
+        assert!(
+            unstable.contains("the schedule paused for 30.0 s of 60.0 s"),
+            "{unstable}"
+        );
+    }
+
+    #[test]
+    fn a_queue_that_fills_within_a_second_has_no_growth_rate() {
+        let mut load = open(1000.0, 1, |_| 2.0);
+        load.elapsed_s = 0.06;
+        load.engine.stopped = Some("the queue of 2 was full at 0.1 s".into());
+        assert_eq!(
+            judged(&load).unstable.as_deref(),
+            Some("unstable: the queue of 2 was full at 0.1 s")
+        );
+    }
+
+    #[test]
+    fn a_load_that_stopped_for_an_error_about_a_queue_is_not_unstable() {
+        let mut load = open(1000.0, 30, |_| 0.0);
+        let why = "all clients had ended at 30.0 s: the queue table is gone";
+        load.engine.stopped = Some(why.into());
+        assert_eq!(judged(&load).unstable, None);
+    }
+
+    #[test]
+    fn a_slowly_growing_queue_is_reported_with_a_decimal() {
+        let offered = judged(&open(1.0, 1200, |s| 0.3 * s as f64));
+        let expected = "unstable: the queue grows by 0.3 requests/s";
+        assert_eq!(offered.unstable.as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn a_load_that_stopped_at_a_full_queue_during_warm_up_is_unstable() {
+        let mut load = open(1000.0, 12, |s| 800.0 * (s + 1) as f64);
+        load.warmup = record::load::Warmup::Seconds(30.0);
+        load.engine.stopped = Some("the queue was full at 12.4 s".into());
+        assert_eq!(
+            judged(&load).unstable.as_deref(),
+            Some("unstable: the queue grows by 800 requests/s; the queue was full at 12.4 s")
+        );
+    }
+}

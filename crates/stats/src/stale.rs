@@ -1,0 +1,85 @@
+//! What reads on the nodes of a server returned, in a few figures.
+//!
+//! Purpose: the beats of a trial in one note. Boundaries: crate `prony` makes the series of each node.
+
+use record::load::Loaded;
+use record::names::{READ_AGE, READS_BACK};
+use record::{StaleReads, Steady};
+
+/// Of the nodes from 2 on: the first one is written. None without beats.
+pub(super) fn stale_reads(load: &Loaded, steady: &Steady) -> Option<StaleReads> {
+    let measured = |seconds: &[Option<f64>]| {
+        let measured = seconds.iter().take(steady.until_s as usize);
+        let measured = measured.skip(steady.from_s as usize).flatten().copied();
+        measured.collect::<Vec<f64>>()
+    };
+    let of = |name: &str| -> Vec<f64> {
+        let named = (load.node_series.values()).filter_map(|series| series.get(name));
+        named.flat_map(|seconds| measured(seconds)).collect()
+    };
+    let ages_ms = of(READ_AGE);
+    (!ages_ms.is_empty()).then(|| StaleReads {
+        read_s: ages_ms.len() as u64,
+        stale_s: ages_ms.iter().filter(|age_ms| **age_ms > 0.0).count() as u64,
+        age_ms_mean: ages_ms.iter().sum::<f64>() / ages_ms.len() as f64,
+        age_ms_max: ages_ms.iter().copied().fold(0.0, f64::max),
+        back: (of(READS_BACK).iter().sum::<f64>()
+            + measured(load.seconds(READS_BACK)).iter().sum::<f64>()) as u64,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{closed, series};
+    use super::super::summary::summarise;
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// Twenty seconds with three nodes; the ages are those of the second one.
+    fn with_ages(age_ms: impl Fn(usize) -> f64) -> Loaded {
+        let mut load = closed(|_| 100.0, 20);
+        load.series
+            .insert(READS_BACK.to_string(), series(20, |_| 0.0));
+        let of_node = |age_ms: &dyn Fn(usize) -> f64| {
+            BTreeMap::from([
+                (READ_AGE.to_string(), series(20, age_ms)),
+                (
+                    READS_BACK.to_string(),
+                    series(20, |second| f64::from(age_ms(second) > 0.0)),
+                ),
+            ])
+        };
+        load.node_series.insert(2, of_node(&age_ms));
+        load.node_series.insert(3, of_node(&|_| 0.0));
+        load
+    }
+
+    #[test]
+    fn stale_seconds_their_ages_and_steps_back_are_counted_over_the_further_nodes() {
+        let load = with_ages(|second| if second < 4 { 10.0 } else { 0.0 });
+        let reads = summarise(&load).stale_reads.unwrap();
+        let expected = StaleReads {
+            read_s: 40,
+            stale_s: 4,
+            age_ms_mean: 1.0,
+            age_ms_max: 10.0,
+            back: 4,
+        };
+        assert_eq!(reads, expected);
+        assert_eq!(
+            reads.sentence(),
+            "reads on further nodes were stale in 4 of 40 seconds, by 10.0 ms at most; 4 went back in time"
+        );
+    }
+
+    #[test]
+    fn reads_without_an_age_are_not_stale() {
+        let reads = summarise(&with_ages(|_| 0.0)).stale_reads.unwrap();
+        assert_eq!(reads.sentence(), "no read on a further node was stale");
+    }
+
+    #[test]
+    fn without_beats_nothing_is_said() {
+        assert_eq!(summarise(&closed(|_| 100.0, 20)).stale_reads, None);
+    }
+}

@@ -1,0 +1,211 @@
+//! Adds the loads of one trial.
+//!
+//! Purpose: what clients did is added second by second; what describes the server is taken from the first shard, which reads it for all.
+//! Seconds are those of the server's clock since the common start. Boundaries: histograms are in `histograms`.
+
+use super::trial::Piece;
+use super::{MergeError, histograms};
+use record::TrialKey;
+use record::load::{EngineNote, ErrorCount, Loaded, Mode, OpenNote, Unfinished, done_series};
+use record::names::{LINK_RECEIVED, LINK_RECEIVED_PACKETS, LINK_SENT, LINK_SENT_PACKETS};
+use std::collections::BTreeMap;
+
+/// Series that count clients and operations, each shard its own.
+const ADDED: [&str; 12] = [
+    "throughput",
+    "errors",
+    "retried",
+    "unknown",
+    "dropped",
+    "queued",
+    "running",
+    "idle",
+    LINK_RECEIVED,
+    LINK_SENT,
+    LINK_RECEIVED_PACKETS,
+    LINK_SENT_PACKETS,
+];
+
+/// The load of all pieces, of which there is at least one.
+pub(super) fn merged(pieces: &[Piece], key: &TrialKey) -> Result<Loaded, MergeError> {
+    let first = &pieces[0];
+    let loads = || pieces.iter().map(|piece| piece.load);
+    let mut series = first.part.store.all_series(key)?;
+    let mut node_series = series.split_off(&2);
+    let mut series = series.remove(&1).unwrap_or_default();
+    // The clients are the same whatever node a series is of.
+    node_series
+        .values_mut()
+        .for_each(|of_node| of_node.retain(|name, _| !ADDED.contains(&name.as_str())));
+    series.extend(added_series(pieces, key)?);
+    let mut load = Loaded {
+        mode: loads().skip(1).fold(first.load.mode.clone(), |sum, load| {
+            added_mode(sum, &load.mode)
+        }),
+        warmup: first.load.warmup,
+        started_ns: first.start.start_ns,
+        elapsed_s: largest(loads().map(|load| load.elapsed_s)),
+        operations: first.load.operations.clone(),
+        standard: first.load.standard.clone(),
+        histograms: histograms::added(pieces, key)?,
+        series,
+        node_series,
+        errors: added_errors(pieces, key)?,
+        counters: first.load.counters.clone(),
+        engine: engine(pieces),
+        open: added_open(pieces),
+        summary: None,
+    };
+    load.summary = Some(stats::summarise(&load));
+    Ok(load)
+}
+
+/// Whole seconds between the common start and the piece's own by the server's clock; 0 unless its start was missed.
+pub(super) fn shift_s(pieces: &[Piece], piece: &Piece) -> u32 {
+    let apart_ns = piece.started_ns() - pieces[0].start.start_ns;
+    (apart_ns as f64 / 1e9).round().max(0.0) as u32
+}
+
+fn largest(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, f64::max)
+}
+
+fn added_series(
+    pieces: &[Piece],
+    key: &TrialKey,
+) -> Result<BTreeMap<String, Vec<Option<f64>>>, MergeError> {
+    let done = pieces[0]
+        .load
+        .operations
+        .iter()
+        .map(|name| done_series(name));
+    let names: Vec<String> = ADDED.map(String::from).into_iter().chain(done).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut sums: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
+    for piece in pieces {
+        let shift = shift_s(pieces, piece) as usize;
+        for (name, values) in piece.part.store.series(key, &names)? {
+            let sum = sums.entry(name).or_default();
+            let length = sum.len().max(shift + values.len());
+            // A shard that has ended does nothing more.
+            sum.resize(length, Some(0.0));
+            for (sum, value) in sum[shift..].iter_mut().zip(values) {
+                *sum = sum.zip(value).map(|(sum, value)| sum + value);
+            }
+        }
+    }
+    Ok(sums)
+}
+
+fn added_errors(pieces: &[Piece], key: &TrialKey) -> Result<Vec<ErrorCount>, MergeError> {
+    let mut sums = BTreeMap::new();
+    for piece in pieces {
+        let shift = shift_s(pieces, piece);
+        for error in piece.part.store.errors(key)? {
+            let what = (
+                error.second + shift,
+                error.kind,
+                error.operation,
+                error.code,
+            );
+            *sums.entry(what).or_default() += error.count;
+        }
+    }
+    let error = |((second, kind, operation, code), count)| ErrorCount {
+        second,
+        kind,
+        operation,
+        code,
+        count,
+    };
+    Ok(sums.into_iter().map(error).collect())
+}
+
+fn added_mode(sum: Mode, other: &Mode) -> Mode {
+    match (sum, other) {
+        (Mode::Closed { clients, think_s }, Mode::Closed { clients: more, .. }) => Mode::Closed {
+            clients: clients + more,
+            think_s,
+        },
+        (
+            Mode::Open {
+                rate,
+                arrivals,
+                workers,
+                queue,
+                when_full,
+            },
+            Mode::Open {
+                rate: more_rate,
+                workers: more_workers,
+                queue: more_queue,
+                ..
+            },
+        ) => Mode::Open {
+            rate: rate + more_rate,
+            arrivals,
+            workers: workers + more_workers,
+            queue: queue + more_queue,
+            when_full,
+        },
+        // Shards of one experiment have one kind of load.
+        (sum, _) => sum,
+    }
+}
+
+/// CPU time, cores and reactors add up; lateness is that of the latest shard, because its percentiles cannot be merged.
+fn engine(pieces: &[Piece]) -> EngineNote {
+    let notes = || pieces.iter().map(|piece| &piece.load.engine);
+    let sum = |of: fn(&EngineNote) -> f64| notes().map(of).sum::<f64>();
+    let latest = |of: fn(&EngineNote) -> Option<f64>| notes().filter_map(of).reduce(f64::max);
+    let mut backends: Vec<&str> = notes().map(|note| note.backend.as_str()).collect();
+    backends.dedup();
+    let stopped = pieces.iter().find_map(|piece| {
+        let why = piece.load.engine.stopped.as_ref()?;
+        Some(format!("{}: {why}", piece.part.name()))
+    });
+    EngineNote {
+        backend: backends.join(", "),
+        reactors: notes().map(|note| note.reactors).sum(),
+        cpu_user_s: sum(|note| note.cpu_user_s),
+        cpu_system_s: sum(|note| note.cpu_system_s),
+        cores: sum(|note| note.cores),
+        open_s: largest(notes().map(|note| note.open_s)),
+        lateness_us_p50: latest(|note| note.lateness_us_p50),
+        lateness_us_p99: latest(|note| note.lateness_us_p99),
+        lateness_us_max: latest(|note| note.lateness_us_max),
+        ended_early: notes().map(|note| note.ended_early).sum(),
+        stopped,
+        until_s: notes().filter_map(|note| note.until_s).reduce(f64::max),
+        unfinished: added_unfinished(pieces),
+        shards: pieces.iter().map(|piece| piece.start.clone()).collect(),
+    }
+}
+
+fn added_unfinished(pieces: &[Piece]) -> Vec<Unfinished> {
+    let mut sums: Vec<Unfinished> = Vec::new();
+    for one in pieces
+        .iter()
+        .flat_map(|piece| &piece.load.engine.unfinished)
+    {
+        match sums.iter_mut().find(|sum| sum.operation == one.operation) {
+            Some(sum) => {
+                sum.done += one.done;
+                sum.not_done += one.not_done;
+            }
+            None => sums.push(one.clone()),
+        }
+    }
+    sums
+}
+
+fn added_open(pieces: &[Piece]) -> Option<OpenNote> {
+    let notes = pieces.iter().filter_map(|piece| piece.load.open.as_ref());
+    notes.cloned().reduce(|sum, note| OpenNote {
+        arrived: sum.arrived + note.arrived,
+        started: sum.started + note.started,
+        queued_at_end: sum.queued_at_end + note.queued_at_end,
+        dropped: sum.dropped + note.dropped,
+        held_s: sum.held_s.max(note.held_s),
+    })
+}

@@ -1,0 +1,247 @@
+//! Opens `run.sqlite` to create, read or resume a run, and refuses other files.
+
+use super::{SCHEMA_OLDEST, SCHEMA_VERSION, StoreError, audit, packed};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Result, TransactionBehavior};
+use std::fs::{File, OpenOptions};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// `pron` in ASCII, <https://sqlite.org/pragma.html#pragma_application_id>.
+const APPLICATION_ID: i32 = 0x7072_6f6e;
+
+/// How long a statement waits for another process's lock. A trial is written in milliseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// SQLite's own default, <https://sqlite.org/pragma.html#pragma_wal_autocheckpoint>.
+const CHECKPOINT_PAGES: i32 = 1000;
+
+/// Creates the file with `create_new`, so that of two runs with the same name one is refused.
+pub(super) fn new(path: &Path) -> Result<Connection, StoreError> {
+    File::create_new(path).map_err(|e| match e.kind() {
+        ErrorKind::AlreadyExists => StoreError::Exists(path.to_path_buf()),
+        _ => StoreError::File {
+            path: path.to_path_buf(),
+            source: e,
+        },
+    })?;
+    let open = || {
+        prepare(Connection::open_with_flags(
+            path,
+            OpenFlags::SQLITE_OPEN_READ_WRITE,
+        )?)
+    };
+    open().map_err(|e| StoreError::of(path, e))
+}
+
+/// The additions of each schema to the one before it. No value of an older schema is lost.
+const ADDED: [(i32, &str); 6] = [
+    (2, include_str!("schema_load.sql")),
+    (3, include_str!("schema_3.sql")),
+    (4, include_str!("schema_4.sql")),
+    (audit::SINCE, include_str!("schema_5.sql")),
+    (6, include_str!("schema_6.sql")),
+    (7, include_str!("schema_7.sql")),
+];
+
+/// Creates the tables in an empty file and leaves the transaction open for the run's row.
+pub(super) fn lay(at: &Connection) -> Result<()> {
+    at.execute_batch("begin immediate")?;
+    at.execute_batch(include_str!("schema.sql"))?;
+    at.pragma_update(None, "application_id", APPLICATION_ID)?;
+    add(at, SCHEMA_OLDEST)
+}
+
+/// Migrates an older schema to this one, inside the caller's transaction.
+fn add(at: &Connection, from: i32) -> Result<()> {
+    for (_, tables) in ADDED.iter().filter(|(schema, _)| *schema > from) {
+        at.execute_batch(tables)?;
+    }
+    at.pragma_update(None, "user_version", SCHEMA_VERSION)
+}
+
+pub(super) fn schema(at: &Connection) -> Result<i32> {
+    at.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+pub(super) fn writing(path: &Path) -> Result<Connection, StoreError> {
+    exists(path)?;
+    if packed::is_packed(path)? {
+        return Err(StoreError::Packed(path.to_path_buf()));
+    }
+    let open = || Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
+    let at = open().map_err(|e| StoreError::of(path, e))?;
+    recognise(&at, path, file_bytes(path))?;
+    prepare(at)
+        .and_then(raise)
+        .map_err(|e| StoreError::of(path, e))
+}
+
+/// Migrates a run of an older prony to this schema before it is resumed.
+fn raise(mut at: Connection) -> Result<Connection> {
+    // Recreating a table would delete the rows that refer to it. The pragma has no effect inside a transaction.
+    at.pragma_update(None, "foreign_keys", false)?;
+    let transaction = at.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let found = schema(&transaction)?;
+    if found < SCHEMA_VERSION {
+        add(&transaction, found)?;
+    }
+    transaction.commit()?;
+    at.pragma_update(None, "foreign_keys", true)?;
+    Ok(at)
+}
+
+/// Commits reach the disk (`synchronous = full`), readers and the writer do not wait for each other (`wal`).
+fn prepare(at: Connection) -> Result<Connection> {
+    at.busy_timeout(PATIENCE)?;
+    at.pragma_update(None, "journal_mode", "wal")?;
+    at.pragma_update(None, "synchronous", "full")?;
+    at.pragma_update(None, "foreign_keys", true)?;
+    Ok(at)
+}
+
+/// A transaction whose commit neither waits for the disk nor folds the log into the file. The next one that does wait
+/// puts it on the disk with its own.
+pub(super) fn without_waiting(
+    at: &mut Connection,
+    work: impl FnOnce(&Connection) -> Result<()>,
+) -> Result<()> {
+    at.pragma_update(None, "synchronous", "off")?;
+    at.pragma_update(None, "wal_autocheckpoint", 0)?;
+    let run = || {
+        let transaction = at.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        work(&transaction)?;
+        transaction.commit()
+    };
+    let done = run();
+    at.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    at.pragma_update(None, "synchronous", "full")?;
+    done
+}
+
+pub(super) fn reading(path: &Path) -> Result<Connection, StoreError> {
+    exists(path)?;
+    match packed::unpacked(path)? {
+        Some(bytes) => in_memory(path, &bytes),
+        None => in_file(path),
+    }
+}
+
+/// A kept record. Its log, if it was packed while it was written, is not with it: SQLite refuses it.
+fn in_memory(path: &Path, bytes: &[u8]) -> Result<Connection, StoreError> {
+    let open = || {
+        let mut at = Connection::open_in_memory()?;
+        at.deserialize_read_exact("main", bytes, bytes.len(), true)?;
+        Ok(at)
+    };
+    let at = open().map_err(|e| StoreError::of(path, e))?;
+    match recognise(&at, path, Some(bytes.len() as u64)) {
+        Err(StoreError::Sqlite { source, .. }) if needs_shared_memory(&source) => {
+            Err(StoreError::PackedTooEarly(path.to_path_buf()))
+        }
+        recognised => recognised.map(|()| at),
+    }
+}
+
+fn in_file(path: &Path) -> Result<Connection, StoreError> {
+    let plainly = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+        .map_err(|e| StoreError::of(path, e))
+        .and_then(|at| recognise(&at, path, file_bytes(path)).map(|()| at));
+    match plainly {
+        Err(StoreError::Sqlite { source, .. }) if needs_shared_memory(&source) => {
+            let at = alone(path).map_err(|e| StoreError::of(path, e))?;
+            recognise(&at, path, file_bytes(path))?;
+            Ok(at)
+        }
+        opened => opened,
+    }
+}
+
+fn exists(path: &Path) -> Result<(), StoreError> {
+    let opened = OpenOptions::new().read(true).open(path);
+    opened.map(drop).map_err(|e| match e.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => StoreError::Missing(path.to_path_buf()),
+        _ => StoreError::File {
+            path: path.to_path_buf(),
+            source: e,
+        },
+    })
+}
+
+/// The errors that SQLite returns if it cannot create the index file of its log.
+fn needs_shared_memory(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)
+    )
+}
+
+/// A file in a folder that cannot be written, which nobody writes therefore: without locks, the index of the log (where
+/// a killed run left one) in this process's memory.
+fn alone(path: &Path) -> Result<Connection> {
+    let how = if has_log(path) {
+        "vfs=unix-none"
+    } else {
+        "immutable=1"
+    };
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let at = Connection::open_with_flags(format!("file:{}?mode=ro&{how}", escaped(path)), flags)?;
+    at.pragma_update(None, "locking_mode", "exclusive")?;
+    Ok(at)
+}
+
+/// Whether there is a log with pages that may not be in the file yet.
+fn has_log(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    PathBuf::from(log)
+        .metadata()
+        .is_ok_and(|file| file.len() > 0)
+}
+
+/// A path inside a URI, <https://sqlite.org/uri.html#uri_path>.
+fn escaped(path: &Path) -> String {
+    path.display()
+        .to_string()
+        .replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23")
+}
+
+/// The size of a file without a log; None where a log may hold more.
+fn file_bytes(path: &Path) -> Option<u64> {
+    let file = path.metadata().ok().filter(|_| !has_log(path))?;
+    Some(file.len())
+}
+
+/// Refuses what is not a run, what has fewer bytes than pages, and runs of other schemas.
+fn recognise(at: &Connection, path: &Path, there: Option<u64>) -> Result<(), StoreError> {
+    let number = |pragma: &str| at.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
+    let name = |e| StoreError::of(path, e);
+    at.busy_timeout(PATIENCE).map_err(name)?;
+    if number("application_id").map_err(name)? != APPLICATION_ID {
+        return Err(StoreError::NotARun(path.to_path_buf()));
+    }
+    // SQLite counts a truncated page as whole and reads its end as zeros.
+    let bytes =
+        number("page_count").map_err(name)? as u64 * number("page_size").map_err(name)? as u64;
+    if there.is_some_and(|there| there < bytes) {
+        return Err(StoreError::Damaged(path.to_path_buf()));
+    }
+    let (found, path) = (number("user_version").map_err(name)?, path.to_path_buf());
+    if found < SCHEMA_OLDEST {
+        return Err(StoreError::Older {
+            path,
+            found,
+            known: SCHEMA_OLDEST,
+        });
+    }
+    if found > SCHEMA_VERSION {
+        return Err(StoreError::Newer {
+            path,
+            found,
+            known: SCHEMA_VERSION,
+        });
+    }
+    Ok(())
+}
