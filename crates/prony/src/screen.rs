@@ -2,7 +2,7 @@
 //!
 //! Purpose: messages break between words, on a terminal of any width and in a log with COLUMNS, and show control characters as
 //! escapes. Boundaries: tables are rendered by
-//! `report`, help and mistakes in files by clap and miette.
+//! `report`, help by clap, lines of a file with a mistake by `spec`.
 
 use record::visible::visible;
 use report::width;

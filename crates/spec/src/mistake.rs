@@ -4,8 +4,7 @@
 //! Boundaries: `read` and the modules of the sections find them.
 
 use super::build::mask_suspects;
-use super::excerpt::{Excerpt, Lines};
-use miette::{Diagnostic, LabeledSpan, SourceCode};
+use super::excerpt::Lines;
 use record::visible::{shortened, visible};
 use std::cell::RefCell;
 use std::fmt;
@@ -72,9 +71,9 @@ impl std::error::Error for Mistake {}
 #[derive(Debug)]
 pub struct SpecError {
     path_shown: String,
+    /// The file, without passwords.
+    source: String,
     mistakes: Vec<Mistake>,
-    /// The first of them, ready for a terminal.
-    shown: Vec<Shown>,
 }
 
 /// Mistakes that an error shows: who repairs these finds the others.
@@ -83,65 +82,18 @@ const SHOWN_MAX: usize = 20;
 /// Characters of each text of a mistake that are shown. The text may quote a name or a value of the file.
 const TEXT_CHARS_MAX: usize = 600;
 
-/// A mistake as a terminal shows it.
-#[derive(Debug)]
-struct Shown {
-    says: String,
-    label: String,
-    help: String,
-    excerpt: Excerpt,
-}
-
-impl Shown {
-    fn of(mistake: &Mistake, lines: &Lines, path_shown: &str) -> Shown {
-        // No message has a tab of its own: it comes from a name or a value of the file.
-        let text = |text: &str| visible(&shortened(text, TEXT_CHARS_MAX)).replace('\t', "\\t");
-        Shown {
-            says: text(&mistake.says),
-            label: text(&mistake.label),
-            help: text(&mistake.help),
-            excerpt: lines.around(&mistake.at, path_shown),
-        }
-    }
-}
-
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.says)
-    }
-}
-
-impl std::error::Error for Shown {}
-
-impl Diagnostic for Shown {
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        Some(&self.excerpt)
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        (!self.help.is_empty()).then(|| Box::new(&self.help) as Box<dyn fmt::Display>)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let at = self.excerpt.at.clone();
-        let label = LabeledSpan::new_with_span(Some(self.label.clone()), at);
-        Some(Box::new(std::iter::once(label)))
-    }
+/// A text of a mistake for a terminal. No message has a tab of its own: it comes from a name or a value of the file.
+fn shown(text: &str) -> String {
+    visible(&shortened(text, TEXT_CHARS_MAX)).replace('\t', "\\t")
 }
 
 impl SpecError {
     /// Masks the passwords of DSNs, mistyped ones too, in the shown source and sorts `mistakes` in file order.
     pub fn new(path_shown: &str, source: &str, mut mistakes: Vec<Mistake>) -> SpecError {
         mistakes.sort_by_key(|mistake| mistake.at.start);
-        let path_shown = visible(path_shown);
-        let source = mask_suspects(source);
-        let lines = Lines::of(&source);
-        let shown = mistakes.iter().take(SHOWN_MAX);
         SpecError {
-            shown: shown
-                .map(|mistake| Shown::of(mistake, &lines, &path_shown))
-                .collect(),
-            path_shown: path_shown.into_owned(),
+            path_shown: visible(path_shown).into_owned(),
+            source: mask_suspects(source),
             mistakes,
         }
     }
@@ -151,53 +103,46 @@ impl SpecError {
         &self.mistakes
     }
 
-    fn only_one(&self) -> Option<&Shown> {
-        match self.shown.as_slice() {
-            [mistake] => Some(mistake),
-            _ => None,
-        }
+    /// The message for a screen of so many columns: each mistake with its lines of the file and the fix. Only lines of the file are cut
+    /// to fit; None leaves them long.
+    pub fn text(&self, columns: Option<usize>) -> String {
+        let lines = Lines::of(&self.source);
+        let mistakes = self.mistakes.iter().take(SHOWN_MAX);
+        let texts = mistakes.map(|mistake| self.text_of(mistake, &lines, columns));
+        let head = (self.mistakes.len() != 1).then(|| format!("error: {self}"));
+        head.into_iter()
+            .chain(texts)
+            .collect::<Vec<_>>()
+            .join("\n\n")
+    }
+
+    fn text_of(&self, mistake: &Mistake, lines: &Lines, columns: Option<usize>) -> String {
+        let says = shown(&mistake.says);
+        let label = shown(&mistake.label);
+        let excerpt = lines.around(&mistake.at, columns, (&self.path_shown, &label));
+        let help = match mistake.help.as_str() {
+            "" => String::new(),
+            help => format!("\nhelp: {}", shown(help)),
+        };
+        format!("error: {says}\n{excerpt}{help}")
     }
 }
 
 impl fmt::Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (all, shown) = (self.mistakes.len(), self.shown.len());
-        match self.only_one() {
-            Some(mistake) => mistake.fmt(f),
-            None if all == shown => write!(f, "{all} mistakes in {}", self.path_shown),
-            None => write!(
+        let (all, path_shown) = (self.mistakes.len(), &self.path_shown);
+        match self.mistakes.as_slice() {
+            [mistake] => f.write_str(&shown(&mistake.says)),
+            _ if all <= SHOWN_MAX => write!(f, "{all} mistakes in {path_shown}"),
+            _ => write!(
                 f,
-                "{all} mistakes in {}; these are the first {shown}",
-                self.path_shown
+                "{all} mistakes in {path_shown}; these are the first {SHOWN_MAX}"
             ),
         }
     }
 }
 
 impl std::error::Error for SpecError {}
-
-impl Diagnostic for SpecError {
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.only_one().and_then(Diagnostic::source_code)
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.only_one().and_then(Diagnostic::help)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        self.only_one().and_then(Diagnostic::labels)
-    }
-
-    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
-        match self.only_one() {
-            Some(_) => None,
-            None => Some(Box::new(
-                self.shown.iter().map(|mistake| mistake as &dyn Diagnostic),
-            )),
-        }
-    }
-}
 
 /// Mistakes of a file that get a suggestion, which takes longer to find than the mistake.
 pub(crate) const SUGGESTED_MAX: usize = 200;
@@ -319,7 +264,7 @@ mod tests {
             (error.to_string().as_str(), error.mistakes().len()),
             (says, 60)
         );
-        assert_eq!(error.related().map(Iterator::count), Some(20));
+        assert_eq!(error.text(None).matches("\nerror: s").count(), 20);
     }
 
     #[test]

@@ -93,15 +93,11 @@ mod tests {
         );
     }
 
-    /// The mistakes of a file with this workload, as the terminal shows them without colours.
+    /// The mistakes of a file with this workload, as the terminal shows them.
     fn shown(workload: &str) -> String {
         let source = format!("title = \"t\"\n[server.a]\nbuild = \"mariadb\"\n{workload}");
         let error = spec::parse("x", "x.toml", &source, &check).unwrap_err();
-        let theme = miette::GraphicalTheme::unicode_nocolor();
-        let handler = miette::GraphicalReportHandler::new_themed(theme).with_width(100);
-        let mut text = String::new();
-        handler.render_report(&mut text, &error).unwrap();
-        text
+        error.text(Some(100))
     }
 
     #[test]

@@ -16,6 +16,7 @@ use datagen::tpch::Tpch;
 use datagen::{Format, ssb, tpcc, tpch};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::failure::{Failure, Status};
 use chunk::Chunk;
 use files::{Output, Written};
 
@@ -100,16 +101,17 @@ fn shard(text: &str) -> Result<Shard, String> {
 ///
 /// # Errors
 /// The workload does not have this scale, or a file cannot be written (disk full, for instance). Unfinished files are removed.
-pub(super) fn run(args: Args) -> miette::Result<()> {
+pub(super) fn run(args: Args) -> Result<Status, Failure> {
     let started = Instant::now();
     let tables = args.tables()?;
-    let outputs = outputs(&args, &tables)?;
+    let outputs = outputs(&args, &tables).map_err(Failure::usage)?;
     let bar = bar(outputs.iter().map(Output::bytes_estimate).sum());
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
-    let written = files::write(outputs, args.format(), cores, &|bytes| bar.inc(bytes))?;
+    let written = files::write(outputs, args.format(), cores, &|bytes| bar.inc(bytes))
+        .map_err(Failure::usage)?;
     bar.finish_and_clear();
     print!("{}", summary(&written, started.elapsed().as_secs_f64()));
-    Ok(())
+    Ok(Status::Done)
 }
 
 impl Args {
@@ -121,16 +123,16 @@ impl Args {
     }
 
     /// The complete tables.
-    fn tables(&self) -> miette::Result<Vec<Chunk>> {
+    fn tables(&self) -> Result<Vec<Chunk>, Failure> {
         let scale = || self.scale.expect("clap requires it");
         Ok(match self.workload {
             Workload::Ssb => {
-                let ssb = Ssb::new(scale()).map_err(refused)?;
+                let ssb = Ssb::new(scale()).map_err(Failure::usage)?;
                 let table = |table| Chunk::Ssb(ssb.whole(table));
                 ssb::Table::ALL.map(table).into()
             }
             Workload::Tpch => {
-                let tpch = Tpch::new(scale()).map_err(refused)?;
+                let tpch = Tpch::new(scale()).map_err(Failure::usage)?;
                 let table = |table| Chunk::Tpch(tpch.whole(table));
                 tpch::Table::ALL.map(table).into()
             }
@@ -141,7 +143,7 @@ impl Args {
             }
             Workload::Oltp => {
                 let rows = self.rows.expect("clap requires them");
-                let oltp = Oltp::new(self.tables.unwrap_or(1), rows).map_err(refused)?;
+                let oltp = Oltp::new(self.tables.unwrap_or(1), rows).map_err(Failure::usage)?;
                 let table = |n| Chunk::Oltp(oltp.whole(n));
                 (1..=oltp.tables()).map(table).collect()
             }
@@ -158,20 +160,16 @@ impl Args {
 }
 
 /// A whole number of warehouses, as `[workload.tpcc]` accepts it.
-fn warehouses(scale: f64) -> miette::Result<u32> {
+fn warehouses(scale: f64) -> Result<u32, Failure> {
     let range = 1.0..=f64::from(::workload::tpcc::LARGEST_SCALE);
     match range.contains(&scale) && scale.fract() == 0.0 {
         true => Ok(scale as u32),
-        false => Err(refused(format!(
+        false => Err(Failure::usage(format!(
             "scale {scale} of tpcc must be a whole number of warehouses from {} to {}",
             range.start(),
             range.end()
         ))),
     }
-}
-
-fn refused(error: impl std::fmt::Display) -> miette::Report {
-    miette::miette!("{error}")
 }
 
 fn outputs(args: &Args, tables: &[Chunk]) -> Result<Vec<Output>, files::Failure> {
@@ -325,7 +323,7 @@ mod tests {
         ] {
             let scale = format!("--scale={scale}");
             let args = parse(&[workload, &scale, "--out", out.to_str().unwrap()]).unwrap();
-            let refused = run(args).unwrap_err().to_string();
+            let refused = format!("{:?}", run(args).unwrap_err());
             assert!(refused.contains(says), "{refused}");
             assert!(!out.exists());
         }
@@ -372,6 +370,6 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let out = file.path().to_str().unwrap();
         let error = run(parse(&["ssb", "--scale", "0.001", "--out", out]).unwrap()).unwrap_err();
-        assert!(error.to_string().contains(out));
+        assert!(format!("{error:?}").contains(out));
     }
 }

@@ -162,8 +162,7 @@ pub(crate) fn load(file_or_name: &str, overrides: &Overrides) -> Result<Experime
     };
     let experiment = parse(&stem, file_or_name, &source, overrides)?;
     if overrides.time.is_none() {
-        spec::timed::long_enough(&experiment)
-            .map_err(|error| Failure::from(miette::Report::new(error)))?;
+        spec::timed::long_enough(&experiment)?;
     }
     Ok(experiment)
 }
@@ -175,8 +174,7 @@ pub fn parse(
     source: &str,
     overrides: &Overrides,
 ) -> Result<Experiment, Failure> {
-    let experiment = spec::parse(stem, shown, source, &workload::check)
-        .map_err(|error| Failure::from(miette::Report::new(error)))?;
+    let experiment = spec::parse(stem, shown, source, &workload::check)?;
     overrides.apply(experiment).map_err(Failure::usage)
 }
 

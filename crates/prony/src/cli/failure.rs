@@ -35,67 +35,51 @@ impl From<Status> for ExitCode {
 #[derive(Debug)]
 pub struct Failure {
     pub status: Status,
-    message: Message,
-}
-
-#[derive(Debug)]
-enum Message {
-    /// May hold paths and log lines, which stay whole words and lines.
-    Plain(String),
-    /// A message with its place in a file.
-    Placed(miette::Report),
+    message: String,
 }
 
 impl Failure {
     pub(super) fn usage(message: impl std::fmt::Display) -> Failure {
         Failure {
             status: Status::Usage,
-            message: Message::Plain(message.to_string()),
+            message: format!("error: {message}"),
         }
     }
 
     pub(super) fn failed(message: impl std::fmt::Display) -> Failure {
         Failure {
             status: Status::Failed,
-            message: Message::Plain(message.to_string()),
+            message: format!("error: {message}"),
         }
     }
 
     pub(super) fn print(self) -> ExitCode {
-        match self.message {
-            Message::Plain(text) => screen::say(&format!("error: {text}")),
-            Message::Placed(report) => {
-                // A closed pipe must not cause a panic.
-                use std::io::Write;
-                let _ = writeln!(std::io::stderr(), "{report:?}");
-            }
-        }
+        screen::say(&self.message);
         self.status.into()
     }
 }
 
-/// miette's reports concern command lines and files.
-impl From<miette::Report> for Failure {
-    fn from(message: miette::Report) -> Failure {
+impl From<spec::SpecError> for Failure {
+    fn from(error: spec::SpecError) -> Failure {
         Failure {
             status: Status::Usage,
-            message: Message::Placed(message),
+            message: error.text(screen::columns(std::io::stderr())),
         }
     }
 }
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
-        let status = match &error {
-            RunError::Usage(_) | RunError::Spec(_) => Status::Usage,
+        let status = match error {
+            RunError::Spec(error) => return (*error).into(),
+            RunError::Usage(_) => Status::Usage,
             RunError::Failed(_) | RunError::NotAvailable(_) => Status::Failed,
             RunError::Interrupted => Status::Interrupted,
         };
-        let message = match error {
-            RunError::Spec(error) => Message::Placed(miette::Report::new(*error)),
-            other => Message::Plain(other.to_string()),
-        };
-        Failure { status, message }
+        Failure {
+            status,
+            message: format!("error: {error}"),
+        }
     }
 }
 

@@ -31,7 +31,7 @@ mod supervise;
 mod terminal;
 
 use clap::{Parser, Subcommand};
-use failure::{Failure, Status};
+use failure::Failure;
 use host::{Home, Leases};
 use std::path::PathBuf;
 use workload::AllowDrop;
@@ -148,7 +148,7 @@ pub fn main() -> std::process::ExitCode {
         Verb::Report(args) => report::run(args),
         Verb::Server(command) => server::run(command),
         Verb::Cache(command) => cache::run(command),
-        Verb::Data(args) => data::run(args).map(|()| Status::Done).map_err(Into::into),
+        Verb::Data(args) => data::run(args),
         Verb::Bench(args) => bench::run(*args),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Crash(command) => crash::run(command),

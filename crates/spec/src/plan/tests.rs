@@ -51,7 +51,7 @@ pub(super) fn parse(source: &str) -> Experiment {
     crate::parse("t", "t.toml", source, &|_, _| {
         Some(crate::TargetKind::Server)
     })
-    .unwrap_or_else(|error| panic!("{:?}", miette::Report::new(error)))
+    .unwrap_or_else(|error| panic!("{}", error.text(None)))
 }
 
 fn planned(blocks: u32) -> Vec<PlannedTrial> {

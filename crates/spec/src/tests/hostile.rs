@@ -26,7 +26,7 @@ fn control_characters_of_a_file_are_escapes_in_its_errors() {
 }
 
 #[test]
-fn an_error_shows_two_hundred_characters_of_a_line() {
+fn an_error_shows_little_of_a_long_line() {
     let long = "k".repeat(100_000);
     let source = format!("{RIGHT}{long} = {{ {long} = 1 }}\n");
     let text = shown(&read(&source).unwrap_err());

@@ -46,15 +46,9 @@ fn read(source: &str) -> Result<Experiment, SpecError> {
     parse("x", "x.toml", source, &check_ssb)
 }
 
-/// The error as the terminal shows it, without colours.
+/// The error as the terminal shows it.
 fn shown(error: &SpecError) -> String {
-    let theme = miette::GraphicalTheme::unicode_nocolor();
-    let handler = miette::GraphicalReportHandler::new_themed(theme).with_width(100);
-    let mut text = String::new();
-    handler
-        .render_report(&mut text, error)
-        .expect("a text takes everything");
-    text
+    error.text(Some(100))
 }
 
 /// A small valid file that the tests extend.

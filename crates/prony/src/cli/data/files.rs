@@ -17,18 +17,18 @@ use datagen::Format;
 const PIECE_BYTES: u64 = 512 << 10;
 
 /// Why files could not be written.
-#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+#[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
-    #[error("cannot create folder {}: {cause}", path.display())]
-    #[diagnostic(help("choose another folder with --out"))]
+    #[error("cannot create folder {}: {cause}; choose another folder with --out", path.display())]
     Folder { path: PathBuf, cause: io::Error },
-    #[error("cannot write {}: the disk is full; the file needs about {} MB", path.display(), bytes_estimate / 1_000_000)]
-    #[diagnostic(help(
-        "choose a folder with more space with --out, or a smaller --scale; the unfinished files are removed"
-    ))]
+    #[error(
+        "cannot write {}: the disk is full; the file needs about {} MB; choose a folder with more space with --out, or a smaller \
+         --scale; the unfinished files are removed",
+        path.display(),
+        bytes_estimate / 1_000_000
+    )]
     Full { path: PathBuf, bytes_estimate: u64 },
-    #[error("cannot write {}: {cause}", path.display())]
-    #[diagnostic(help("choose another folder with --out; the unfinished files are removed"))]
+    #[error("cannot write {}: {cause}; choose another folder with --out; the unfinished files are removed", path.display())]
     File { path: PathBuf, cause: io::Error },
 }
 
