@@ -1,4 +1,4 @@
-//! `prony completions SHELL` and `prony man DIR`: what a package installs beside the binary.
+//! `prony completions SHELL` and `prony man DIR`: what a package installs beside the binary. Only with the feature `packaging`.
 
 use super::Cli;
 use super::failure::{Failure, Status};

@@ -15,6 +15,7 @@ pub mod experiment;
 mod failure;
 mod gate;
 mod gauge;
+#[cfg(feature = "packaging")]
 mod generate;
 mod guard;
 mod hints;
@@ -79,8 +80,10 @@ enum Verb {
     #[command(subcommand)]
     Crash(crash::Command),
     /// Print completions for a shell
+    #[cfg(feature = "packaging")]
     Completions(generate::Completions),
     /// Write the man pages into a folder
+    #[cfg(feature = "packaging")]
     Man(generate::Man),
     /// Serve the null server until stdin closes; prony starts this process itself
     #[command(hide = true)]
@@ -152,7 +155,9 @@ pub fn main() -> std::process::ExitCode {
         Verb::Bench(args) => bench::run(*args),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Crash(command) => crash::run(command),
+        #[cfg(feature = "packaging")]
         Verb::Completions(args) => generate::completions(&args),
+        #[cfg(feature = "packaging")]
         Verb::Man(args) => generate::man(&args),
         Verb::Null(args) => null::run(&args),
         Verb::Guard(args) => guard::run(args),
