@@ -3,7 +3,7 @@
 //! Goal: the wall clock is read once per process; after that, timestamps follow the monotonic clock. So they are in order, and their
 //! differences are durations, even if somebody sets the wall clock during a run.
 
-use record::{Flag, FlagKind};
+use record::{Flag, FlagKind, Moment};
 use std::sync::OnceLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -58,6 +58,21 @@ pub fn clock_stepped(before_s: f64, after_s: f64) -> Option<Flag> {
     })
 }
 
+/// The date and the time of day on a clock of the machine's time zone (`TZ`, else /etc/localtime).
+pub fn local_now() -> Moment {
+    let unix_s = wall_ns() / 1_000_000_000;
+    Moment::of(unix_s + zone_offset_s(unix_s))
+}
+
+/// How far the time zone is ahead of UTC at a second.
+fn zone_offset_s(unix_s: libc::time_t) -> i64 {
+    // SAFETY: all fields of the structure are integers or pointers, for which zero is valid.
+    let mut local: libc::tm = unsafe { std::mem::zeroed() };
+    // SAFETY: both references are valid for the call, which keeps neither. A null result leaves the offset at zero.
+    unsafe { libc::localtime_r(&unix_s, &mut local) };
+    local.tm_gmtoff
+}
+
 fn wall_ns() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| {
@@ -76,6 +91,17 @@ mod tests {
         let (earlier, later) = (at_ns(began), at_ns(began + Duration::from_secs(3)));
         assert_eq!(later - earlier, 3_000_000_000);
         assert!(clock_step_s().abs() < STEP_S);
+    }
+
+    #[test]
+    fn local_time_is_that_of_date() {
+        let date = || {
+            let output = std::process::Command::new("date").arg("+%F %H:%M").output();
+            String::from_utf8(output.unwrap().stdout).unwrap()
+        };
+        let (before, now, after) = (date(), local_now(), date());
+        let now = format!("{} {}\n", now.date(), &now.time()[..5]);
+        assert!(now == before || now == after, "{before} {now} {after}");
     }
 
     #[test]

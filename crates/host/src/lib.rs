@@ -33,7 +33,7 @@ pub mod storage;
 pub mod supervisor;
 pub mod volume;
 
-pub use clock::{at_ns, clock_step_s, clock_stepped, now_ns};
+pub use clock::{at_ns, clock_step_s, clock_stepped, local_now, now_ns};
 pub use device::{DeviceCounts, Mount, below as mount_below};
 pub use exposed::Exposed;
 pub use home::{Home, HomeError};

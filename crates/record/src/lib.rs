@@ -5,6 +5,7 @@
 //! texts here; crate `explain` interprets them.
 
 mod audit;
+mod calendar;
 pub mod claim;
 pub mod environment;
 pub mod event;
@@ -25,6 +26,7 @@ pub mod visible;
 mod word;
 
 pub use audit::{AuditFigure, AuditNote, InputCheck};
+pub use calendar::Moment;
 pub use claim::{
     Bound, Cell, Claim, DecidedAfter, Direction, Finding, Judged, Limit, Percentile, RoundSelector,
     Subject, Value, Verdict,

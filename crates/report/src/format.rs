@@ -3,7 +3,7 @@
 //! Purpose: one place that decides how seconds, ratios, counts and bytes are written for people. Boundaries: no locale; a
 //! decimal point and commas between thousands everywhere. JSON and CSV write plain numbers.
 
-use jiff::Timestamp;
+use record::Moment;
 
 /// How many decimals a column of seconds needs, so that its smallest figure still shows three digits.
 pub(crate) fn decimals(seconds: impl IntoIterator<Item = f64>) -> usize {
@@ -137,10 +137,8 @@ pub(crate) fn bytes(value: u64) -> String {
 
 /// Nanoseconds since the Unix epoch as UTC to the second.
 pub(crate) fn moment(ns: i64) -> String {
-    match Timestamp::from_nanosecond(i128::from(ns)) {
-        Ok(at) => at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
-        Err(_) => "unknown".to_string(),
-    }
+    let at = Moment::of(ns.div_euclid(1_000_000_000));
+    format!("{} {} UTC", at.date(), at.time())
 }
 
 /// `> 600 s`: a time of which only the lower bound is known. It is never rounded up, but for the error of a geometric mean.

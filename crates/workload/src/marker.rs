@@ -5,8 +5,10 @@
 //! prove that the rows are correct (`Dataset::verify` counts them, and every round checks the results).
 
 use super::{Dialect, State};
+use record::Moment;
 use server::{Reply, ServerError, Session};
 use sha2::{Digest, Sha256};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The marker's table.
 pub(crate) const TABLE: &str = "prony_dataset";
@@ -127,10 +129,17 @@ pub(crate) fn write(
     session.execute(&format!(
         "INSERT INTO {table} VALUES ('{}', '{}', {})",
         marker.fingerprint,
-        jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+        now(),
         marker.rows
     ))?;
     Ok(())
+}
+
+/// `2026-11-25T21:12:00Z`.
+fn now() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let at = Moment::of(since.map_or(0, |since| since.as_secs() as i64));
+    format!("{}T{}Z", at.date(), at.time())
 }
 
 fn qualified(session: &Session, schema: &str) -> String {

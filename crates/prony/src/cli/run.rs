@@ -197,8 +197,7 @@ fn with_further_blocks(
 
 /// A seed that differs from run to run. The record keeps it.
 pub(super) fn rand_seed() -> u64 {
-    let now = jiff::Timestamp::now().as_nanosecond();
-    (now as u64) ^ u64::from(std::process::id()).rotate_left(32)
+    (host::now_ns() as u64) ^ u64::from(std::process::id()).rotate_left(32)
 }
 
 /// Of the gate; an invalid trial weighs more.

@@ -25,14 +25,15 @@ impl RunFolder {
     /// Creates a new folder below `results`.
     pub(crate) fn create(results: &Path, name: &str) -> Result<RunFolder, RunError> {
         RunFolder::prepare(results)?;
-        let began = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
+        let now = host::local_now();
+        let (date, time) = (now.date().replace('-', ""), now.time().replace(':', ""));
         for attempt in 1.. {
             let suffix = if attempt == 1 {
                 String::new()
             } else {
                 format!("-{attempt}")
             };
-            let path = results.join(format!("{name}-{began}{suffix}"));
+            let path = results.join(format!("{name}-{date}-{time}{suffix}"));
             match std::fs::create_dir(&path) {
                 Ok(()) => return RunFolder::lock(path),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
