@@ -1,6 +1,8 @@
 //! Checks that the crates depend on each other as docs/ARCHITECTURE.md says.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Each crate of the workspace, and the workspace crates that it may depend on. Any other import does not compile.
 const MAY_USE: [(&str, &[&str]); 15] = [
@@ -202,4 +204,27 @@ fn the_lines_that_the_exercises_add_have_their_places() {
     has("crates/spec/src/events.rs", "const KINDS: ");
     has("crates/spec/src/events.rs", "\"kill\"");
     has("crates/load/src/seam.rs", "Unknown(u16)");
+}
+
+/// Packages with their features, as one build uses them.
+fn packages(selection: &[&str]) -> BTreeSet<String> {
+    let output = Command::new(env!("CARGO"))
+        .current_dir(root())
+        .args(["tree", "--offline", "--locked", "--no-dedupe"])
+        .args(["--prefix=none", "--format={p} {f}"])
+        .args(selection)
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(String::from).collect()
+}
+
+#[test]
+fn the_tests_compile_no_dependency_a_second_time_with_other_features() {
+    let built = packages(&["--package=prony", "--edges=normal,build"]);
+    let tested = packages(&["--workspace", "--edges=normal,build,dev"]);
+    let twice: Vec<_> = built.difference(&tested).collect();
+    assert!(built.len() > 100 && twice.is_empty(), "{twice:#?}");
 }

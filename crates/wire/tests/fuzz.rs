@@ -12,6 +12,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::future::Future;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
@@ -335,6 +336,11 @@ fn recorded_conversations_are_parsed_to_the_end() {
     }
 }
 
+/// The standard library seeds each hasher anew.
+fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
 #[test]
 fn corrupted_conversations_cause_no_panic_hang_or_memory_growth() {
     let recorded = recorded();
@@ -343,7 +349,7 @@ fn corrupted_conversations_cause_no_panic_hang_or_memory_growth() {
     }
     let until = Instant::now() + Duration::from_secs(number("PRONY_FUZZ_S").unwrap_or(5));
     // Random cases; each is reproducible by its number.
-    let next = AtomicU64::new(rand::random::<u64>() >> 1);
+    let next = AtomicU64::new(random() >> 1);
     let first = next.load(Ordering::Relaxed);
     // More workers than cores: they mostly wait.
     std::thread::scope(|scope| {
