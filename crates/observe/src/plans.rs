@@ -6,8 +6,7 @@
 mod json;
 mod statements;
 
-use server::{Reply, ServerError, Session};
-use sha2::{Digest, Sha256};
+use server::{Reply, ServerError, Session, Sha256};
 use statements::Statements;
 
 /// A query plan.
@@ -85,13 +84,10 @@ impl Explainer {
 fn plan(reply: &Reply) -> Plan {
     let decisive = (0..reply.columns.len())
         .filter(|&column| !ESTIMATES.contains(&reply.columns[column].to_lowercase().as_str()));
-    let digest = Sha256::digest(lines(reply, &decisive.collect::<Vec<_>>(), decisive_cell));
+    let decisive = lines(reply, &decisive.collect::<Vec<_>>(), decisive_cell);
     let all: Vec<usize> = (0..reply.columns.len()).collect();
     Plan {
-        hash: digest[..8]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect(),
+        hash: Sha256::of(decisive).hex_of_first(8),
         text: lines(reply, &all, cell),
     }
 }

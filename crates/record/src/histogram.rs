@@ -5,18 +5,25 @@
 //! One of 3 digits takes up to 270 KB unpacked and about 2 KB packed, in HdrHistogram's own interchange form "V2 deflate"
 //! (<https://hdrhistogram.org>), so other tools read what the store holds.
 
+use crate::histogram_sum::HistogramSum;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use std::io::Write;
+
+/// What begins a histogram of the form V2 that is deflated, and one that is not.
+const DEFLATED: u32 = 0x1c84_9314;
+const PLAIN: u32 = 0x1c84_9313;
 
 /// A histogram in the form V2 deflate. Every value of this type can be unpacked.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PackedHistogram(Vec<u8>);
 
 impl PackedHistogram {
-    /// Takes the bytes of a packed histogram.
+    /// Takes the bytes of a packed histogram of three digits.
     ///
     /// # Errors
-    /// The bytes are not a histogram; the text is the cause.
+    /// The bytes are not such a histogram; the text is the cause.
     pub fn from_v2(bytes: Vec<u8>) -> Result<PackedHistogram, String> {
         unpack(&bytes).map(|_| PackedHistogram(bytes))
     }
@@ -32,11 +39,14 @@ impl PackedHistogram {
 
 impl From<&Histogram<u64>> for PackedHistogram {
     fn from(histogram: &Histogram<u64>) -> PackedHistogram {
-        let mut bytes = Vec::new();
-        V2DeflateSerializer::new()
-            .serialize(histogram, &mut bytes)
-            .expect("counts below 2^63 are packed into memory");
-        PackedHistogram(bytes)
+        let mut deflated = ZlibEncoder::new(Vec::new(), Compression::default());
+        deflated
+            .write_all(&plain(histogram))
+            .expect("memory takes every byte");
+        let deflated = deflated.finish().expect("memory takes every byte");
+        let length = deflated.len() as u32;
+        let head = [DEFLATED.to_be_bytes(), length.to_be_bytes()].concat();
+        PackedHistogram([head, deflated].concat())
     }
 }
 
@@ -59,10 +69,73 @@ impl std::fmt::Debug for PackedHistogram {
     }
 }
 
-fn unpack(mut bytes: &[u8]) -> Result<Histogram<u64>, String> {
-    Deserializer::new()
-        .deserialize(&mut bytes)
-        .map_err(|e| e.to_string())
+fn unpack(bytes: &[u8]) -> Result<Histogram<u64>, String> {
+    let mut sum = HistogramSum::default();
+    sum.add(bytes)?;
+    Ok(sum.take_unpacked())
+}
+
+/// The form V2: a header, then the counts in the order of the buckets as ZigZag LEB128 numbers. Two or more empty buckets are one
+/// negative number.
+fn plain(histogram: &Histogram<u64>) -> Vec<u8> {
+    let codes = codes(histogram);
+    let mut plain = Vec::with_capacity(40 + codes.len());
+    let offset = 0;
+    for word in [
+        PLAIN,
+        codes.len() as u32,
+        offset,
+        u32::from(histogram.sigfig()),
+    ] {
+        plain.extend_from_slice(&word.to_be_bytes());
+    }
+    plain.extend_from_slice(&histogram.low().to_be_bytes());
+    plain.extend_from_slice(&histogram.high().to_be_bytes());
+    let ratio: f64 = 1.0;
+    plain.extend_from_slice(&ratio.to_be_bytes());
+    plain.extend_from_slice(&codes);
+    plain
+}
+
+fn codes(histogram: &Histogram<u64>) -> Vec<u8> {
+    let mut codes = Vec::new();
+    let mut next = 0;
+    for step in histogram.iter_recorded() {
+        let place = place_of(step.value_iterated_to(), histogram);
+        match place - next {
+            0 => {}
+            1 => codes.push(0),
+            empty => push_varint(2 * empty - 1, &mut codes),
+        }
+        push_varint(step.count_at_value() << 1, &mut codes);
+        next = place + 1;
+    }
+    if codes.is_empty() {
+        codes.push(0);
+    }
+    codes
+}
+
+/// The bucket of a value. The first buckets have the width of the lowest value, rounded down to a power of 2, as many as the digits
+/// need. Then each doubling has half as many.
+fn place_of(value: u64, histogram: &Histogram<u64>) -> u64 {
+    let steps = 10_u64.pow(histogram.sigfig().into());
+    let half_bits = u64::BITS - (steps - 1).leading_zeros();
+    let units = value >> histogram.low().ilog2();
+    let doublings = units.max(1).ilog2().saturating_sub(half_bits);
+    (units >> doublings) + (u64::from(doublings) << half_bits)
+}
+
+/// Seven bits per byte, lowest first; the ninth byte has eight.
+fn push_varint(mut value: u64, codes: &mut Vec<u8>) {
+    for _ in 0..8 {
+        if value < 0x80 {
+            break;
+        }
+        codes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    codes.push(value as u8);
 }
 
 /// All of them in one, by adding the counts: exact where they have the same digits (HdrHistogram's own rule), and the

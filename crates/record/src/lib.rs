@@ -11,6 +11,7 @@ pub mod environment;
 pub mod event;
 mod flag;
 pub mod histogram;
+mod histogram_sum;
 pub mod load;
 mod looks;
 pub mod names;
@@ -34,6 +35,7 @@ pub use claim::{
 pub use environment::{Conditions, Environment, ServerIdentity};
 pub use flag::{Flag, FlagKind};
 pub use histogram::PackedHistogram;
+pub use histogram_sum::HistogramSum;
 pub use load::{
     Arrivals, EngineNote, ErrorCount, ErrorKind, HistogramNote, Kind, LiveSample, LiveTrial,
     Loaded, Mode, OpenNote, Requirement, ShardStart, Standard, Unfinished, Warmup, done_series,

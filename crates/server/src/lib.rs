@@ -16,6 +16,7 @@ mod provider;
 mod recovery;
 mod session;
 mod settings;
+mod sha256;
 mod sqlite;
 mod start;
 
@@ -30,5 +31,6 @@ pub use provider::{FakeProvider, Provider, provider};
 pub use recovery::{LogLine, LogWatch, RecoveryLog};
 pub use session::{Cutter, Producer, Reply, Script, ServerError, Session, TakeRow, login};
 pub use settings::SettingTable;
+pub use sha256::Sha256;
 pub use sqlite::Sqlite;
 pub use start::StartRequest;

@@ -9,7 +9,6 @@
 mod audit;
 mod counters;
 mod error;
-mod histogram_sum;
 mod live;
 mod load;
 pub mod merge;
@@ -21,10 +20,10 @@ mod series;
 mod write;
 
 pub use error::StoreError;
-pub use histogram_sum::HistogramSum;
 
 pub(crate) use load::{HistogramRow, NodeSeries};
 use read::Depth;
+use record::HistogramSum;
 use record::load::{ErrorCount, LiveSample, LiveTrial, Loaded};
 use record::run::{Question, Run};
 use record::trial::{Role, Trial, TrialKey, TrialState};

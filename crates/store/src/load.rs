@@ -4,7 +4,7 @@ use super::counters::{self, Lists};
 use super::read::{self, json_or_none, since};
 use super::series;
 use super::write::{FIRST_NODE, json, nodes, word};
-use crate::histogram_sum::HistogramSum;
+use record::HistogramSum;
 use record::histogram::PackedHistogram;
 use record::load::{ErrorCount, HistogramNote, Kind, Loaded, Standard};
 use rusqlite::types::Type;

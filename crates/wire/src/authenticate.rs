@@ -6,6 +6,7 @@
 //! The password is sent hashed with the server's nonce. It is sent in clear text only over TLS or a Unix socket, or encrypted with
 //! a public key that the caller names, or accepts from the server.
 
+use crate::capability::Capabilities;
 use crate::channel::Channel;
 use crate::deadline::Deadline;
 use crate::error::WireError;
@@ -14,15 +15,10 @@ use crate::greeting::Greeting;
 use crate::link::Link;
 use crate::login::{Login, ServerKey, Tls};
 use crate::packet::{self, Fields};
+use crate::plugin::Plugin;
+use crate::rsa::PublicKey;
 use crate::tls::{self, Encrypted};
 use load::{Endpoint, Io};
-use mysql_common::constants::{CapabilityFlags, UTF8_GENERAL_CI, UTF8MB4_GENERAL_CI};
-use mysql_common::packets::{AuthPlugin, HandshakeResponse, SslRequest};
-use mysql_common::proto::MySerialize;
-use rsa::pkcs8::DecodePublicKey;
-use rsa::rand_core::OsRng;
-use rsa::{Oaep, RsaPublicKey};
-use sha1::Sha1;
 use std::io;
 use std::path::Path;
 
@@ -32,18 +28,22 @@ const PACKETS_MAX: usize = 16;
 /// The maximum packet size that the client announces.
 const PACKET_BYTES_MAX: u32 = 1 << 30;
 
+/// Collations, which select the character set of the connection.
+const UTF8_GENERAL_CI: u8 = 33;
+pub(crate) const UTF8MB4_GENERAL_CI: u8 = 45;
+
 /// Capabilities that the client requests. Those that the server lacks are not used.
-const REQUESTED: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
-    .union(CapabilityFlags::CLIENT_LONG_PASSWORD)
-    .union(CapabilityFlags::CLIENT_LONG_FLAG)
-    .union(CapabilityFlags::CLIENT_TRANSACTIONS)
-    .union(CapabilityFlags::CLIENT_SECURE_CONNECTION)
-    .union(CapabilityFlags::CLIENT_MULTI_RESULTS)
-    .union(CapabilityFlags::CLIENT_PS_MULTI_RESULTS)
-    .union(CapabilityFlags::CLIENT_PLUGIN_AUTH)
-    .union(CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA)
-    .union(CapabilityFlags::CLIENT_CONNECT_WITH_DB)
-    .union(CapabilityFlags::CLIENT_DEPRECATE_EOF);
+const REQUESTED: Capabilities = Capabilities::PROTOCOL_41
+    .union(Capabilities::LONG_PASSWORD)
+    .union(Capabilities::LONG_FLAG)
+    .union(Capabilities::TRANSACTIONS)
+    .union(Capabilities::SECURE_CONNECTION)
+    .union(Capabilities::MULTI_RESULTS)
+    .union(Capabilities::PS_MULTI_RESULTS)
+    .union(Capabilities::PLUGIN_AUTH)
+    .union(Capabilities::PLUGIN_AUTH_LENENC_CLIENT_DATA)
+    .union(Capabilities::CONNECT_WITH_DB)
+    .union(Capabilities::DEPRECATE_EOF);
 
 /// Length of the nonce of most plugins: SCRAMBLE_LENGTH in the server's source.
 const NONCE_BYTES: usize = 20;
@@ -67,7 +67,7 @@ pub(crate) struct LoggedIn {
     /// The connection's id on the server.
     pub connection: u32,
     /// Capabilities that both sides have.
-    pub capabilities: CapabilityFlags,
+    pub capabilities: Capabilities,
 }
 
 /// Connects and logs in at one endpoint, which errors call `place`. `more` are capabilities to request beside the usual ones.
@@ -79,7 +79,7 @@ pub(crate) async fn open(
     endpoint: &Endpoint,
     login: &Login,
     place: &str,
-    more: CapabilityFlags,
+    more: Capabilities,
 ) -> Result<LoggedIn, WireError> {
     let logged_in = log_in(io, endpoint, login, REQUESTED | more).await;
     logged_in.map_err(|error| explain::explain(place, endpoint, login, error))
@@ -89,7 +89,7 @@ async fn log_in(
     io: &Io,
     endpoint: &Endpoint,
     login: &Login,
-    requested: CapabilityFlags,
+    requested: Capabilities,
 ) -> Result<LoggedIn, WireError> {
     let deadline = Deadline::new(io, login.login_timeout);
     let stream = io.connect(endpoint, login.login_timeout).await?;
@@ -120,27 +120,24 @@ async fn log_in(
 fn capabilities(
     greeting: &Greeting,
     login: &Login,
-    requested: CapabilityFlags,
-) -> Result<CapabilityFlags, WireError> {
+    requested: Capabilities,
+) -> Result<Capabilities, WireError> {
     let offered = greeting.capabilities;
-    if !offered.contains(CapabilityFlags::CLIENT_PROTOCOL_41) {
+    if !offered.contains(Capabilities::PROTOCOL_41) {
         return Err(WireError::too_old("by its greeting"));
     }
     let mut both = offered & requested;
     // With TLS the capabilities are sent twice, and a server may use the first set. So both have to be the same.
-    both.set(
-        CapabilityFlags::CLIENT_CONNECT_WITH_DB,
-        login.schema.is_some(),
-    );
+    both.set(Capabilities::CONNECT_WITH_DB, login.schema.is_some());
     if login.protection.tls == Tls::Off {
         return Ok(both);
     }
-    if !offered.contains(CapabilityFlags::CLIENT_SSL) {
+    if !offered.contains(Capabilities::SSL) {
         return Err(WireError::Tls(
             "the server does not offer it: enable it there (ssl_cert, ssl_key), or accept with `tls=off` in the DSN that others on the network can read everything".into(),
         ));
     }
-    Ok(both | CapabilityFlags::CLIENT_SSL)
+    Ok(both | Capabilities::SSL)
 }
 
 struct Conversation<'a> {
@@ -174,7 +171,7 @@ impl Conversation<'_> {
     async fn answer(
         mut self,
         greeting: &Greeting,
-        capabilities: CapabilityFlags,
+        capabilities: Capabilities,
         endpoint: &Endpoint,
         login: &Login,
     ) -> Result<Link, WireError> {
@@ -216,14 +213,14 @@ impl Conversation<'_> {
     async fn encrypt(
         mut self,
         greeting: &Greeting,
-        capabilities: CapabilityFlags,
+        capabilities: Capabilities,
         endpoint: &Endpoint,
         tls: &Tls,
     ) -> Result<Self, WireError> {
         // A file that cannot be read is found before anything is sent.
         let config = tls::config(tls).map_err(WireError::Tls)?;
-        let request = SslRequest::new(capabilities, PACKET_BYTES_MAX, collation(greeting));
-        self.send(|out| request.serialize(out)).await?;
+        self.send(|out| write_head(out, greeting, capabilities))
+            .await?;
         let Channel::Plain(stream) = self.link.channel else {
             return Ok(self);
         };
@@ -249,24 +246,18 @@ impl Conversation<'_> {
     async fn respond(
         &mut self,
         greeting: &Greeting,
-        capabilities: CapabilityFlags,
+        capabilities: Capabilities,
         login: &Login,
     ) -> Result<(), WireError> {
         // If the server's default plugin is unknown here, the server switches to the user's plugin anyway.
-        let preferred = plugin(&greeting.plugin).unwrap_or(AuthPlugin::MysqlNativePassword);
-        let proof = preferred.gen_data(self.password, &greeting.nonce);
-        let has_plugins = capabilities.contains(CapabilityFlags::CLIENT_PLUGIN_AUTH);
-        let response = HandshakeResponse::new(
-            proof.as_deref(),
-            greeting.numbers(),
-            Some(login.user.as_bytes()),
-            login.schema.as_deref().map(str::as_bytes),
-            has_plugins.then_some(preferred),
-            capabilities,
-            None,
-            PACKET_BYTES_MAX,
-        );
-        self.send(|out| response.serialize(out)).await?;
+        let preferred = Plugin::of(&greeting.plugin).unwrap_or(Plugin::NativePassword);
+        let proof = preferred.proof(self.password, &greeting.nonce);
+        let named = capabilities.contains(Capabilities::PLUGIN_AUTH);
+        self.send(|out| {
+            write_head(out, greeting, capabilities);
+            write_user(out, login, &proof, named.then_some(preferred));
+        })
+        .await?;
         Ok(())
     }
 
@@ -294,9 +285,8 @@ impl Conversation<'_> {
                     plugin,
                     nonce: fresh,
                 } => {
-                    let proof = plugin.gen_data(self.password, &fresh);
-                    let proof = proof.as_deref().unwrap_or_default();
-                    self.send(|out| out.extend_from_slice(proof)).await?;
+                    let proof = plugin.proof(self.password, &fresh);
+                    self.send(|out| out.extend_from_slice(&proof)).await?;
                     nonce = fresh;
                 }
                 Next::SendPassword => self.send_password(&nonce).await?,
@@ -327,12 +317,12 @@ impl Conversation<'_> {
     }
 
     /// The key that the server sends, like `get-server-public-key` of the server's client.
-    async fn requested_key(&mut self) -> Result<RsaPublicKey, WireError> {
+    async fn requested_key(&mut self) -> Result<PublicKey, WireError> {
         self.send(|out| out.push(REQUEST_PUBLIC_KEY)).await?;
         let bytes = self.receive_packet().await?;
         let payload = self.link.payload(bytes);
         let key = match payload.split_first() {
-            Some((&packet::MORE_DATA, pem)) => str::from_utf8(pem).ok().and_then(key_of),
+            Some((&packet::MORE_DATA, pem)) => PublicKey::of_pem(pem),
             Some((&packet::ERROR, _)) => return Err(packet::error(payload)),
             _ => None,
         };
@@ -343,13 +333,7 @@ impl Conversation<'_> {
     }
 }
 
-/// MySQL ends its own file with a zero byte.
-fn key_of(pem: &str) -> Option<RsaPublicKey> {
-    let pem = pem.trim_end_matches(|sign: char| sign == '\0' || sign.is_whitespace());
-    RsaPublicKey::from_public_key_pem(pem).ok()
-}
-
-fn key_in(file: &Path) -> Result<RsaPublicKey, WireError> {
+fn key_in(file: &Path) -> Result<PublicKey, WireError> {
     let unusable = |cause: String| WireError::Login {
         code: PLUGIN_ERROR,
         text: format!(
@@ -357,8 +341,8 @@ fn key_in(file: &Path) -> Result<RsaPublicKey, WireError> {
             file.display()
         ),
     };
-    let pem = std::fs::read_to_string(file).map_err(|error| unusable(error.to_string()))?;
-    key_of(&pem).ok_or_else(|| unusable("it holds no RSA public key in PEM".into()))
+    let pem = std::fs::read(file).map_err(|error| unusable(error.to_string()))?;
+    PublicKey::of_pem(&pem).ok_or_else(|| unusable("it holds no RSA public key in PEM".into()))
 }
 
 fn key_refused() -> WireError {
@@ -372,10 +356,7 @@ enum Next {
     Done,
     Wait,
     SendPassword,
-    Switch {
-        plugin: AuthPlugin<'static>,
-        nonce: Vec<u8>,
-    },
+    Switch { plugin: Plugin, nonce: Vec<u8> },
 }
 
 impl Next {
@@ -386,7 +367,7 @@ impl Next {
             _ => fields.until_zero(),
         };
         let nonce = nonce(fields.0).to_vec();
-        match plugin(name) {
+        match Plugin::of(name) {
             Some(plugin) => Ok(Next::Switch { plugin, nonce }),
             None => Err(WireError::Login {
                 code: PLUGIN_CANNOT_LOAD,
@@ -418,17 +399,8 @@ fn nonce(sent: &[u8]) -> &[u8] {
     }
 }
 
-/// The supported plugins. The others in `mysql_common` are weak, or send the password to any server.
-fn plugin(name: &[u8]) -> Option<AuthPlugin<'static>> {
-    match AuthPlugin::from_bytes(name) {
-        AuthPlugin::CachingSha2Password => Some(AuthPlugin::CachingSha2Password),
-        AuthPlugin::MysqlNativePassword => Some(AuthPlugin::MysqlNativePassword),
-        AuthPlugin::Ed25519 => Some(AuthPlugin::Ed25519),
-        _ => None,
-    }
-}
-
-fn encrypt(key: &RsaPublicKey, password: &[u8], nonce: &[u8]) -> Option<Vec<u8>> {
+/// The password, masked with the nonce and encrypted.
+fn encrypt(key: &PublicKey, password: &[u8], nonce: &[u8]) -> Option<Vec<u8>> {
     if nonce.is_empty() {
         return None;
     }
@@ -437,16 +409,31 @@ fn encrypt(key: &RsaPublicKey, password: &[u8], nonce: &[u8]) -> Option<Vec<u8>>
         .zip(nonce.iter().cycle())
         .map(|(byte, mask)| byte ^ mask)
         .collect();
-    key.encrypt(&mut OsRng, Oaep::new::<Sha1>(), &masked).ok()
+    key.encrypt(&masked)
 }
 
-/// utf8mb4 was added in 5.5.3.
-fn collation(greeting: &Greeting) -> u8 {
+/// Writes the first 32 bytes of the answer to the greeting. They are the whole request for TLS.
+fn write_head(out: &mut Vec<u8>, greeting: &Greeting, capabilities: Capabilities) {
+    // utf8mb4 was added in 5.5.3.
     let collation = match greeting.numbers() >= (5, 5, 3) {
         true => UTF8MB4_GENERAL_CI,
         false => UTF8_GENERAL_CI,
     };
-    collation as u8
+    out.extend_from_slice(&capabilities.bits().to_le_bytes());
+    out.extend_from_slice(&PACKET_BYTES_MAX.to_le_bytes());
+    out.push(collation);
+    out.extend_from_slice(&[0; 23]);
+}
+
+/// Writes the rest of the answer to the greeting. The length of a proof has one byte, so its encoding is the same for servers with and
+/// without PLUGIN_AUTH_LENENC_CLIENT_DATA.
+fn write_user(out: &mut Vec<u8>, login: &Login, proof: &[u8], plugin: Option<Plugin>) {
+    packet::write_terminated(out, &login.user);
+    packet::write_string(out, proof);
+    let texts = login.schema.as_deref().into_iter();
+    texts
+        .chain(plugin.map(Plugin::name))
+        .for_each(|text| packet::write_terminated(out, text));
 }
 
 /// A broken connection is a transient error, a failed negotiation is not.

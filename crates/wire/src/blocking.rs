@@ -4,17 +4,16 @@
 //! [`Blocking::stopper`]; rows are handed out one by one. Non-goal: prepared statements, which no session uses.
 
 use crate::authenticate;
+use crate::capability::Capabilities;
 use crate::connection::{Connection, Sink, WriteFile, now};
 use crate::error::WireError;
 use crate::login::Login;
 use crate::reply::Done;
 use load::{Io, OnSilence, Stopper};
-use mysql_common::constants::CapabilityFlags;
 use std::time::{Duration, Instant};
 
 /// Capabilities of sessions beside those of loads.
-const MORE: CapabilityFlags =
-    CapabilityFlags::CLIENT_LOCAL_FILES.union(CapabilityFlags::CLIENT_MULTI_STATEMENTS);
+const MORE: Capabilities = Capabilities::LOCAL_FILES.union(Capabilities::MULTI_STATEMENTS);
 
 /// How long closing may wait for a server that does not read.
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);

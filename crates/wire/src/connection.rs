@@ -10,6 +10,7 @@ pub use pending::PendingReply;
 pub use text::Sink;
 
 use crate::authenticate::{self, LoggedIn};
+use crate::capability::Capabilities;
 use crate::error::WireError;
 use crate::link::Link;
 use crate::login::{self, Login};
@@ -18,7 +19,6 @@ use crate::reply::{Done, Step, Walk};
 use crate::request::{Bound, Param};
 use crate::row::{self, Column, Value};
 use load::Io;
-use mysql_common::constants::CapabilityFlags;
 use std::borrow::Borrow;
 use std::io;
 
@@ -78,7 +78,7 @@ impl Connection {
         let mut last = WireError::Misuse("the login has no endpoint: give at least one".into());
         for endpoint in login.endpoints_for(client) {
             let place = login::name(endpoint);
-            let more = CapabilityFlags::empty();
+            let more = Capabilities::empty();
             match authenticate::open(io, endpoint, login, &place, more).await {
                 Ok(logged_in) => return Ok(Connection::of(logged_in)),
                 Err(error) if error.is_transient() => last = error,
@@ -93,9 +93,7 @@ impl Connection {
             link: logged_in.link,
             version: logged_in.version,
             id: logged_in.connection,
-            ends_by_ok: logged_in
-                .capabilities
-                .contains(CapabilityFlags::CLIENT_DEPRECATE_EOF),
+            ends_by_ok: logged_in.capabilities.contains(Capabilities::DEPRECATE_EOF),
             is_under_way: false,
             request_bytes: 0,
             statements: Vec::new(),

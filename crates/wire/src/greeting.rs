@@ -1,10 +1,8 @@
 //! The server's greeting: version 10 of the initial handshake packet.
-//!
-//! It is parsed here because the parser of `mysql_common` 0.37.3 overflows on a length of 128 or more.
 
+use crate::capability::Capabilities;
 use crate::error::WireError;
 use crate::packet::{self, Fields};
-use mysql_common::constants::CapabilityFlags;
 
 /// Maximum length of the version. Servers send at most about 60 bytes.
 const VERSION_BYTES_MAX: usize = 256;
@@ -18,7 +16,7 @@ pub(crate) struct Greeting {
     pub version: String,
     /// The connection's id, for KILL.
     pub connection: u32,
-    pub capabilities: CapabilityFlags,
+    pub capabilities: Capabilities,
     /// The scramble from which the password's hash is computed.
     pub nonce: Vec<u8>,
     /// The server's default authentication plugin. Empty before 5.5.7.
@@ -80,10 +78,10 @@ fn after_version(version: &[u8], mut fields: Fields) -> Option<Greeting> {
     let low = fields.u16()?;
     let (_collation, _status) = (fields.u8()?, fields.u16()?);
     let high = fields.u16()?;
-    let capabilities = CapabilityFlags::from_bits_truncate(u32::from(low) | u32::from(high) << 16);
+    let capabilities = Capabilities::from_bits_truncate(u32::from(low) | u32::from(high) << 16);
     let nonce_bytes = usize::from(fields.u8()?);
     let _reserved = fields.bytes(10)?;
-    if capabilities.contains(CapabilityFlags::CLIENT_SECURE_CONNECTION) {
+    if capabilities.contains(Capabilities::SECURE_CONNECTION) {
         let rest = fields.bytes(nonce_bytes.saturating_sub(8).max(13))?;
         nonce.extend_from_slice(rest.strip_suffix(&[0]).unwrap_or(rest));
     }
@@ -119,11 +117,7 @@ mod tests {
         assert_eq!(greeting.connection, 31);
         assert_eq!(greeting.nonce, b"12345678abcdefghijkl");
         assert_eq!(greeting.plugin, b"mysql_native_password");
-        assert!(
-            greeting
-                .capabilities
-                .contains(CapabilityFlags::CLIENT_DEPRECATE_EOF)
-        );
+        assert!(greeting.capabilities.contains(Capabilities::DEPRECATE_EOF));
     }
 
     #[test]

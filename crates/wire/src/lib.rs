@@ -7,19 +7,23 @@
 
 mod authenticate;
 pub mod blocking;
+mod capability;
 mod channel;
 pub mod connection;
 mod deadline;
 pub mod error;
 mod explain;
+mod field_type;
 mod greeting;
 mod link;
 pub mod login;
 pub mod null;
 mod packet;
+mod plugin;
 mod reply;
 mod request;
 mod row;
+mod rsa;
 mod tls;
 
 pub use blocking::Blocking;

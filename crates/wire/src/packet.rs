@@ -60,6 +60,29 @@ fn split(out: &mut Vec<u8>, start: usize, mut number: u8) -> u8 {
     number
 }
 
+/// Writes a string preceded by its length-encoded length.
+#[inline]
+pub(crate) fn write_string(out: &mut Vec<u8>, value: &[u8]) {
+    match value.len() {
+        short @ 0..=0xfa => out.push(short as u8),
+        medium @ 0..=0xffff => {
+            out.push(0xfc);
+            out.extend_from_slice(&(medium as u16).to_le_bytes());
+        }
+        long => {
+            out.push(0xfe);
+            out.extend_from_slice(&(long as u64).to_le_bytes());
+        }
+    }
+    out.extend_from_slice(value);
+}
+
+/// Writes a string and the zero byte that ends it.
+pub(crate) fn write_terminated(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
+    out.push(0);
+}
+
 /// The payload length and sequence number of the packet at the start of `bytes`. None for an incomplete header.
 #[inline]
 pub(crate) fn header(bytes: &[u8]) -> Option<(usize, u8)> {
@@ -243,13 +266,30 @@ mod tests {
             let zero = fields.until_zero().len();
             prop_assert!(zero + fields.0.len() <= bytes.len());
         }
+    }
 
-        #[test]
-        fn length_encoded_integers_of_every_length_round_trip(value: u64) {
-            use mysql_common::io::BufMutExt;
-            let mut bytes = Vec::new();
-            bytes.put_lenenc_int(value);
-            prop_assert_eq!(Fields(&bytes).integer(), Some(value));
+    #[test]
+    fn length_encoded_integers_of_every_length_are_read() {
+        let integer = |bytes: &[u8]| Fields(bytes).integer();
+        assert_eq!(integer(b"\xfa"), Some(250));
+        assert_eq!(integer(b"\xfc\xfb\x00"), Some(251));
+        assert_eq!(integer(b"\xfd\x01\x02\x03"), Some(0x03_0201));
+        assert_eq!(
+            integer(b"\xfe\x01\x02\x03\x04\x05\x06\x07\x08"),
+            Some(0x0807_0605_0403_0201)
+        );
+        for truncated in [&b""[..], b"\xfc\x01", b"\xfd\x01\x02", b"\xfe\x01", b"\xff"] {
+            assert_eq!(integer(truncated), None, "{truncated:?}");
+        }
+    }
+
+    #[test]
+    fn strings_of_every_length_are_length_encoded() {
+        for (length, front) in [(250, 1), (251, 3), (65_535, 3), (65_536, 9), (1 << 24, 9)] {
+            let mut out = Vec::new();
+            write_string(&mut out, &vec![b'x'; length]);
+            assert_eq!(out.len(), front + length);
+            assert_eq!(Fields(&out).string().map(<[u8]>::len), Some(length));
         }
     }
 }

@@ -1,16 +1,11 @@
 //! Serialises COM_STMT_EXECUTE directly into the send buffer.
 
 use crate::error::WireError;
+use crate::field_type::{DOUBLE, LONGLONG, NULL, VAR_STRING};
 use crate::packet::{self, HEADER};
 use std::borrow::Borrow;
 
 const EXECUTE: u8 = 0x17;
-
-/// Type codes of the protocol.
-const DOUBLE: u8 = 5;
-const NULL: u8 = 6;
-const LONGLONG: u8 = 8;
-const VAR_STRING: u8 = 253;
 
 /// Offset of the NULL bitmap in the packet: after header, command, statement id, flags, iteration count.
 const NULLS: usize = HEADER + 1 + 4 + 1 + 4;
@@ -85,7 +80,7 @@ impl Bound {
                 (Param::Null, _) => out[start + NULLS + place / 8] |= 1 << (place % 8),
                 (Param::Int(value), LONGLONG) => out.extend_from_slice(&value.to_le_bytes()),
                 (Param::Double(value), DOUBLE) => out.extend_from_slice(&value.to_le_bytes()),
-                (Param::Bytes(value), VAR_STRING) => write_string(out, value),
+                (Param::Bytes(value), VAR_STRING) => packet::write_string(out, value),
                 _ => return false,
             }
         }
@@ -117,22 +112,6 @@ impl Bound {
         let is_known = self.write_values(out, start, params);
         debug_assert!(is_known);
     }
-}
-
-#[inline]
-fn write_string(out: &mut Vec<u8>, value: &[u8]) {
-    match value.len() {
-        short @ 0..=0xfa => out.push(short as u8),
-        medium @ 0..=0xffff => {
-            out.push(0xfc);
-            out.extend_from_slice(&(medium as u16).to_le_bytes());
-        }
-        long => {
-            out.push(0xfe);
-            out.extend_from_slice(&(long as u64).to_le_bytes());
-        }
-    }
-    out.extend_from_slice(value);
 }
 
 #[cold]
@@ -214,16 +193,5 @@ mod tests {
             "the statement has 2 parameters, but 1 were given"
         );
         assert!(!error.is_lost() && out.is_empty());
-    }
-
-    #[test]
-    fn strings_of_every_length_are_length_encoded() {
-        for (length, front) in [(250, 1), (251, 3), (65_535, 3), (65_536, 9), (1 << 24, 9)] {
-            let mut out = Vec::new();
-            write_string(&mut out, &vec![b'x'; length]);
-            assert_eq!(out.len(), front + length);
-            let mut fields = crate::packet::Fields(&out);
-            assert_eq!(fields.string().map(<[u8]>::len), Some(length));
-        }
     }
 }

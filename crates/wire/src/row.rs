@@ -4,8 +4,11 @@
 //! minute, second, microseconds in four, without trailing zeros).
 
 use crate::error::WireError;
+use crate::field_type;
 use crate::packet::Fields;
-use mysql_common::constants::{ColumnFlags, ColumnType};
+
+/// The flag of an unsigned column.
+const UNSIGNED: u16 = 1 << 5;
 
 /// A value of a row, for the types that workloads read.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,10 +43,10 @@ impl Column {
         let mut fields = Fields(definition);
         let (kind, flags) = kind_and_flags(&mut fields)
             .ok_or_else(|| WireError::malformed("a column definition is truncated"))?;
-        let kind = ColumnType::try_from(kind)
-            .map_err(|_| WireError::Protocol(format!("a column has the unknown type {kind}")))?;
-        let is_unsigned = flags & ColumnFlags::UNSIGNED_FLAG.bits() != 0;
-        Ok(Column(layout(kind, is_unsigned)))
+        let layout = layout(kind, flags & UNSIGNED != 0);
+        layout
+            .map(Column)
+            .ok_or_else(|| WireError::Protocol(format!("a column has the unknown type {kind}")))
     }
 }
 
@@ -69,8 +72,7 @@ impl<'a> Described<'a> {
             let (kind, _) = kind_and_flags(&mut Fields(definition))?;
             Some(Described {
                 name,
-                is_floating: kind == ColumnType::MYSQL_TYPE_FLOAT as u8
-                    || kind == ColumnType::MYSQL_TYPE_DOUBLE as u8,
+                is_floating: matches!(kind, field_type::FLOAT | field_type::DOUBLE),
             })
         };
         described().ok_or_else(|| WireError::malformed("a column definition is truncated"))
@@ -87,23 +89,26 @@ fn kind_and_flags(fields: &mut Fields) -> Option<(u8, u16)> {
     Some((fields.u8()?, fields.u16()?))
 }
 
-fn layout(kind: ColumnType, is_unsigned: bool) -> Layout {
-    use ColumnType::*;
+/// None for a type that is not known.
+fn layout(kind: u8, is_unsigned: bool) -> Option<Layout> {
+    use field_type::*;
     let integer = match is_unsigned {
         true => Layout::Unsigned,
         false => Layout::Signed,
     };
-    match kind {
-        MYSQL_TYPE_TINY => integer(1),
-        MYSQL_TYPE_SHORT | MYSQL_TYPE_YEAR => integer(2),
-        MYSQL_TYPE_LONG | MYSQL_TYPE_INT24 => integer(4),
-        MYSQL_TYPE_LONGLONG => integer(8),
-        MYSQL_TYPE_FLOAT => Layout::Float,
-        MYSQL_TYPE_DOUBLE => Layout::Double,
-        MYSQL_TYPE_DATE | MYSQL_TYPE_TIMESTAMP | MYSQL_TYPE_DATETIME | MYSQL_TYPE_TIME
-        | MYSQL_TYPE_NEWDATE => Layout::Packed,
-        _ => Layout::String,
-    }
+    Some(match kind {
+        TINY => integer(1),
+        SHORT | YEAR => integer(2),
+        LONG | INT24 => integer(4),
+        LONGLONG => integer(8),
+        FLOAT => Layout::Float,
+        DOUBLE => Layout::Double,
+        DATE | TIMESTAMP | DATETIME | TIME | NEWDATE => Layout::Packed,
+        DECIMAL | NULL | VARCHAR..=TYPED_ARRAY | VECTOR | INVALID | JSON..=GEOMETRY => {
+            Layout::String
+        }
+        _ => return None,
+    })
 }
 
 /// Appends the values of a binary row to `values`.

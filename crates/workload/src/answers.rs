@@ -4,8 +4,7 @@
 //! the tolerance of its column. Boundaries: floating-point columns are compared to ten digits only.
 
 use crate::Operation;
-use server::Reply;
-use sha2::{Digest, Sha256};
+use server::{Reply, Sha256};
 
 /// The expected result of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +87,7 @@ impl Canonical {
 
     /// SHA-256 in hex over the cells (each followed by 0x1F) and the rows (each followed by a line feed).
     pub fn hash(&self) -> String {
-        let mut hash = Sha256::new();
+        let mut hash = Sha256::default();
         for row in &self.rows {
             for cell in row {
                 hash.update(cell.as_bytes());
@@ -96,10 +95,7 @@ impl Canonical {
             }
             hash.update(b"\n");
         }
-        hash.finalize()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        hash.hex()
     }
 
     /// Compares with a reference; the error describes the first difference.

@@ -6,8 +6,7 @@
 
 use super::{Dialect, State};
 use record::Moment;
-use server::{Reply, ServerError, Session};
-use sha2::{Digest, Sha256};
+use server::{Reply, ServerError, Session, Sha256};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The marker's table.
@@ -20,16 +19,11 @@ pub(crate) struct Marker {
     pub rows: u64,
 }
 
-/// Twelve hexadecimal digits that identify the contents of tables, for a fingerprint. Each part goes in with its length, so that
-/// `ab` and `c` differ from `a` and `bc`.
+/// Twelve hexadecimal digits that identify the contents of tables, for a fingerprint.
 pub(crate) fn hash(parts: &[&[u8]]) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
-    }
-    let hash = hash.finalize();
-    hash[..6].iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut hash = Sha256::default();
+    parts.iter().for_each(|part| hash.update_part(part));
+    hash.hex_of_first(6)
 }
 
 /// Which of `tables` and the marker's table exist in the schema.

@@ -9,8 +9,7 @@ use super::shards::Meeting;
 use super::{Progress, RunError, ended, redo_log, space};
 use host::{Home, Leases, interrupt};
 use record::DatasetNote;
-use server::{Node, ServerError, Session, StartRequest};
-use sha2::{Digest, Sha256};
+use server::{Node, ServerError, Session, Sha256, StartRequest};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -429,11 +428,7 @@ fn in_a_path(value: &str) -> String {
     if value.bytes().all(is_safe) {
         return value.to_string();
     }
-    let digest = Sha256::digest(value);
-    digest[..6]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    Sha256::of(value).hex_of_first(6)
 }
 
 fn read_note(folder: &Path) -> Option<DatasetNote> {

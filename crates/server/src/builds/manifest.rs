@@ -2,8 +2,8 @@
 //!
 //! It detects a damaged build before it is measured. It does not protect against an attacker who can write to the cache.
 
+use crate::sha256::Sha256;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -104,19 +104,7 @@ pub(super) fn sha256(file: &Path) -> io::Result<String> {
 
 /// The SHA-256 of what is left to read, in hexadecimal.
 pub(super) fn sha256_of(file: &mut impl Read) -> io::Result<String> {
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => break,
-            count => hash.update(&buffer[..count]),
-        }
-    }
-    Ok(hash
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
+    Ok(Sha256::of_rest(file)?.hex())
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
 //! Adds the histograms of one trial, bucket by bucket.
 //!
 //! Purpose: exact sums, in a fraction of the time that unpacking takes: hours of one-second histograms of many shards are hundreds of
-//! megabytes. Boundaries: decoding is in `histogram_sum`.
+//! megabytes. Boundaries: decoding is in `record`.
 
 use super::MergeError;
 use super::load::shift_s;
 use super::trial::Piece;
-use crate::histogram_sum::HistogramSum;
 use crate::{HistogramRow, Store, StoreError};
-use record::TrialKey;
 use record::load::{HistogramNote, Kind};
+use record::{HistogramSum, TrialKey};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::thread;

@@ -65,18 +65,13 @@ fn refusal(backend: Backend, endpoint: Endpoint, within: Duration) -> WireError 
     let refused = Rc::new(Cell::new(None));
     let kept = refused.clone();
     let login = Login {
-        endpoints: Vec::new(),
-        user: "app".into(),
-        password: None,
-        schema: None,
-        protection: Default::default(),
         login_timeout: within,
-        stall_timeout: None,
+        ..login(None)
     };
     executor::run(backend, Instant::now(), None, 1, |io| {
         let io = io.clone();
         let task: Task = Box::pin(async move {
-            let opened = open(&io, &endpoint, &login, "db", CapabilityFlags::empty());
+            let opened = open(&io, &endpoint, &login, "db", Capabilities::empty());
             kept.set(opened.await.err());
         });
         vec![task]
@@ -101,4 +96,46 @@ fn a_login_that_trickles_in_times_out() {
         assert_eq!(cause.kind(), io::ErrorKind::TimedOut, "{backend:?}");
         server.join().unwrap();
     }
+}
+
+fn login(schema: Option<&str>) -> Login {
+    Login {
+        endpoints: Vec::new(),
+        user: "app".into(),
+        password: None,
+        schema: schema.map(str::to_owned),
+        protection: Default::default(),
+        login_timeout: Duration::from_secs(1),
+        stall_timeout: None,
+    }
+}
+
+/// The form is "HandshakeResponse41" in the server's protocol documentation.
+#[test]
+fn the_answer_to_a_greeting_names_user_proof_schema_and_plugin() {
+    let written = |schema, plugin| {
+        let mut out = Vec::new();
+        write_user(&mut out, &login(schema), b"proof", plugin);
+        out
+    };
+    assert_eq!(written(None, None), b"app\0\x05proof");
+    assert_eq!(
+        written(Some("shop"), Some(Plugin::Ed25519)),
+        b"app\0\x05proofshop\0client_ed25519\0"
+    );
+}
+
+#[test]
+fn a_request_for_tls_is_the_first_32_bytes_of_the_answer() {
+    let head = |version: &[u8]| {
+        let rest = b"\0\x1f\0\0\x0012345678\0\xfe\xf7\x2d\x02\0\xff\x81\x15\0\0\0\0\0\0\x1d\0\0\0abcdefghijkl\0";
+        let greeting = Greeting::read(&[b"\x0a", version, rest].concat()).unwrap();
+        let mut out = Vec::new();
+        write_head(&mut out, &greeting, REQUESTED);
+        out
+    };
+    let expected = [&b"\x0d\xa2\x2e\x01\0\0\0\x40\x2d"[..], &[0; 23]].concat();
+    assert_eq!(head(b"8.0.33"), expected);
+    // Before utf8mb4.
+    assert_eq!(head(b"5.5.2")[8], 33);
 }

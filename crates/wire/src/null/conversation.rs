@@ -1,13 +1,20 @@
 //! The protocol state of one connection to the null server: maps requests to answers. It does no I/O itself.
 
 use super::Behaviour;
+use crate::authenticate::UTF8MB4_GENERAL_CI;
+use crate::capability::Capabilities;
+use crate::field_type;
 use crate::packet::{self, Fields, HEADER};
-use mysql_common::constants::{CapabilityFlags, ColumnType, StatusFlags};
-use mysql_common::io::BufMutExt;
-use mysql_common::packets::HandshakePacket;
-use mysql_common::proto::MySerialize;
+use crate::plugin::Plugin;
 
 const VERSION: &str = "8.0.0-prony-null";
+
+/// The greeting's nonce is sent in two parts, of which the second ends with a zero byte.
+const NONCE_START: &[u8; 8] = b"01234567";
+const NONCE_END: &[u8; 13] = b"0123456789ab\0";
+
+/// The state that every reply reports: autocommit.
+const AUTOCOMMIT: u16 = 2;
 
 const QUIT: u8 = 0x01;
 const INIT_DB: u8 = 0x02;
@@ -24,16 +31,16 @@ const UNKNOWN_STATEMENT: u16 = 1243;
 /// Length of column `c` of workload `oltp`.
 const ROW_BYTES: usize = 119;
 
-const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
-    .union(CapabilityFlags::CLIENT_LONG_PASSWORD)
-    .union(CapabilityFlags::CLIENT_SECURE_CONNECTION)
-    .union(CapabilityFlags::CLIENT_PLUGIN_AUTH)
-    .union(CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA)
-    .union(CapabilityFlags::CLIENT_CONNECT_WITH_DB)
-    .union(CapabilityFlags::CLIENT_TRANSACTIONS)
-    .union(CapabilityFlags::CLIENT_MULTI_RESULTS)
-    .union(CapabilityFlags::CLIENT_PS_MULTI_RESULTS)
-    .union(CapabilityFlags::CLIENT_DEPRECATE_EOF);
+const CAPABILITIES: Capabilities = Capabilities::PROTOCOL_41
+    .union(Capabilities::LONG_PASSWORD)
+    .union(Capabilities::SECURE_CONNECTION)
+    .union(Capabilities::PLUGIN_AUTH)
+    .union(Capabilities::PLUGIN_AUTH_LENENC_CLIENT_DATA)
+    .union(Capabilities::CONNECT_WITH_DB)
+    .union(Capabilities::TRANSACTIONS)
+    .union(Capabilities::MULTI_RESULTS)
+    .union(Capabilities::PS_MULTI_RESULTS)
+    .union(Capabilities::DEPRECATE_EOF);
 
 /// The state of one connection.
 pub(super) struct Conversation {
@@ -61,21 +68,7 @@ pub(super) enum After {
 impl Conversation {
     /// Starts a conversation and appends the greeting.
     pub(super) fn new(out: &mut Vec<u8>) -> Conversation {
-        let greeting = HandshakePacket::new(
-            10,
-            VERSION.as_bytes(),
-            1,
-            *b"01234567",
-            Some(&b"0123456789ab\0"[..]),
-            CAPABILITIES,
-            45,
-            StatusFlags::SERVER_STATUS_AUTOCOMMIT,
-            Some(&b"mysql_native_password"[..]),
-        );
-        append(out, 0, |out| {
-            greeting.serialize(out);
-            out.push(0);
-        });
+        append(out, 0, write_greeting);
         Conversation {
             is_logged_in: false,
             ends_by_ok: false,
@@ -138,8 +131,8 @@ impl Conversation {
         let Some(capabilities) = Fields(response).u32() else {
             return After::Close;
         };
-        let requested = CapabilityFlags::from_bits_truncate(capabilities) & CAPABILITIES;
-        self.ends_by_ok = requested.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF);
+        let requested = Capabilities::from_bits_truncate(capabilities) & CAPABILITIES;
+        self.ends_by_ok = requested.contains(Capabilities::DEPRECATE_EOF);
         self.binary_row = row_reply(true, self.ends_by_ok);
         self.text_row = row_reply(false, self.ends_by_ok);
         self.is_logged_in = true;
@@ -197,6 +190,27 @@ impl Conversation {
     }
 }
 
+/// Writes version 10 of the initial handshake packet.
+fn write_greeting(out: &mut Vec<u8>) {
+    let [low, high] = [
+        CAPABILITIES.bits() as u16,
+        (CAPABILITIES.bits() >> 16) as u16,
+    ];
+    out.push(10);
+    packet::write_terminated(out, VERSION);
+    out.extend_from_slice(&1_u32.to_le_bytes());
+    out.extend_from_slice(NONCE_START);
+    out.push(0);
+    out.extend_from_slice(&low.to_le_bytes());
+    out.push(UTF8MB4_GENERAL_CI);
+    out.extend_from_slice(&AUTOCOMMIT.to_le_bytes());
+    out.extend_from_slice(&high.to_le_bytes());
+    out.push((NONCE_START.len() + NONCE_END.len()) as u8);
+    out.extend_from_slice(&[0; 10]);
+    out.extend_from_slice(NONCE_END);
+    packet::write_terminated(out, Plugin::NativePassword.name());
+}
+
 fn append(out: &mut Vec<u8>, number: u8, write: impl FnOnce(&mut Vec<u8>)) -> u8 {
     let start = packet::begin(out);
     write(out);
@@ -220,12 +234,12 @@ fn append_error(out: &mut Vec<u8>, number: u8, code: u16) {
 /// Appends the definition of a character column.
 fn define_column(out: &mut Vec<u8>) {
     for name in ["def", "sbtest", "sbtest1", "sbtest1", "c", "c"] {
-        out.put_lenenc_str(name.as_bytes());
+        packet::write_string(out, name.as_bytes());
     }
     out.push(0x0c);
-    out.extend_from_slice(&45_u16.to_le_bytes());
+    out.extend_from_slice(&u16::from(UTF8MB4_GENERAL_CI).to_le_bytes());
     out.extend_from_slice(&480_u32.to_le_bytes());
-    out.push(ColumnType::MYSQL_TYPE_STRING as u8);
+    out.push(field_type::STRING);
     out.extend_from_slice(&[0; 5]);
 }
 
@@ -243,7 +257,7 @@ fn row_reply(is_binary: bool, ends_by_ok: bool) -> Vec<u8> {
         if is_binary {
             out.extend_from_slice(&[0, 0]);
         }
-        out.put_lenenc_str(&[b'0'; ROW_BYTES]);
+        packet::write_string(out, &[b'0'; ROW_BYTES]);
     });
     let end: &[u8] = match ends_by_ok {
         true => b"\xfe\0\0\x02\0\0\0",

@@ -21,8 +21,7 @@ use agree::Look;
 use clock::Clock;
 use host::machine;
 use record::{ShardNote, ShardStart};
-use server::{Node, ServerError, Session};
-use sha2::{Digest, Sha256};
+use server::{Node, ServerError, Session, Sha256};
 use spec::Shard;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -510,7 +509,7 @@ fn host_name() -> String {
 /// because machines may reach one server by different names.
 fn hash(request: &Request) -> String {
     let release = machine::VERSION.split(' ').next().unwrap_or_default();
-    let mut hash = Sha256::new();
+    let mut hash = Sha256::default();
     let mut is_address = false;
     let own = request.overrides.iter().filter(|argument| {
         let skipped = std::mem::replace(&mut is_address, *argument == "--server");
@@ -520,9 +519,7 @@ fn hash(request: &Request) -> String {
         .into_iter()
         .chain(own.map(String::as_str))
     {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
+        hash.update_part(part);
     }
-    let hash = hash.finalize();
-    hash[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    hash.hex_of_first(8)
 }

@@ -4,7 +4,7 @@
 
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
-use sha2::{Digest, Sha256};
+use server::Sha256;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -41,21 +41,8 @@ pub(crate) fn open(path: &Path, read: Arc<AtomicU64>) -> io::Result<Source> {
 
 /// The hash of a file's bytes, in hexadecimal digits. A file that cannot be read has none: loading it says why.
 pub(crate) fn digest(path: &Path) -> String {
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; BUFFER_BYTES];
-    let Ok(mut file) = File::open(path) else {
-        return String::new();
-    };
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(length) => hash.update(&buffer[..length]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return String::new(),
-        }
-    }
-    let hash = hash.finalize();
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    let hash = File::open(path).and_then(|mut file| Sha256::of_rest(&mut file));
+    hash.map(Sha256::hex).unwrap_or_default()
 }
 
 struct Counted {

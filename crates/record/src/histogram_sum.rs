@@ -1,14 +1,14 @@
-//! The sum of many packed histograms.
+//! The sum of packed histograms, of one or of many.
 //!
 //! Purpose: decode into the sum. Unpacking each histogram and adding it takes several times as long, because both touch every bucket.
-//! Boundary: only histograms as prony writes them (`HistogramSum::add`).
+//! Boundary: only histograms as prony writes them (`HistogramSum::add`). `histogram` writes them.
 //!
 //! The form is V2 of HdrHistogram: a header, then the counts in the order of the buckets as ZigZag LEB128 numbers, of which a negative one
 //! skips that many empty buckets; all of it deflated (<https://hdrhistogram.org>).
 
+use crate::histogram::PackedHistogram;
+use flate2::{Decompress, FlushDecompress, Status};
 use hdrhistogram::Histogram;
-use libdeflater::{DecompressionError, Decompressor};
-use record::histogram::PackedHistogram;
 
 /// Significant digits of every histogram of prony.
 const DIGITS: u8 = 3;
@@ -18,8 +18,10 @@ const HALF_BITS: usize = 10;
 const OUTER: usize = 8;
 /// Bytes before the counts: cookie, length, offset, digits, lowest and highest value, ratio.
 const HEADER: usize = 40;
-/// More buckets than any 64-bit value of 3 digits needs.
-const PLACES: usize = 64 << HALF_BITS;
+/// The buckets of all 64-bit values.
+const PLACES: usize = (u64::BITS as usize + 1 - HALF_BITS) << HALF_BITS;
+/// The longest header and counts: nine bytes for each bucket.
+const PLAIN_MAX: usize = HEADER + 9 * PLACES;
 
 /// Counts by bucket, and what decoding needs.
 pub struct HistogramSum {
@@ -27,7 +29,7 @@ pub struct HistogramSum {
     /// Buckets from here on are empty.
     used: usize,
     plain: Vec<u8>,
-    inflate: Decompressor,
+    inflate: Decompress,
 }
 
 impl Default for HistogramSum {
@@ -35,8 +37,8 @@ impl Default for HistogramSum {
         HistogramSum {
             counts: vec![0; PLACES],
             used: 0,
-            plain: vec![0; 1 << 14],
-            inflate: Decompressor::new(),
+            plain: Vec::with_capacity(1 << 14),
+            inflate: Decompress::new(true),
         }
     }
 }
@@ -47,8 +49,8 @@ impl HistogramSum {
     /// # Errors
     /// The bytes are not a histogram as prony writes it; the sum is then of no use.
     pub fn add(&mut self, v2: &[u8]) -> Result<(), String> {
-        let length = self.inflate(v2)?;
-        let header = self.plain.get(..HEADER).filter(|_| length >= HEADER);
+        self.inflate(v2)?;
+        let header = self.plain.first_chunk::<HEADER>();
         let header = header.ok_or("it is shorter than its header")?;
         let word = |at: usize| u32::from_be_bytes(header[at..at + 4].try_into().expect("4 bytes"));
         let lowest = (word(16), word(20));
@@ -56,31 +58,39 @@ impl HistogramSum {
             return Err("it has not three digits from 1 on".into());
         }
         let end = HEADER + word(4) as usize;
-        let bytes = self.plain[..length].get(HEADER..end);
+        let bytes = self.plain.get(HEADER..end);
         let place = add_counts(&mut self.counts, bytes.ok_or("it is cut short")?)?;
         self.used = self.used.max(place.min(PLACES));
         Ok(())
     }
 
-    /// Inflates into `plain` and returns the length.
-    fn inflate(&mut self, v2: &[u8]) -> Result<usize, String> {
+    /// Inflates into `plain`.
+    fn inflate(&mut self, v2: &[u8]) -> Result<(), String> {
         let deflated = v2.get(OUTER..).ok_or("it is shorter than its header")?;
+        self.inflate.reset(true);
+        self.plain.clear();
         loop {
-            match self.inflate.zlib_decompress(deflated, &mut self.plain) {
-                Ok(length) => return Ok(length),
-                Err(DecompressionError::BadData) => return Err("it is damaged or cut short".into()),
-                Err(DecompressionError::InsufficientSpace) if self.plain.len() >= 9 * PLACES => {
-                    return Err("it is too long".into());
+            let rest = &deflated[self.inflate.total_in() as usize..];
+            let status =
+                self.inflate
+                    .decompress_vec(rest, &mut self.plain, FlushDecompress::Finish);
+            match status {
+                Ok(Status::StreamEnd) => return Ok(()),
+                Ok(_) if self.plain.len() > PLAIN_MAX => return Err("it is too long".into()),
+                Ok(_) if self.plain.len() == self.plain.capacity() => {
+                    self.plain.reserve(self.plain.len());
                 }
-                Err(DecompressionError::InsufficientSpace) => {
-                    self.plain.resize(2 * self.plain.len(), 0);
-                }
+                _ => return Err("it is damaged or cut short".into()),
             }
         }
     }
 
     /// The sum so far, and starts a new one.
     pub fn take(&mut self) -> PackedHistogram {
+        self.take_unpacked().into()
+    }
+
+    pub(crate) fn take_unpacked(&mut self) -> Histogram<u64> {
         let mut whole = Histogram::<u64>::new(DIGITS).expect("three digits are allowed");
         let counted = self.counts[..self.used].iter().enumerate().rev();
         // From the largest, so that it grows once.
@@ -91,7 +101,7 @@ impl HistogramSum {
         }
         self.counts[..self.used].fill(0);
         self.used = 0;
-        whole.into()
+        whole
     }
 }
 
