@@ -1,4 +1,6 @@
 //! SIGKILL at any moment of a run. The longest test, so its name is the first in the alphabet: tests start in that order.
+//!
+//! Tiers: default, all, long.
 
 use crate::faults::experiment;
 use crate::support::process::{ended, send};
@@ -11,46 +13,50 @@ use std::time::Duration;
 
 /// Runs that are killed beside each other: most of the time each of them waits for its server.
 const RUNS: u64 = 4;
-/// The kills of each run.
-const KILLS: usize = 25;
 /// More trials than are finished between the kills.
 const BLOCKS: usize = 12;
 /// The longest time from a start to its kill.
 const KILLED_WITHIN_MS: u64 = 2_500;
 
+#[test]
+fn ten_kills_lose_and_repeat_no_trial_and_leave_nothing_behind() {
+    kills_lose_and_repeat_no_trial(20_261_121..20_261_123, 5);
+}
+
 /// The kills are spread over all steps of a small run: start-up, copying, starting, measuring, saving, stopping.
 #[test]
+#[cfg(tier_all)]
 fn a_hundred_kills_lose_and_repeat_no_trial_and_leave_nothing_behind() {
-    kills_lose_and_repeat_no_trial(20_261_121..20_261_121 + RUNS);
+    kills_lose_and_repeat_no_trial(20_261_121..20_261_121 + RUNS, 25);
 }
 
 #[test]
-#[ignore = "takes minutes; part of the hardening"]
+#[cfg(tier_long)]
 fn hardening_two_hundred_kills_lose_and_repeat_no_trial() {
     for first in [20_261_123, 20_261_133] {
-        kills_lose_and_repeat_no_trial(first..first + RUNS);
+        kills_lose_and_repeat_no_trial(first..first + RUNS, 25);
     }
 }
 
-/// Runs with these seeds beside each other.
-fn kills_lose_and_repeat_no_trial(seeds: Range<u64>) {
+/// Runs with these seeds beside each other, each killed so often.
+fn kills_lose_and_repeat_no_trial(seeds: Range<u64>, kills: usize) {
     if !has("mariadb") {
         return;
     }
     std::thread::scope(|scope| {
         for seed in seeds {
-            scope.spawn(move || killed_again_and_again(Random(seed)));
+            scope.spawn(move || killed_again_and_again(Random(seed), kills));
         }
     });
 }
 
-fn killed_again_and_again(mut random: Random) {
+fn killed_again_and_again(mut random: Random, kills: usize) {
     let bench = Bench::with_shared_snapshots();
     let file = experiment(&bench, "mariadb");
     let first = bench.run(&["run", &file, "--blocks", "1"]);
     assert_eq!(first.status, 0, "it makes the snapshot: {}", first.stderr);
     let mut kept: Option<(PathBuf, usize)> = None;
-    for _ in 0..KILLS {
+    for _ in 0..kills {
         let resume = kept.as_ref().map(|(run, _)| run.display().to_string());
         let running = match &resume {
             Some(run) => bench.start(&["run", "--resume", run]),

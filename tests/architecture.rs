@@ -1,4 +1,6 @@
 //! Checks that the crates depend on each other as docs/ARCHITECTURE.md says.
+//!
+//! Tier: default.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -146,6 +148,30 @@ fn the_protocol_does_not_use_the_command_line() {
     assert!(wrong.is_empty(), "{wrong:?} import crate::cli");
 }
 
+/// Modules of the load engine that `drive` is built from.
+const BELOW_DRIVE: [&str; 6] = ["arrivals", "executor", "io", "pacer", "recorder", "seam"];
+
+#[test]
+fn modules_of_the_load_engine_below_drive_do_not_import_it() {
+    let src = root().join("crates/load/src");
+    for module in BELOW_DRIVE {
+        let (folder, file) = (src.join(module), src.join(format!("{module}.rs")));
+        let mut files = vec![file];
+        if folder.is_dir() {
+            files.extend(sources(&folder));
+        }
+        files.retain(|file| file.exists());
+        assert!(
+            !files.is_empty(),
+            "module {module} does not exist: remove it from the list"
+        );
+        for file in files {
+            let text = std::fs::read_to_string(&file).unwrap();
+            assert!(!text.contains("crate::drive"), "{}", file.display());
+        }
+    }
+}
+
 #[test]
 fn no_crate_holds_more_than_a_quarter_of_the_code() {
     let lines = |name: &str| -> usize {
@@ -227,4 +253,54 @@ fn the_tests_compile_no_dependency_a_second_time_with_other_features() {
     let tested = packages(&["--workspace", "--edges=normal,build,dev"]);
     let twice: Vec<_> = built.difference(&tested).collect();
     assert!(built.len() > 100 && twice.is_empty(), "{twice:#?}");
+}
+
+/// The Rust files of all tests that are not in a crate's sources.
+fn test_files() -> Vec<PathBuf> {
+    let crates = MAY_USE.map(|(name, _)| root().join("crates").join(name).join("tests"));
+    let folders = crates.into_iter().chain([root().join("tests")]);
+    folders
+        .filter(|folder| folder.is_dir())
+        .flat_map(|folder| sources(&folder))
+        .collect()
+}
+
+#[test]
+fn every_test_file_is_a_module_of_its_crates_one_program() {
+    for file in test_files() {
+        let (folder, name) = (file.parent().unwrap(), file.file_stem().unwrap());
+        let parent = ["main.rs", "mod.rs"].map(|name| folder.join(name));
+        let beside = folder.with_extension("rs");
+        let named = parent.into_iter().chain([beside]).any(|parent| {
+            let text = std::fs::read_to_string(parent).unwrap_or_default();
+            text.contains(&format!("mod {};", name.to_string_lossy()))
+        });
+        let is_root = name == "main" || name == "mod";
+        assert!(named || is_root, "{} is in no program", file.display());
+    }
+}
+
+#[test]
+fn every_file_of_tests_with_servers_says_its_tiers_and_no_test_is_ignored() {
+    for file in test_files() {
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(
+            !text.contains(&["#[", "ignore"].concat()),
+            "{}: give the test a tier",
+            file.display()
+        );
+        if !file.starts_with(root().join("tests")) || !text.contains("#[test]\n") {
+            continue;
+        }
+        let header = text.lines().take_while(|line| line.starts_with("//!"));
+        let mut lines = header.filter_map(|line| line.strip_prefix("//! Tier"));
+        let said = lines.next().unwrap_or_else(|| {
+            panic!("{} does not say its tier", file.display());
+        });
+        for tier in ["all", "long"] {
+            let has = text.contains(&["cfg(tier_", tier, ")"].concat());
+            let says = said.contains(tier);
+            assert!(says || !has, "{}: {tier} is missing", file.display());
+        }
+    }
 }

@@ -1,4 +1,6 @@
 //! The cache of builds: shared by prony processes, intact after a kill, and verified.
+//!
+//! Tiers: default, all.
 
 use crate::support::process::{ended, send};
 use crate::support::{Bench, Ended, has};
@@ -54,6 +56,7 @@ fn largest_file(folder: &Path) -> PathBuf {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_killed_download_leaves_a_usable_cache() {
     if !has(BUILD) {
         return;
@@ -75,6 +78,7 @@ fn a_killed_download_leaves_a_usable_cache() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn two_processes_download_a_build_once() {
     if !has(BUILD) {
         return;
@@ -124,6 +128,7 @@ fn a_server_planted_in_the_local_maven_repository_is_not_run() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_damaged_build_is_detected_and_downloaded_again() {
     if !has(BUILD) {
         return;

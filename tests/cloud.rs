@@ -1,5 +1,7 @@
 //! Servers as a cloud offers them: an account with few privileges, TLS with a private authority, no LOCAL INFILE, a proxy in between, an
 //! endpoint for reading. What cannot be measured is said once, and everything else works.
+//!
+//! Tiers: default, all.
 
 use crate::support::elsewhere::{Elsewhere, PASSWORD};
 use crate::support::skip::skipped;
@@ -15,7 +17,7 @@ struct Cloud {
 }
 
 impl Cloud {
-    fn of(build: &str) -> Option<Cloud> {
+    fn of(build: &'static str) -> Option<Cloud> {
         let mut server = Elsewhere::start(build, "ALL ON `prony\\_%`.*")?;
         server.execute("SET GLOBAL local_infile = 0");
         let authority = server.authority();
@@ -88,6 +90,7 @@ fn everything_works(bench: &Bench, dsn: &str, lacks: bool) {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn an_account_with_few_privileges_runs_queries_and_loads_over_tls_with_a_private_authority() {
     for build in ["mysql@8.0.33", "mariadb"] {
         let Some(cloud) = Cloud::of(build) else {
@@ -144,6 +147,7 @@ impl Drop for Proxy {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_proxy_in_between_changes_nothing() {
     let Some(cloud) = Cloud::of("mysql@8.0.33") else {
         return;

@@ -1,4 +1,6 @@
 //! Servers of several nodes on this machine: Galera, replication and Group Replication, with nodes killed, paused and cut off during a load.
+//!
+//! Tiers: default, all.
 
 use crate::support::elsewhere::Elsewhere;
 use crate::support::process::{ended, nothing_is_left, send, until};
@@ -27,8 +29,8 @@ const UPDATES: &str =
 /// The load, with node 2 killed and started again.
 fn with_a_kill(load: &str) -> String {
     format!(
-        "{load}[protocol]\ntime = '24s'\nreconnect = '60s'\n\
-         [[event]]\nat = '5s'\nkill = {{ node = 2 }}\n[[event]]\nat = '12s'\nstart = {{ node = 2 }}\n"
+        "{load}[protocol]\ntime = '14s'\nreconnect = '60s'\n\
+         [[event]]\nat = '4s'\nkill = {{ node = 2 }}\n[[event]]\nat = '8s'\nstart = {{ node = 2 }}\n"
     )
 }
 
@@ -75,6 +77,7 @@ fn came_back(trial: &Value) {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_galera_cluster_keeps_every_acknowledged_transaction_on_all_nodes_when_one_is_killed() {
     if !has("mariadb") {
         return;
@@ -90,6 +93,7 @@ fn a_galera_cluster_keeps_every_acknowledged_transaction_on_all_nodes_when_one_i
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_group_of_mysql_keeps_every_acknowledged_transaction_on_all_nodes_when_one_is_killed() {
     if !has("mysql@8.0.33") {
         return;
@@ -127,11 +131,13 @@ fn a_semi_synchronous_replica_that_was_killed_catches_up() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn an_asynchronous_replica_of_mysql_that_was_killed_catches_up() {
     a_killed_replica_catches_up("mysql@8.0.33", false);
 }
 
 #[test]
+#[cfg(tier_all)]
 fn reads_go_where_the_experiment_sends_them() {
     if !has("mariadb") {
         return;
@@ -165,6 +171,7 @@ fn reads_go_where_the_experiment_sends_them() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_load_on_a_dsn_of_several_hosts_uses_all_of_them() {
     let start = || Elsewhere::start("mariadb", "ALL ON *.*");
     let (Some(mut first), Some(mut second)) = (start(), start()) else {
@@ -198,6 +205,7 @@ fn a_load_on_a_dsn_of_several_hosts_uses_all_of_them() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn what_a_paused_node_costs_the_users_of_the_others_is_measured() {
     if !has("mariadb") {
         return;
@@ -238,6 +246,7 @@ fn writes_go_to_as_many_nodes_as_asked_for() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_node_that_never_joins_is_named_with_the_reason() {
     if !has("mariadb") {
         return;
@@ -305,6 +314,7 @@ fn a_port_that_is_taken_before_its_node_starts_is_named() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_cluster_that_has_lost_its_majority_says_so() {
     let kills = "[protocol]\ntime = '12s'\nreconnect = '60s'\n\
         [[event]]\nat = '4s'\nkill = { node = 2 }\n[[event]]\nat = '5s'\nkill = { node = 3 }\n";
@@ -326,6 +336,7 @@ fn a_cluster_that_has_lost_its_majority_says_so() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_node_that_is_cut_off_is_missed_and_heals() {
     if !has("mariadb") {
         return;

@@ -1,4 +1,6 @@
 //! `prony compare`, `show --gate` and `list --runs` on kept records: no server is needed.
+//!
+//! Tier: default.
 
 use crate::support::{Bench, Ended};
 use std::path::{Path, PathBuf};

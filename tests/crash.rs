@@ -1,5 +1,7 @@
 //! Runs with an outage on a real server: the trial stays valid, the wait is in the response times, and nothing is left behind when
 //! prony ends during the outage.
+//!
+//! Tiers: default, all.
 
 use crate::support::process::{nothing_is_left, servers};
 use crate::support::timed::*;
@@ -7,14 +9,14 @@ use crate::support::{Bench, has};
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// The first trial of a run with a kill after 8 s.
+/// The first trial of a run with a kill after 5 s.
 fn killed(load: &str) -> Option<Value> {
     if !has("mariadb") {
         return None;
     }
     let bench = Bench::with_shared_snapshots();
     let rest = format!(
-        "{load}\n[protocol]\ntime = '25s'\nreconnect = '600s'\n[[event]]\nat = '8s'\nkill = {{ node = 1, restart = true }}\n"
+        "{load}\n[protocol]\ntime = '15s'\nreconnect = '600s'\n[[event]]\nat = '5s'\nkill = {{ node = 1, restart = true }}\n"
     );
     let shown = measured(
         &bench,
@@ -48,6 +50,7 @@ fn a_closed_load_waits_for_a_killed_server_and_recovers() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn an_open_load_waits_for_a_killed_server_and_recovers() {
     let load = "[load.open]\nrate = 300\nworkers = 16\nqueue = 100000";
     if let Some(trial) = killed(load) {
@@ -79,6 +82,7 @@ fn an_interruption_during_an_outage_ends_the_run() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_prony_that_is_killed_during_an_outage_leaves_no_process() {
     signalled(Signal::KILL);
 }

@@ -1,4 +1,6 @@
 //! Storage engines and rounds of several clients on real servers, end to end.
+//!
+//! Tiers: default, all.
 
 use crate::support::process::{ended, nothing_is_left, send, until};
 use crate::support::{Bench, has};
@@ -145,6 +147,7 @@ fn too_many_clients_are_refused_before_any_load() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_missing_engine_is_not_available_and_the_others_are_measured() {
     if !has("mysql@5.6.14") {
         return;

@@ -1,4 +1,6 @@
 //! External servers, named by a DSN: measured with their settings, and left unchanged.
+//!
+//! Tiers: default, all.
 
 use crate::support::elsewhere::{Elsewhere, PASSWORD, PASSWORD_IN_A_DSN};
 use crate::support::{Bench, Ended};
@@ -63,7 +65,7 @@ fn holding(folder: &Path, text: &str) -> Vec<String> {
     found
 }
 
-fn is_measured_and_left_unchanged(build: &str) {
+fn is_measured_and_left_unchanged(build: &'static str) {
     let Some(mut theirs) = Elsewhere::start(build, "ALL ON *.*") else {
         return;
     };
@@ -125,6 +127,7 @@ fn an_external_mariadb_is_measured_and_left_unchanged() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn an_external_mysql_5_6_is_measured_and_left_unchanged() {
     is_measured_and_left_unchanged("mysql@5.6.14");
 }
@@ -267,6 +270,7 @@ fn a_users_table_with_the_name_of_pronys_is_dropped_only_by_its_name() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn another_dataset_in_the_schema_is_dropped_only_with_allow_drop() {
     let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
         return;
@@ -309,6 +313,7 @@ fn two_datasets_in_one_run_are_refused_before_any_load() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn tables_replaced_during_a_run_fail_the_remaining_trials() {
     let Some(mut theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
         return;
@@ -347,6 +352,7 @@ fn rows_are_inserted_if_load_data_local_is_refused() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn two_concurrent_runs_load_a_server_once() {
     let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
         return;

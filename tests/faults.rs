@@ -1,4 +1,6 @@
 //! Failures outside of prony: each gives one clear message, loses no finished trial and leaves nothing behind.
+//!
+//! Tiers: default, all.
 
 use crate::support::process::{ended, send, servers, until};
 use crate::support::{Bench, has};
@@ -200,6 +202,7 @@ fn a_server_that_cannot_start_fails_its_trial_with_the_cause() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn two_concurrent_runs_share_the_cache_and_succeed() {
     if !has("mariadb") {
         return;
@@ -348,6 +351,7 @@ fn a_disk_too_small_for_the_data_is_refused_before_the_load() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_disk_of_the_announced_size_is_enough() {
     for build in ["mariadb", "mysql@5.6.14", "mysql@8.0.33"] {
         if !has(build) {
@@ -484,6 +488,7 @@ fn a_disk_that_fills_while_the_server_starts_is_named() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_disk_that_fills_during_a_load_gives_one_message_and_leaves_nothing() {
     let Some((bench, disk)) = on_small_disk() else {
         return;

@@ -1,4 +1,6 @@
 //! Reads and writes of real files by the binary, without a server.
+//!
+//! Tiers: default, all.
 
 use crate::support::Bench;
 use crate::support::process::{as_nobody, ended, nothing_is_left, send, until};
@@ -221,6 +223,7 @@ fn doctor_describes_a_disk_and_leaves_nothing_on_it() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn doctor_needs_no_root_and_prints_plain_text_of_80_columns() {
     let (bench, disk) = (Bench::new(), tempfile::tempdir().unwrap());
     let directory = disk.path().display().to_string();

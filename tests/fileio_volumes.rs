@@ -1,4 +1,6 @@
 //! Files on file systems of their own and under limits: made, measured, and removed with prony.
+//!
+//! Tiers: default, all.
 
 use crate::support::process::{ended, nothing_is_left, send, until};
 use crate::support::timed::*;
@@ -87,6 +89,7 @@ fn files_lie_on_the_file_system_of_their_level_with_its_mount_options() {
 const ON_A_VOLUME: &str = "[host]\nvolume = { kind = \"loop\" }\n[load.closed]\nclients = 1\n[protocol]\ntime = \"60s\"\n";
 
 #[test]
+#[cfg(tier_all)]
 fn an_interrupted_load_leaves_nothing_mounted_and_no_files() {
     if !can_mount() {
         return;
@@ -250,6 +253,7 @@ fn median(trial: &Value, seconds: std::ops::Range<usize>) -> f64 {
 
 /// What a published series of an SSD showed, on a real file: another level from one second on.
 #[test]
+#[cfg(tier_all)]
 fn a_limit_that_changes_during_the_load_changes_the_level_of_its_seconds() {
     if !can_limit() {
         return;
@@ -277,7 +281,7 @@ fn a_limit_that_changes_during_the_load_changes_the_level_of_its_seconds() {
 
 /// And another one: drops at equal intervals.
 #[test]
-#[ignore = "takes a minute"]
+#[cfg(tier_all)]
 fn a_limit_that_alternates_is_found_as_a_period() {
     if !can_limit() {
         return;
@@ -296,6 +300,7 @@ fn a_limit_that_alternates_is_found_as_a_period() {
 
 /// And another one: seconds of nothing.
 #[test]
+#[cfg(tier_all)]
 fn a_limit_that_stops_the_disk_for_seconds_is_found_as_a_stall() {
     if !can_limit() {
         return;
@@ -312,6 +317,7 @@ fn a_limit_that_stops_the_disk_for_seconds_is_found_as_a_stall() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn the_next_trial_of_a_series_begins_with_the_limits_of_the_file() {
     if !can_limit() {
         return;
@@ -332,6 +338,7 @@ fn the_next_trial_of_a_series_begins_with_the_limits_of_the_file() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn settings_that_change_during_the_load_are_restored_after_it() {
     if !has("mariadb") {
         return;
@@ -410,6 +417,7 @@ fn after_a_power_cut_synced_writes_are_there_and_a_disk_that_lies_is_caught() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_power_cut_may_take_what_was_not_synced_on_every_engine() {
     if !can_cut() {
         return;

@@ -1,4 +1,6 @@
 //! The ten tasks of a new user, on a screen of 80 columns, with real servers and little data.
+//!
+//! Tier: default.
 
 use crate::support::elsewhere::Elsewhere;
 use crate::support::process::{ended, nothing_is_left, send, until};

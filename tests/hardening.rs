@@ -1,8 +1,10 @@
 //! Damaged files and connections, interruptions and kills. Each test of many cases has a short share that always runs, and a long one:
 //!
-//! cargo test --release -p prony --test e2e -- --ignored --show-output hardening
+//! PRONY_TESTS=long cargo test --release -p prony --test tests -- --show-output hardening
 //!
 //! `HARDENING_SEED=1562` repeats the case of one seed, which a failed test names.
+//!
+//! Tiers: default, all, long.
 
 use crate::faults::experiment;
 use crate::support::elsewhere::{Elsewhere, dsn_with_password};
@@ -113,7 +115,7 @@ fn eighty_mutated_files_get_a_message() {
 }
 
 #[test]
-#[ignore = "takes minutes; part of the hardening"]
+#[cfg(tier_long)]
 fn hardening_2000_mutated_files_get_a_message() {
     mutated_files_get_a_message(1_000..3_000);
 }
@@ -139,7 +141,7 @@ fn ten_runs_behind_a_damaging_proxy_end() {
 }
 
 #[test]
-#[ignore = "takes half an hour; part of the hardening"]
+#[cfg(tier_long)]
 fn hardening_1000_runs_behind_a_damaging_proxy_end() {
     damaged_connections_end(1_000..2_000, PROXIES_AT_ONCE);
 }
@@ -179,7 +181,7 @@ fn a_server_ends_when_prony_and_its_guard_are_killed() {
 }
 
 #[test]
-#[ignore = "takes minutes; part of the hardening"]
+#[cfg(tier_long)]
 fn hardening_twenty_servers_end_when_prony_and_its_guard_are_killed() {
     servers_end_without_prony_and_its_guard(20);
 }
@@ -216,6 +218,7 @@ fn ctrl_c_ends_a_load_of_rows_although_the_server_is_stopped() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn ctrl_c_ends_a_query_although_the_server_is_stopped() {
     if has("mariadb") {
         let words = "bench sql --dump empty.sql --queries slow.sql --rounds hot --server mariadb";

@@ -1,4 +1,6 @@
 //! Hostile servers: whatever a server sends, prony ends with one message, in time and with little memory, and gives no password away.
+//!
+//! Tiers: default, long.
 
 use crate::support::Bench;
 use crate::support::hostile::{Hostile, MODES, Phase};
@@ -89,7 +91,7 @@ fn a_fifth_of_the_hostile_cases_gets_a_message() {
 }
 
 #[test]
-#[ignore = "takes minutes; part of the hardening"]
+#[cfg(tier_long)]
 fn hardening_every_hostile_mode_gets_a_message() {
     all_hold(cases(), ALONE);
 }

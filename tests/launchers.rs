@@ -1,4 +1,6 @@
 //! The launch scripts of docs/launch: what their launchers require of them.
+//!
+//! Tier: default.
 
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,6 @@
 //! Limits of a server: set, measured, recorded and removed with prony; refused if they cannot be set.
+//!
+//! Tiers: default, all.
 
 use crate::support::process::{as_nobody, ended, nothing_is_left, send, servers, until};
 use crate::support::{Bench, can_limit, has};
@@ -119,6 +121,7 @@ fn a_killed_prony_leaves_no_control_group() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_limit_changed_during_a_trial_makes_it_invalid() {
     if !can_limit() || !has("mariadb") {
         return;
@@ -197,6 +200,7 @@ fn a_server_that_prony_does_not_start_cannot_be_limited() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_hot_round_reads_from_the_limited_disk_and_not_from_the_page_cache() {
     if !can_limit() || !has("mariadb") {
         return;

@@ -1,4 +1,6 @@
 //! Results of timed loads on a real server. Refusals and failures are in load_faults.rs.
+//!
+//! Tiers: default, all.
 
 use crate::support::process::nothing_is_left;
 use crate::support::timed::*;
@@ -33,6 +35,7 @@ fn bench_measures_each_client_count_on_one_server() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn updates_and_transactions_are_measured_on_the_same_data() {
     if !has("mariadb") {
         return;

@@ -1,4 +1,6 @@
 //! Refusals and failures of timed loads on a real server.
+//!
+//! Tiers: default, all.
 
 use crate::support::elsewhere::{Elsewhere, PASSWORD, dsn_with_password};
 use crate::support::process::{ended, nothing_is_left, send, servers, until};
@@ -187,6 +189,7 @@ fn a_server_killed_in_a_series_fails_its_trial_and_the_next_trial_starts_another
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_server_replaced_by_another_version_fails_the_remaining_trials() {
     let all = "ALL ON *.*";
     let (Some(first), Some(second)) = (
@@ -283,6 +286,7 @@ const PAUSE: &str =
     "[protocol]\ntime = \"4s\"\n[[event]]\nat = \"1500ms\"\npause = { for = \"1s\" }\n";
 
 #[test]
+#[cfg(tier_all)]
 fn a_stalled_server_raises_p95_in_open_loop_and_not_in_closed_loop() {
     if !has("mariadb") {
         return;
@@ -320,6 +324,7 @@ fn pauses() -> Vec<f64> {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_stop_of_one_second_is_a_stall_at_any_phase_of_the_second() {
     if !has("mariadb") {
         return;
@@ -387,6 +392,7 @@ fn is_stopped(pid: u32) -> bool {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn ctrl_c_during_a_stall_ends_the_run_quickly_and_it_can_be_resumed() {
     if !has("mariadb") {
         return;

@@ -1,4 +1,6 @@
 //! The user's own SQL in rounds: on a dump, on files, and on the tables that a running server has.
+//!
+//! Tiers: default, all.
 
 use crate::support::elsewhere::Elsewhere;
 use crate::support::{Bench, Ended, has};
@@ -87,6 +89,7 @@ fn a_dump_of_mysql_loads_into_all_servers_and_gives_the_same_answers() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_compressed_dump_of_mariadb_loads_into_all_servers() {
     let servers = available(&["mariadb", "mysql@5.6.14", "mysql@8.0.33"]);
     let bench = Bench::new();

@@ -1,4 +1,6 @@
 //! Passwords reach neither other processes nor messages.
+//!
+//! Tier: default.
 
 use crate::support::Bench;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,6 @@
 //! Plans on real servers: recorded in every form, checked against the experiment, compared between trials.
+//!
+//! Tiers: default, all.
 
 use crate::support::elsewhere::Elsewhere;
 use crate::support::{Bench, Ended, has};
@@ -97,16 +99,19 @@ fn an_unused_switch_is_detected(build: &str, word: &str, analyses: bool) {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn an_unused_switch_is_detected_on_mysql_5_6() {
     an_unused_switch_is_detected("mysql@5.6.14", "Using MRR", false);
 }
 
 #[test]
+#[cfg(tier_all)]
 fn an_unused_switch_is_detected_on_mysql_8_0() {
     an_unused_switch_is_detected("mysql@8.0.33", "Using MRR", true);
 }
 
 #[test]
+#[cfg(tier_all)]
 fn an_unused_switch_is_detected_on_mysql_9_7_with_tree_plans() {
     an_unused_switch_is_detected("mysql@9.7", "Using MRR", true);
 }
@@ -145,6 +150,7 @@ of    = { server = "theirs" }
 "#;
 
 #[test]
+#[cfg(tier_all)]
 fn a_plan_change_between_trials_is_reported_on_mysql() {
     let statistics = "update mysql.innodb_table_stats set n_rows = if(n_rows > 1000, 20, 1000000)
         where database_name = 'prony_ssb' and table_name = 'supplier'";
@@ -159,7 +165,7 @@ fn a_plan_change_between_trials_is_reported_on_mariadb() {
     a_change_between_trials_is_reported("mariadb", statistics);
 }
 
-fn a_change_between_trials_is_reported(build: &str, statistics: &str) {
+fn a_change_between_trials_is_reported(build: &'static str, statistics: &str) {
     let Some(theirs) = Elsewhere::start(build, "ALL ON *.*") else {
         return;
     };

@@ -1,5 +1,7 @@
 //! Real power cuts and a real SIGKILL in the middle of TPC-C, and the audit of the answers that its clients got; the replay of a
 //! recorded disk; and a prony that ends while the power is off.
+//!
+//! Tiers: default, all.
 
 use crate::support::process::nothing_is_left;
 use crate::support::timed::{at_level, flags, is_whole, signalled_in_an_outage};
@@ -76,6 +78,7 @@ fn lost(shown: &Value, crash: &str) -> u64 {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_power_cut_separates_what_a_kill_does_not_and_a_lying_disk_is_caught() {
     if !can_cut() || !has("mariadb") {
         return;
@@ -126,6 +129,7 @@ warmup = "0s"
 "#;
 
 #[test]
+#[cfg(tier_all)]
 fn a_server_starts_and_keeps_the_conditions_at_every_replayed_flush() {
     if !can_cut() || !has("mariadb") {
         return;
@@ -167,6 +171,7 @@ fn an_interruption_during_a_power_cut_ends_the_run_and_leaves_nothing_mounted() 
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_prony_that_is_killed_during_a_power_cut_leaves_nothing_mounted() {
     signalled_in_a_power_cut(Signal::KILL);
 }

@@ -1,4 +1,6 @@
 //! Query timeouts on real servers: the query is stopped and flagged, and the trial continues.
+//!
+//! Tier: default.
 
 use crate::support::process::{ended, nothing_is_left, send, servers, until, works};
 use crate::support::{Bench, has};

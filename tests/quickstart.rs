@@ -1,4 +1,6 @@
 //! The main use on real servers: from an experiment to a verdict.
+//!
+//! Tiers: default, all.
 
 use crate::support::{Bench, has};
 
@@ -89,6 +91,7 @@ fn an_experiment_ends_with_its_verdicts_on_mariadb() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn an_experiment_ends_with_its_verdicts_on_mysql_5_6() {
     runs_whole("mysql@5.6.14");
 }
@@ -150,6 +153,7 @@ fn a_pool_smaller_than_the_data_reads_pages_from_disk() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn mysql_5_6_starts_on_a_data_folder_from_5_5() {
     if !has("mysql@5.5.34") || !has("mysql@5.6.14") {
         return;
@@ -178,6 +182,7 @@ fn mysql_5_6_starts_on_a_data_folder_from_5_5() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn runs_share_one_snapshot() {
     if !has("mariadb") {
         return;

@@ -1,4 +1,6 @@
 //! A server that is killed and restarted during a timed load: the trial continues.
+//!
+//! Tiers: default, all.
 
 use crate::support::{Bench, has};
 use host::{Home, Leases};
@@ -193,6 +195,7 @@ fn the_trial_continues(load: &str, unanswered: &str) {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_closed_load_continues_after_its_server_is_killed_and_restarted() {
     if has("mariadb") {
         the_trial_continues("[load.closed]\nclients = 8", "unknown");
@@ -200,6 +203,7 @@ fn a_closed_load_continues_after_its_server_is_killed_and_restarted() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn an_open_load_continues_after_its_server_is_killed_and_restarted() {
     if has("mariadb") {
         // At the moment of the kill all workers may be idle. Then their next updates cannot be sent.

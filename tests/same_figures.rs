@@ -1,4 +1,6 @@
 //! Records of earlier prony versions show the same figures in this one. `bench/same_figures` checks all records.
+//!
+//! Tier: default.
 
 // This file uses only a part of the benchmark's code.
 #[allow(dead_code)]

@@ -1,9 +1,11 @@
 //! Shards: several prony processes that share the load on one external server, and the merged run of their records.
+//!
+//! Tiers: default, all.
 
 use crate::support::elsewhere::Elsewhere;
 use crate::support::process::{ended, send, until};
 use crate::support::{Bench, Ended};
-use record::{FlagKind, Sharing, TrialState};
+use record::{FlagKind, Sharing, Trial, TrialState};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -76,8 +78,22 @@ fn plain(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn done(ended: &Ended) {
-    assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
+/// It ended, even if the machine was too busy for its figures.
+fn measured(ended: &Ended) {
+    let is_disturbed = ended.status == 3 && ended.stderr.contains("engine_limit");
+    assert!(
+        ended.status == 0 || is_disturbed,
+        "{}\n{}",
+        ended.stdout,
+        ended.stderr
+    );
+}
+
+/// Whether all arrivals were measured, even if the machine was too busy for the figures.
+fn is_whole(trial: &Trial) -> bool {
+    let is_disturbed = |flag: &record::Flag| flag.kind == FlagKind::EngineLimit;
+    trial.state == TrialState::Done
+        || trial.state == TrialState::Invalid && trial.flags.iter().any(is_disturbed)
 }
 
 #[test]
@@ -90,7 +106,7 @@ fn four_shards_are_together_the_whole_load() {
     let shards = all(&bench, &theirs, &file, 4, &[]);
     for (number, shard) in (1..).zip(shards) {
         let ended = ended(shard);
-        done(&ended);
+        measured(&ended);
         let loaded = format!("shard {number}/4 loaded");
         assert!(ended.stderr.contains(&loaded), "{}", ended.stderr);
     }
@@ -105,7 +121,7 @@ fn four_shards_are_together_the_whole_load() {
     let mut started_ns = Vec::new();
     for run in &runs {
         let trial = store(run).trials_whole().unwrap().remove(0);
-        assert_eq!(trial.state, TrialState::Done, "{:?}", trial.flags);
+        assert!(is_whole(&trial), "{:?}", trial.flags);
         let load = trial.load.unwrap();
         let record::Mode::Open { workers: own, .. } = load.mode else {
             panic!("{:?}", load.mode)
@@ -122,7 +138,7 @@ fn four_shards_are_together_the_whole_load() {
     assert!(skew_ns < 50_000_000, "{skew_ns} ns");
 
     let (printed, run) = merged(&bench, &runs);
-    done(&printed);
+    measured(&printed);
     assert!(
         plain(&printed.stdout).contains("merged from 4 shards"),
         "{}",
@@ -133,7 +149,7 @@ fn four_shards_are_together_the_whole_load() {
         matches!(store.run().unwrap().sharing, Some(Sharing::Merged(notes)) if notes.len() == 4)
     );
     let trial = store.trials_whole().unwrap().remove(0);
-    assert_eq!(trial.state, TrialState::Done, "{:?}", trial.flags);
+    assert!(is_whole(&trial), "{:?}", trial.flags);
     let load = trial.load.unwrap();
     assert_eq!(load.open.as_ref().unwrap().arrived, 401 * 4);
     let record::Mode::Open {
@@ -161,6 +177,7 @@ fn four_shards_are_together_the_whole_load() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_killed_shard_makes_the_merged_trial_invalid_and_is_named() {
     let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
         return;
@@ -185,7 +202,7 @@ fn a_killed_shard_makes_the_merged_trial_invalid_and_is_named() {
     let killed = shards.remove(1);
     drop(ended(killed));
     for shard in shards {
-        done(&ended(shard));
+        measured(&ended(shard));
     }
     let (printed, run) = merged(&bench, &bench.runs());
     assert_eq!(printed.status, 3, "{}", printed.stderr);
@@ -238,6 +255,7 @@ fn an_hour_ahead(folder: &Path) -> Option<PathBuf> {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_shard_whose_clock_is_an_hour_off_starts_with_the_others() {
     let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
         return;
@@ -255,8 +273,8 @@ fn a_shard_whose_clock_is_an_hour_off_starts_with_the_others() {
         .env("LD_PRELOAD", library)
         .spawn()
         .unwrap();
-    done(&ended(first));
-    done(&ended(second));
+    measured(&ended(first));
+    measured(&ended(second));
     let offsets: Vec<f64> = bench
         .runs()
         .iter()
@@ -268,7 +286,7 @@ fn a_shard_whose_clock_is_an_hour_off_starts_with_the_others() {
     let apart_s = (offsets[0] - offsets[1]).abs();
     assert!((apart_s - 3600.0).abs() < 0.05, "{offsets:?}");
     let (printed, run) = merged(&bench, &bench.runs());
-    done(&printed);
+    measured(&printed);
     let load = store(&run).trials_whole().unwrap().remove(0).load.unwrap();
     let throughput: Vec<f64> = load
         .seconds("throughput")
@@ -345,7 +363,7 @@ fn processes_that_do_not_belong_together_are_told_so() {
         late.stderr
     );
     for shard in shards {
-        done(&ended(shard));
+        measured(&ended(shard));
     }
     let resumed = bench.run(&["run", "--resume", "@latest"]);
     assert_eq!(resumed.status, 2);
@@ -437,6 +455,7 @@ fn what_cannot_be_shared_is_refused_before_anything_is_connected() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn tpcc_is_shared_by_whole_warehouses_and_not_audited() {
     let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
         return;

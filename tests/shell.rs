@@ -1,4 +1,6 @@
 //! `prony server start|shell|stop`: servers started by hand, which leave nothing behind.
+//!
+//! Tiers: default, all.
 
 use crate::support::{Bench, Ended, has};
 use rustix::process::{Pid, Signal, kill_process};
@@ -114,6 +116,7 @@ fn start_prints_how_to_connect_and_ctrl_c_stops_it() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn stop_ends_every_started_server_of_this_home() {
     if !has("mariadb") {
         return;

@@ -1,4 +1,6 @@
 //! Switches as factors: settings and hints that a server lacks, adjusts or ignores.
+//!
+//! Tiers: default, all.
 
 use crate::support::{Bench, has};
 
@@ -138,7 +140,7 @@ queries = ["Q6"]
 "#;
 
 #[test]
-#[ignore = "downloads 553 MB on its first run"]
+#[cfg(tier_all)]
 fn ignored_hints_are_flagged_and_servers_without_hints_are_not_available() {
     if !has("mysql@5.6.14") || !has("mysql@8.0.33") {
         return;

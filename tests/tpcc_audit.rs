@@ -1,4 +1,6 @@
 //! A real server killed with SIGKILL in the middle of TPC-C, and the audit of the answers that its clients got.
+//!
+//! Tier: default.
 
 use crate::support::timed::is_whole;
 use crate::support::{Bench, has};

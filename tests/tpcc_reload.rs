@@ -1,5 +1,7 @@
 //! TPC-C on a running server, which has no snapshot: changed tables are loaded anew where that is allowed, else refused. The
 //! conditions hold while transactions run.
+//!
+//! Tiers: default, all.
 
 use crate::support::elsewhere::Elsewhere;
 use crate::support::{Bench, Ended};
@@ -69,6 +71,7 @@ fn changed_tables_on_a_running_server_are_refused_or_loaded_anew() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn bench_reloads_what_it_loaded() {
     let Some(theirs) = Elsewhere::start("mariadb", "ALL ON prony_tpcc.*") else {
         return;
@@ -83,6 +86,7 @@ fn bench_reloads_what_it_loaded() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn the_conditions_hold_while_transactions_run() {
     let Some(theirs) = Elsewhere::start("mariadb", "ALL ON prony_tpcc.*") else {
         return;

@@ -1,5 +1,7 @@
 //! Nothing vanishes: operations that never complete or are lost, the exact versions of servers, what SQLite does not apply, what a cold
 //! round is.
+//!
+//! Tiers: default, all.
 
 use crate::support::timed::*;
 use crate::support::{Bench, has};
@@ -159,6 +161,7 @@ fn a_cold_round_says_that_its_first_query_is_cold_and_what_each_query_read() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn misses_that_the_page_cache_serves_are_called_that() {
     if !has("mariadb") {
         return;

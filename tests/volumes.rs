@@ -1,4 +1,6 @@
 //! Volumes of a server: the redo log on a device of its own, and refusals of machines that cannot have a volume.
+//!
+//! Tiers: default, all.
 
 use crate::support::process::{as_nobody, nothing_is_left};
 use crate::support::timed::{flags, oltp};
@@ -30,6 +32,7 @@ fn can_mount() -> bool {
 
 /// Each of these keeps its redo log in another form.
 #[test]
+#[cfg(tier_all)]
 fn the_redo_log_lies_on_a_volume_of_its_own() {
     for build in ["mariadb", "mysql@5.6.14", "mysql@9.7"] {
         if !can_mount() || !has(build) {

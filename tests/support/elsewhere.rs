@@ -1,8 +1,7 @@
 //! An external server for tests: with its own data, an account for prony, and a view of everything that is not prony's.
 
-use super::{Bench, has};
-use host::{Home, Leases};
-use server::{Cache, Managed, Node, Session, StartRequest};
+use super::fresh::Fresh;
+use server::{Managed, Node, Session};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -15,7 +14,7 @@ pub(crate) struct Elsewhere {
     pub port: u16,
     owner: Session,
     server: Managed,
-    _bench: Bench,
+    _fresh: Fresh,
 }
 
 /// The DSN, with password, of a server on this port.
@@ -26,25 +25,9 @@ pub(crate) fn dsn_with_password(port: u16) -> String {
 impl Elsewhere {
     /// Starts a server whose account has these privileges, in GRANT syntax (`ALL ON *.*`); None if the build is not
     /// available.
-    pub(crate) fn start(build: &str, rights: &str) -> Option<Elsewhere> {
-        if !has(build) {
-            return None;
-        }
-        let bench = Bench::new();
-        let home = Home::at(bench.home()).unwrap();
-        let leases = Leases::open(&home).unwrap();
-        let distribution = Cache::new(&home)
-            .get(&build.parse().unwrap(), &leases, &|_| ())
-            .unwrap();
-        let data_folder = home.work().join("data");
-        distribution.initialise(&leases, &data_folder, &[]).unwrap();
-        let server = Managed::new(distribution, leases, home.work().join("instance"));
-        let request = StartRequest {
-            data_folder,
-            settings: Vec::new(),
-            groups: Vec::new(),
-        };
-        server.start(&request).unwrap();
+    pub(crate) fn start(build: &'static str, rights: &str) -> Option<Elsewhere> {
+        let fresh = Fresh::of(build)?;
+        let server = fresh.started(&[]);
         let mut owner = server.connect().unwrap();
         for statement in [
             &format!("CREATE USER 'guest'@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'"),
@@ -62,7 +45,7 @@ impl Elsewhere {
             port: port.parse().unwrap(),
             owner,
             server,
-            _bench: bench,
+            _fresh: fresh,
         })
     }
 

@@ -4,6 +4,7 @@ use record::TrialKey;
 use store::{Store, StoreError};
 
 pub(crate) mod elsewhere;
+pub(crate) mod fresh;
 pub(crate) mod hostile;
 pub(crate) mod packets;
 pub(crate) mod process;
@@ -12,6 +13,7 @@ pub(crate) mod random;
 pub(crate) mod skip;
 pub(crate) mod sound;
 pub(crate) mod switch;
+pub(crate) mod tier;
 pub(crate) mod timed;
 
 use host::{Home, Lease, Leases};

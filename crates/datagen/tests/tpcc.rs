@@ -1,15 +1,13 @@
 //! The tables of TPC-C: fixed bytes, pieces, and the rules of each column (4.3.3.1).
 
-mod checksums;
-mod writing;
-
+use crate::checksums;
+use crate::writing::{assert_returns_write_errors, assert_within_10_percent};
 use datagen::Format;
 use datagen::tpcc::{Constants, LAST_NAME_A, LAST_NAME_MAX, LOADED_AT, SEED, Table, Tpcc};
 use datagen::tpcc::{last_name, mass};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
-use writing::{assert_returns_write_errors, assert_within_10_percent};
 
 /// Two warehouses, for the tables that are not item.
 const TWO: u32 = 2;

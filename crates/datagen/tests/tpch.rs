@@ -1,12 +1,10 @@
 //! Compares the tables of TPC-H with the known output of the reference program.
 
-mod checksums;
-mod writing;
-
+use crate::checksums;
+use crate::writing::{assert_returns_write_errors, assert_within_10_percent};
 use datagen::Format;
 use datagen::tpch::{Table, Tpch};
 use proptest::prelude::*;
-use writing::{assert_returns_write_errors, assert_within_10_percent};
 
 fn check(scale: &str, table: Table) {
     let checksums = include_str!("../../../tests/data/tpch/checksums.txt");

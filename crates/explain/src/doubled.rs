@@ -2,7 +2,7 @@
 //!
 //! Purpose: a warning wherever such a counter is listed. With multi-range read a row is found by its index entry and
 //! read by its position afterwards, and each of the two counts. Which counters of which server do was measured
-//! (crates/prony/tests/real/doubled.rs, docs/COUNTERS.md).
+//! (tests/real/doubled.rs, docs/COUNTERS.md).
 
 use crate::side::Side;
 use record::{RoundSelector, Trial};

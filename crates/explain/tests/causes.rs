@@ -1,8 +1,6 @@
 //! Which causes are named, and which times they have to explain.
 
-#[path = "../../stats/tests/common/mod.rs"]
-mod common;
-
+use crate::common;
 use explain::{Finding, TimesVerdict, Why, explain_claim, explain_largest};
 use record::*;
 

@@ -1,8 +1,6 @@
 //! What explains the largest difference.
 
-#[path = "../../stats/tests/common/mod.rs"]
-mod common;
-
+use crate::common;
 use explain::{Difference, explain_largest};
 use rand::{RngExt, SeedableRng};
 use record::*;

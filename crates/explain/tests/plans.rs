@@ -1,9 +1,6 @@
 //! Each query's plans: their users, their times, and what differs.
 
-#[path = "../../stats/tests/common/mod.rs"]
-mod common;
-
-use common::{done, run};
+use crate::common::{done, run};
 use explain::{PlanTime, QueryPlans, StepChange, query_plans};
 use record::*;
 

@@ -1,8 +1,6 @@
 //! Explanations are right or silent: a counter is weighed by what it costs, against the difference that it has to explain.
 
-#[path = "../../stats/tests/common/mod.rs"]
-mod common;
-
+use crate::common;
 use explain::{Finding, Reason, SideName, TimesVerdict, Why, explain_claim};
 use record::*;
 

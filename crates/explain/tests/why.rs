@@ -1,8 +1,6 @@
 //! Why two cells differ, by the counters that were published (P6, P1): the sentence is known from the text.
 
-#[path = "../../stats/tests/common/mod.rs"]
-mod common;
-
+use crate::common;
 use explain::{Doubled, Evidence, Reason, SideName, Why, explain_claim, explain_largest};
 use record::*;
 use stats::needs_query_counters;

@@ -3,12 +3,11 @@
 //! With `PRONY_SCREENSHOTS=FOLDER` the pages and their pictures are kept there, in further views, for a look at them. With
 //! `PRONY_RECORDS=A.sqlite:B.sqlite.gz` these are the pages of these records, and no others.
 
-#[path = "browser/chromium.rs"]
 mod chromium;
-mod fixture;
 
+use crate::fixture;
+use crate::fixture::timed;
 use chromium::{Chromium, View};
-use fixture::timed;
 use record::{Run, Trial};
 use report::{Detail, Document};
 use serde_json::{Value, json};

@@ -1,8 +1,7 @@
 //! The comparison of runs in its forms, and the gate.
 
-mod fixture;
-
-use fixture::long_names::{WIDTHS, is_within, with_long_names};
+use crate::fixture;
+use crate::fixture::long_names::{WIDTHS, is_within, with_long_names};
 use record::{Run, Trial};
 use report::{CheckResult, Comparison, Detail, Document, Gate, Strictness};
 

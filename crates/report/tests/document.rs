@@ -1,9 +1,8 @@
 //! The document of made-up runs with published figures, against golden files; and that it is built in one place.
 
-mod fixture;
-
-use fixture::outline::outline;
-use fixture::timed;
+use crate::fixture;
+use crate::fixture::outline::outline;
+use crate::fixture::timed;
 use report::{Detail, Document};
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,7 @@
 //! What every form of a report has to hold, for a made-up run with published figures.
 
-mod fixture;
-
-use fixture::forms;
+use crate::fixture;
+use crate::fixture::forms;
 use report::{Detail, Document, Screen};
 
 #[test]

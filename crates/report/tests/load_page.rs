@@ -1,8 +1,6 @@
 //! The page of timed loads: its charts, that nothing in the record can break out of it, that it stays small.
 
-mod fixture;
-
-use fixture::{forms, timed};
+use crate::fixture::{forms, timed};
 use serde_json::Value;
 use std::sync::LazyLock;
 

@@ -1,8 +1,6 @@
 //! What every form of a report of timed loads has to hold, for made-up runs with published figures.
 
-mod fixture;
-
-use fixture::{forms, timed, tpcc};
+use crate::fixture::{forms, timed, tpcc};
 
 #[test]
 fn the_result_of_a_search_is_not_a_warning() {

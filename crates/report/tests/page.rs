@@ -1,8 +1,7 @@
 //! The page of rounds: its charts, that nothing in the record can break out of it, and that it loads nothing.
 
-mod fixture;
-
-use fixture::forms;
+use crate::fixture;
+use crate::fixture::forms;
 
 #[test]
 fn nothing_is_loaded_from_elsewhere() {

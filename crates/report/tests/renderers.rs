@@ -1,7 +1,6 @@
 //! Terminal, Markdown and page of a small document with every kind of block.
 
-mod fixture;
-
+use crate::fixture;
 use report::{
     Badge, Block, Cell, Column, Detail, Document, Forms, Kind, List, Most, Section, Table,
 };

@@ -1,9 +1,8 @@
 //! What a terminal shows: no line exceeds its width, the answer comes first, and a pipe gets ASCII.
 
-mod fixture;
-
-use fixture::long_names::{LONG, LONG_NAME, WIDTHS, is_within, with_long_names};
-use fixture::{clients, forms, timed, tpcc};
+use crate::fixture;
+use crate::fixture::long_names::{LONG, LONG_NAME, WIDTHS, is_within, with_long_names};
+use crate::fixture::{clients, forms, timed, tpcc};
 use record::{Run, Trial};
 use report::{
     Badge, Block, Cell, Column, Detail, Document, Headline, Kind, Screen, Section, Table,

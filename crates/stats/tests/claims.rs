@@ -1,8 +1,7 @@
 //! Claims against trials whose figures are known: those of P1, as published.
 
-mod common;
-
-use common::judge;
+use crate::common;
+use crate::common::judge;
 use rand::{RngExt, SeedableRng};
 use record::*;
 use stats::table;

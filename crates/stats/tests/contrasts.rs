@@ -1,8 +1,7 @@
 //! New against old: the servers of one run, and the same cells of different runs.
 
-mod common;
-
-use common::{done, timed};
+use crate::common;
+use crate::common::{done, timed};
 use record::*;
 use stats::{Comparison, Contrast, TOLERANCE, across, against_first};
 use std::sync::LazyLock;

@@ -1,8 +1,7 @@
 //! Queries that ran into the protocol's limit: bounds in the tables, and claims that are judged by them or not at all.
 
-mod common;
-
-use common::judge;
+use crate::common;
+use crate::common::judge;
 use record::*;
 use stats::used::{Part, counter};
 use stats::{queries, table};

@@ -1,8 +1,7 @@
 //! Claims, tables and comparisons of timed loads whose figures are known.
 
-mod common;
-
-use common::{judge, run, timed};
+use crate::common;
+use crate::common::{judge, run, timed};
 use hdrhistogram::Histogram;
 use record::*;
 use stats::{best_workers, loads, predictions, scaling, summarise};

@@ -1,8 +1,7 @@
 //! Claims that borrow the noise of the whole matrix.
 
-mod common;
-
-use common::judge;
+use crate::common;
+use crate::common::judge;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use record::*;

@@ -1,8 +1,6 @@
 //! The queue model beside measured responses whose figures are known.
 
-mod common;
-
-use common::{run, timed};
+use crate::common::{run, timed};
 use hdrhistogram::Histogram;
 use record::*;
 use stats::{Prediction, predictions};

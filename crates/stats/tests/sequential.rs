@@ -1,7 +1,6 @@
 //! Claims that are judged after several numbers of blocks.
 
-mod common;
-
+use crate::common;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use record::*;

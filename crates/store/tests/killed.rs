@@ -1,11 +1,8 @@
 //! A run that is killed, and its file where nothing can be written.
 //!
-//! The child is this very test binary: the tests named `child_...` do their part only where the environment says so.
+//! The child is this very test program: the tests named `child_...` do their part only where the environment says so.
 
-#[path = "../../stats/tests/common/mod.rs"]
-mod common;
-
-use common::{place, run, trial};
+use crate::common::{place, run, trial};
 use record::{Trial, TrialState};
 use std::fs::{Permissions, set_permissions};
 use std::io::{BufRead, BufReader};
@@ -46,7 +43,7 @@ fn child_saves_until_it_is_killed() {
 /// Kills the child while it saves the trial after `blocks` others; gives how many it said that it had saved.
 fn killed_run(path: &Path, blocks: usize) {
     let own = std::env::current_exe().unwrap();
-    let mut child = child(&own, "child_saves_until_it_is_killed", path)
+    let mut child = child(&own, "killed::child_saves_until_it_is_killed", path)
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
@@ -111,7 +108,7 @@ fn count_without_writing(folder: &Path, path: &Path) -> usize {
     copy.arg(std::env::current_exe().unwrap()).arg(&program);
     assert!(copy.status().unwrap().success());
     set_permissions(folder, Permissions::from_mode(0o555)).unwrap();
-    let mut child = child(&program, "child_counts_trials", path);
+    let mut child = child(&program, "killed::child_counts_trials", path);
     if std::fs::metadata("/proc/self").unwrap().uid() == 0 {
         child.uid(65534);
     }

@@ -1,9 +1,6 @@
 //! Timed loads in a run's file: brief for tables, whole for pictures, live while they are under way.
 
-#[path = "../../stats/tests/common/mod.rs"]
-mod common;
-
-use common::{place, run, timed, with_summary};
+use crate::common::{place, run, timed, with_summary};
 use record::*;
 use stats::summarise;
 use std::collections::BTreeMap;

@@ -1,9 +1,7 @@
 //! Merging the records of the shards of a load.
 
-#[path = "../../stats/tests/common/mod.rs"]
-mod common;
-
-use common::timed;
+use crate::common;
+use crate::common::timed;
 use record::*;
 use std::path::{Path, PathBuf};
 use store::Store;

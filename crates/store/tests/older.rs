@@ -1,9 +1,6 @@
 //! Files of older schemas: read as they are, raised when they are resumed.
 
-#[path = "../../stats/tests/common/mod.rs"]
-mod common;
-
-use common::{audited, control, done, place, run, timed, with_summary};
+use crate::common::{audited, control, done, place, run, timed, with_summary};
 use record::*;
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,6 @@
 //! Plans in a run's file: each text once for all trials, with its steps for readers of SQL.
 
-#[path = "../../stats/tests/common/mod.rs"]
-mod common;
-
-use common::{done, place, run};
+use crate::common::{done, place, run};
 use record::*;
 use store::Store;
 

@@ -1,9 +1,6 @@
 //! Any trial is read back as it was written.
 
-#[path = "../../stats/tests/common/mod.rs"]
-mod common;
-
-use common::{place, run};
+use crate::common::{place, run};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;

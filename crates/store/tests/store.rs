@@ -1,9 +1,6 @@
 //! What a run's file promises: everything read back, nothing twice, a clear refusal of any other file.
 
-#[path = "../../stats/tests/common/mod.rs"]
-mod common;
-
-use common::{control, done, place, run, timed, trial};
+use crate::common::{control, done, place, run, timed, trial};
 use record::TrialState;
 use std::path::Path;
 use store::{Store, StoreError};

@@ -1,28 +1,33 @@
 //! Fuzzes the whole client with a hostile server: recorded conversations of real servers, randomly corrupted. Half of the cases use
 //! a connection of a timed load, the others a session.
 //!
-//! Runs for PRONY_FUZZ_S seconds, 5 by default. The client must not panic, must use bounded memory whatever length a packet
-//! claims, and must end in bounded time. PRONY_FUZZ_CASE=N repeats one case.
+//! Runs for PRONY_FUZZ_S seconds, by default as long as its tier says. The client must not panic, must use bounded memory whatever
+//! length a packet claims, and must end in bounded time. PRONY_FUZZ_CASE=N repeats one case.
 //!
-//! The files in `conversations/` were recorded with the test `record` below. Each turn of the server is four bytes of length and
-//! its data.
+//! The files in `conversations/` were recorded with the last test below. Each turn of the server is four bytes of length and its
+//! data.
+//!
+//! Tier: default for seconds, `long` for an hour.
 
+use crate::tier::{Tier, tier};
 use load::{Endpoint, Io};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::future::Future;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
+use wire::null::{Behaviour, NullServer};
 use wire::{Blocking, Connection, Login, Param, Protection, ServerKey, Sink, Tls, WireError};
 
-/// Memory limit of the whole process. A conversation has less than 64 KiB, so allocating a falsely claimed 16 MiB exceeds it.
-const MEMORY_BYTES_MAX: usize = 12 << 20;
+/// Memory limit of a case. A conversation has less than 64 KiB, so allocating a falsely claimed 16 MiB exceeds it.
+const MEMORY_BYTES_MAX: isize = 12 << 20;
 const WORKERS: usize = 8;
 const END_WITHIN: Duration = Duration::from_secs(20);
 
@@ -30,22 +35,26 @@ const END_WITHIN: Duration = Duration::from_secs(20);
 /// corrupted conversation short, which does no harm.
 const TURN_TIMEOUT: Duration = Duration::from_millis(2);
 
+/// Counts what each thread holds; the client of a case runs in one thread.
 struct Counting;
 
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    static HELD: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+}
 
-// SAFETY: every call is passed to the system's allocator; only sizes are counted.
+// SAFETY: every call is passed to the system's allocator; only sizes are counted, in cells that need no allocation.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        PEAK.fetch_max(held, Ordering::Relaxed);
+        let held = HELD.get().saturating_add_unsigned(layout.size());
+        HELD.set(held);
+        PEAK.set(PEAK.get().max(held));
         // SAFETY: the caller's promise about the layout.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        HELD.set(HELD.get().saturating_sub_unsigned(layout.size()));
         // SAFETY: the caller's promise that pointer and layout belong together.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -347,7 +356,12 @@ fn corrupted_conversations_cause_no_panic_hang_or_memory_growth() {
     if let Some(case) = number("PRONY_FUZZ_CASE") {
         return run_case(&TcpListener::bind("127.0.0.1:0").unwrap(), &recorded, case);
     }
-    let until = Instant::now() + Duration::from_secs(number("PRONY_FUZZ_S").unwrap_or(5));
+    let seconds = match tier() {
+        Tier::Default => 2,
+        Tier::All => 20,
+        Tier::Long => 3_600,
+    };
+    let until = Instant::now() + Duration::from_secs(number("PRONY_FUZZ_S").unwrap_or(seconds));
     // Random cases; each is reproducible by its number.
     let next = AtomicU64::new(random() >> 1);
     let first = next.load(Ordering::Relaxed);
@@ -376,12 +390,14 @@ fn run_case(listener: &TcpListener, recorded: &[Turns], case: u64) {
         _ => Tls::Off,
     };
     let begin = Instant::now();
+    let held = HELD.get();
+    PEAK.set(held);
     let ended = std::panic::catch_unwind(|| against(listener, client, &turns, tls, TURN_TIMEOUT));
     assert!(ended.is_ok(), "PRONY_FUZZ_CASE={case} panics");
-    let peak = PEAK.load(Ordering::Relaxed);
+    let grown = PEAK.get() - held;
     assert!(
-        peak < MEMORY_BYTES_MAX,
-        "peak memory is {peak} bytes in PRONY_FUZZ_CASE={case} or a concurrent case"
+        grown < MEMORY_BYTES_MAX,
+        "{grown} bytes at once in PRONY_FUZZ_CASE={case}"
     );
     assert!(
         begin.elapsed() < END_WITHIN,
@@ -389,13 +405,12 @@ fn run_case(listener: &TcpListener, recorded: &[Turns], case: u64) {
     );
 }
 
-/// Records a conversation with the server at PRONY_RECORD_FROM (`127.0.0.1:3306`) to the file PRONY_RECORD_TO. The server needs a
-/// user `fuzz` with the password above.
+/// Records a conversation with the server at PRONY_RECORD_FROM (`127.0.0.1:3306`), by default the null server, to the file
+/// PRONY_RECORD_TO. The server needs a user `fuzz` with the password above.
 #[test]
-#[ignore = "needs a server to record"]
-fn record() {
-    let from = std::env::var("PRONY_RECORD_FROM").unwrap();
-    let to = std::env::var("PRONY_RECORD_TO").unwrap();
+fn a_conversation_is_recorded_turn_by_turn() {
+    let null = NullServer::tcp(Behaviour::default()).unwrap();
+    let from = std::env::var("PRONY_RECORD_FROM").unwrap_or_else(|_| address(&null));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let login = login(listener.local_addr().unwrap().port(), Tls::Off);
     let recorder = std::thread::spawn(move || {
@@ -404,12 +419,24 @@ fn record() {
         forward(client, server)
     });
     now(converse(&Io::blocking(), &login)).unwrap();
+    let recorded = recorder.join().unwrap();
+    assert!(recorded.len() > REQUESTS, "{} turns", recorded.len());
     let mut bytes = Vec::new();
-    for turn in recorder.join().unwrap() {
+    for turn in &recorded {
         bytes.extend((turn.len() as u32).to_le_bytes());
         bytes.extend(turn);
     }
-    std::fs::write(to, bytes).unwrap();
+    assert_eq!(turns(&bytes), recorded);
+    if let Some(to) = std::env::var_os("PRONY_RECORD_TO") {
+        std::fs::write(to, bytes).unwrap();
+    }
+}
+
+fn address(server: &NullServer) -> String {
+    match server.endpoint() {
+        Endpoint::Tcp { host, port } => format!("{host}:{port}"),
+        Endpoint::Unix(path) => unreachable!("{}", path.display()),
+    }
 }
 
 /// Forwards both directions and returns the server's turns, until one side closes.

@@ -1,9 +1,6 @@
 //! Sessions against a peer that is played by the test: what it may send, and what it must not achieve.
 
-#[path = "../../../tests/support/packets.rs"]
-mod packets;
-
-use packets::{END, END_WITH_MORE, OK, column, packets};
+use crate::packets::{END, END_WITH_MORE, OK, column, packets};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};

@@ -1,9 +1,7 @@
-//! Tests of the crates with real servers. One test binary, so that the tests of all files run in parallel, on data folders that are
-//! initialised once per build.
+//! Tests of the crates with real servers, on data folders that are initialised once per build.
 
 mod begun;
 mod driven;
-mod fresh;
 mod tpcc_loaded;
 mod tpcc_planted;
 mod wired;

@@ -1,8 +1,10 @@
 //! Tests of the crate `wire` with real servers of each version.
 //!
 //! All tests of a build share one server. Each test uses its own schema, and the guard ends the server.
+//!
+//! Tiers: default, all.
 
-use crate::wired::{self, Running, now};
+use crate::real::wired::{self, Running, now};
 use load::{Backend, Io, executor};
 use std::time::Instant;
 use wire::{Connection, Login, Param, Protection, ServerKey, Tls, Value, Verification, WireError};
@@ -99,7 +101,8 @@ async fn send_large(io: &Io, login: &Login, client: u32) {
 
 /// The tests for each build.
 macro_rules! for_each_server {
-    ($($(#[$ignore:meta])? $name:ident => $build:literal,)*) => { $(
+    ($($(#[$tier:meta])? $name:ident => $build:literal,)*) => { $(
+        $(#[$tier])?
         mod $name {
             use super::*;
             use std::sync::LazyLock;
@@ -111,7 +114,6 @@ macro_rules! for_each_server {
             }
 
             #[test]
-            $(#[$ignore])?
             fn a_login_by_socket_or_tcp_reports_the_version() {
                 let Some(running) = running() else { return };
                 for login in [running.socket(), running.tcp()] {
@@ -123,7 +125,6 @@ macro_rules! for_each_server {
             }
 
             #[test]
-            $(#[$ignore])?
             fn every_authentication_plugin_of_the_server_works() {
                 let Some(running) = running() else { return };
                 let users = running.users();
@@ -134,7 +135,6 @@ macro_rules! for_each_server {
             }
 
             #[test]
-            $(#[$ignore])?
             fn a_full_password_is_encrypted_only_with_a_key_that_the_user_accepts() {
                 let Some(running) = running() else { return };
                 if !running.users().iter().any(|(plugin, _)| *plugin == "caching_sha2") {
@@ -156,7 +156,6 @@ macro_rules! for_each_server {
             }
 
             #[test]
-            $(#[$ignore])?
             fn a_login_without_a_password_and_with_a_schema_works() {
                 let Some(running) = running() else { return };
                 let mut login = running.socket();
@@ -167,7 +166,6 @@ macro_rules! for_each_server {
             }
 
             #[test]
-            $(#[$ignore])?
             fn errors_for_failed_logins_name_the_cause_but_not_the_password() {
                 let Some(running) = running() else { return };
                 let mut wrong = running.tcp();
@@ -181,7 +179,6 @@ macro_rules! for_each_server {
             }
 
             #[test]
-            $(#[$ignore])?
             fn tls_works_or_fails_with_a_clear_error() {
                 let Some(running) = running() else { return };
                 let mut login = running.tcp();
@@ -214,7 +211,6 @@ macro_rules! for_each_server {
             }
 
             #[test]
-            $(#[$ignore])?
             fn an_unreachable_endpoint_is_skipped() {
                 let Some(running) = running() else { return };
                 let mut login = running.socket();
@@ -225,7 +221,6 @@ macro_rules! for_each_server {
             }
 
             #[test]
-            $(#[$ignore])?
             fn parameters_of_every_type_are_returned_unchanged() {
                 let Some(running) = running() else { return };
                 let mut connection = running.schema("params");
@@ -256,7 +251,6 @@ macro_rules! for_each_server {
             }
 
             #[test]
-            $(#[$ignore])?
             fn numbers_of_every_width_and_sign_are_decoded() {
                 let Some(running) = running() else { return };
                 let mut connection = running.schema("numbers");
@@ -267,7 +261,6 @@ macro_rules! for_each_server {
             }
 
             #[test]
-            $(#[$ignore])?
             fn result_sets_of_any_size_are_counted_and_read() {
                 let Some(running) = running() else { return };
                 let mut connection = running.schema("sizes");
@@ -286,7 +279,6 @@ macro_rules! for_each_server {
             }
 
             #[test]
-            $(#[$ignore])?
             fn rows_and_requests_larger_than_a_packet_work() {
                 let Some(running) = running() else { return };
                 let mut connection = running.schema("large");
@@ -311,7 +303,6 @@ macro_rules! for_each_server {
             }
 
             #[test]
-            $(#[$ignore])?
             fn every_io_backend_sends_and_receives_large_packets() {
                 let Some(running) = running() else { return };
                 for login in [running.socket(), running.tcp()] {
@@ -320,7 +311,6 @@ macro_rules! for_each_server {
             }
 
             #[test]
-            $(#[$ignore])?
             fn the_error_for_a_too_large_request_names_max_allowed_packet() {
                 let Some(running) = running() else { return };
                 for login in [running.socket(), running.tcp()] {
@@ -335,7 +325,6 @@ macro_rules! for_each_server {
             }
 
             #[test]
-            $(#[$ignore])?
             fn a_connection_is_usable_after_an_error() {
                 let Some(running) = running() else { return };
                 let mut connection = running.schema("errors");
@@ -361,7 +350,6 @@ macro_rules! for_each_server {
             }
 
             #[test]
-            $(#[$ignore])?
             fn all_result_sets_of_a_call_are_read() {
                 let Some(running) = running() else { return };
                 let mut connection = running.schema("calls");
@@ -372,7 +360,6 @@ macro_rules! for_each_server {
             }
 
             #[test]
-            $(#[$ignore])?
             fn a_statement_is_decoded_correctly_after_its_table_was_altered() {
                 let Some(running) = running() else { return };
                 let mut connection = running.schema("altered");
@@ -387,7 +374,6 @@ macro_rules! for_each_server {
             }
 
             #[test]
-            $(#[$ignore])?
             fn a_killed_connection_stays_lost() {
                 let Some(running) = running() else { return };
                 for login in [running.socket(), running.tcp()] {
@@ -407,12 +393,12 @@ macro_rules! for_each_server {
 for_each_server! {
     mariadb => "mariadb",
     mysql_5_6_14 => "mysql@5.6.14",
-    #[ignore = "downloads 200 MB"]
+    #[cfg(tier_all)]
     mysql_5_5_34 => "mysql@5.5.34",
-    #[ignore = "downloads 553 MB"]
+    #[cfg(tier_all)]
     mysql_8_0_33 => "mysql@8.0.33",
-    #[ignore = "downloads 66 MB"]
+    #[cfg(tier_all)]
     mysql_9_7 => "mysql@9.7",
-    #[ignore = "downloads 59 MB"]
+    #[cfg(tier_all)]
     mariadb_11_8 => "mariadb@11.8",
 }

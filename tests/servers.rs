@@ -1,10 +1,10 @@
 //! End-to-end tests of server builds: download, initialise, start, query, stop.
 //!
 //! Builds are cached in PRONY_HOME or the user's cache, so only the first test run downloads anything.
+//!
+//! Tiers: default, all, long.
 
-#[path = "../../../tests/support/skip.rs"]
-mod skip;
-
+use crate::support::skip;
 use host::{Home, Leases};
 use server::{Cache, Distribution};
 use server::{ServerError, Session};
@@ -269,50 +269,50 @@ fn mysql_5_6_14_works() {
 }
 
 #[test]
-#[ignore = "downloads 200 MB at its first run"]
+#[cfg(tier_all)]
 fn mysql_5_5_34_works() {
     works(&mysql("5.5.34"));
 }
 
 #[test]
-#[ignore = "downloads 325 MB at its first run"]
+#[cfg(tier_all)]
 fn mysql_5_6_21_works() {
     works(&mysql("5.6.21"));
 }
 
 #[test]
-#[ignore = "downloads 553 MB at its first run"]
+#[cfg(tier_all)]
 fn mysql_8_0_33_works() {
     works(&mysql("8.0.33"));
 }
 
 #[test]
-#[ignore = "downloads 66 MB at its first run"]
+#[cfg(tier_all)]
 fn mysql_9_7_works() {
     works(&mysql("9.7"));
 }
 
 #[test]
-#[ignore = "downloads 60 MB at its first run"]
+#[cfg(tier_all)]
 fn mariadb_10_2_11_works() {
     works(&mariadb("10.2.11"));
 }
 
 #[test]
-#[ignore = "downloads 90 MB at its first run"]
+#[cfg(tier_all)]
 fn mariadb_11_4_5_works() {
     works(&mariadb("11.4.5"));
 }
 
 #[test]
-#[ignore = "downloads 50 MB at its first run"]
+#[cfg(tier_all)]
 fn mariadb_11_8_works() {
     works(&mariadb("11.8"));
 }
 
 /// The first login over TCP uses the server's RSA key, the second one its password cache, and `tls=required` uses TLS.
 #[test]
-#[ignore = "downloads 553 MB at its first run"]
+#[cfg(tier_all)]
 fn mysql_8_0_33_accepts_a_password_over_tcp_and_tls() {
     let _alone = ONE_AT_A_TIME
         .lock()
@@ -367,7 +367,7 @@ fn mysql_8_0_33_accepts_a_password_over_tcp_and_tls() {
 
 /// Measures the client cost of a load: 600 MB into a BLACKHOLE table. It prints a figure and asserts nothing.
 #[test]
-#[ignore = "a measurement"]
+#[cfg(tier_long)]
 fn measure_loading_600_mb() {
     let _alone = ONE_AT_A_TIME
         .lock()

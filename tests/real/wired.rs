@@ -1,6 +1,6 @@
 //! A running server with a user for each of its authentication plugins, and logins for it.
 
-use crate::fresh::Fresh;
+use crate::support::fresh::Fresh;
 use load::{Endpoint, Io};
 use server::{Managed, Node, StartRequest};
 use spec::Dsn;

@@ -1,6 +1,8 @@
 //! Tests of the storage's states with real servers: what is written shows in the checkpoint age and in the dirty pages.
+//!
+//! Tiers: default, all.
 
-use crate::fresh::Fresh;
+use crate::support::fresh::Fresh;
 use observe::{StateReader, States};
 use record::State;
 use server::{Node, Session};
@@ -95,13 +97,13 @@ macro_rules! on {
 on! {
     rows_show_in_the_states_of_mariadb => "mariadb", &[("innodb_log_file_size", "16777216")];
     rows_show_in_the_states_of_mysql_5_6 => "mysql@5.6.14", &TWO_FILES;
-    #[ignore = "downloads 200 MB at its first run"]
+    #[cfg(tier_all)]
     rows_show_in_the_states_of_mysql_5_5 => "mysql@5.5.34", &TWO_FILES;
-    #[ignore = "downloads 553 MB at its first run"]
+    #[cfg(tier_all)]
     rows_show_in_the_states_of_mysql_8_0 => "mysql@8.0.33", &[("innodb_redo_log_capacity", "16777216")];
-    #[ignore = "downloads 66 MB at its first run"]
+    #[cfg(tier_all)]
     rows_show_in_the_states_of_mysql_9_7 => "mysql@9.7", &[("innodb_redo_log_capacity", "16777216")];
-    #[ignore = "downloads 50 MB at its first run"]
+    #[cfg(tier_all)]
     rows_show_in_the_states_of_mariadb_11_8 => "mariadb@11.8", &[("innodb_log_file_size", "16777216")];
 }
 

@@ -1,6 +1,8 @@
 //! Tests of the sampler with real servers: counts, cost, and stalled servers.
+//!
+//! Tiers: default, long.
 
-use crate::fresh::{BUILDS, Fresh};
+use crate::support::fresh::{BUILDS, Fresh};
 use host::{Paused, Process, thread_cpu};
 use observe::{Observer, Prepared, Sample, Sampled, Sampler, Targets};
 use server::{Managed, Node, Session};
@@ -177,7 +179,7 @@ fn cost_of(server: &Managed, mut act: impl FnMut()) -> Cost {
 
 /// Writes the tables of bench/results/sampler.md.
 #[test]
-#[ignore = "a measurement of some minutes"]
+#[cfg(tier_long)]
 fn measure_the_cost_of_a_reading() {
     println!(
         "| server | connections | reading | wall, ms | prony's CPU, ms | the server's CPU, ms |"

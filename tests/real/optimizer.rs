@@ -1,11 +1,13 @@
 //! Tests that the tables of docs/OPTIMIZER.md agree with the servers.
+//!
+//! Tiers: default, all.
 
-use crate::fresh::Fresh;
+use crate::support::fresh::Fresh;
 use observe::variables;
 use server::Node;
 use std::collections::{BTreeMap, BTreeSet};
 
-const PAGE: &str = include_str!("../../../../docs/OPTIMIZER.md");
+const PAGE: &str = include_str!("../../docs/OPTIMIZER.md");
 const ABSENT: &str = "-";
 
 /// Names and values of one column of the page's table whose first column has this heading.
@@ -71,17 +73,17 @@ macro_rules! the_page_agrees {
 }
 
 the_page_agrees! {
-    #[ignore = "downloads 200 MB at its first run"]
+    #[cfg(tier_all)]
     the_page_agrees_with_mysql_5_5 => "mysql@5.5.34", 1;
     the_page_agrees_with_mysql_5_6 => "mysql@5.6.14", 2;
-    #[ignore = "downloads 553 MB at its first run"]
+    #[cfg(tier_all)]
     the_page_agrees_with_mysql_8_0 => "mysql@8.0.33", 3;
-    #[ignore = "downloads 66 MB at its first run"]
+    #[cfg(tier_all)]
     the_page_agrees_with_mysql_9_7 => "mysql@9.7", 4;
     the_page_agrees_with_mariadb => "mariadb", 5;
-    #[ignore = "downloads 80 MB at its first run"]
+    #[cfg(tier_all)]
     the_page_agrees_with_mariadb_11_4 => "mariadb@11.4.5", 6;
-    #[ignore = "downloads 50 MB at its first run"]
+    #[cfg(tier_all)]
     the_page_agrees_with_mariadb_11_8 => "mariadb@11.8", 7;
 }
 

@@ -1,7 +1,9 @@
 //! Tests of events with a real server: a long statement ends with the load, even if the server hangs.
+//!
+//! Tier: default.
 
-use crate::begun;
-use crate::fresh::Fresh;
+use crate::real::begun;
+use crate::support::fresh::Fresh;
 use host::Paused;
 use prony::run::event::{Events, Means};
 use prony::run::watch::stopper;

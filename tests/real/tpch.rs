@@ -1,6 +1,8 @@
 //! Tests of TPC-H with real servers: schema, load, deferred indexes (also SSB's), and the answers of the 22 queries.
+//!
+//! Tiers: default, all, long.
 
-use crate::fresh::Fresh;
+use crate::support::fresh::Fresh;
 use server::{Node, Session};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -85,56 +87,57 @@ fn all_queries_return_the_right_answers_on_mysql_5_6_14() {
 
 /// MySQL 5.5 runs the subquery of Q18, which groups all of lineitem, once per order: that takes hours even at this scale.
 #[test]
-#[ignore = "downloads 200 MB at its first run"]
+#[cfg(tier_all)]
 fn all_queries_but_q18_return_the_right_answers_on_mysql_5_5_34() {
     answers_are_right_but("mysql@5.5.34", "64M", "scale = 0.01", &["Q18"]);
 }
 
 #[test]
-#[ignore = "downloads 553 MB at its first run"]
+#[cfg(tier_all)]
 fn all_queries_return_the_right_answers_on_mysql_8_0_33() {
     answers_are_right("mysql@8.0.33", "64M", "scale = 0.01");
 }
 
 #[test]
-#[ignore = "downloads 66 MB at its first run"]
+#[cfg(tier_all)]
 fn all_queries_return_the_right_answers_on_mysql_9_7() {
     answers_are_right("mysql@9.7", "64M", "scale = 0.01");
 }
 
 #[test]
-#[ignore = "downloads 50 MB at its first run"]
+#[cfg(tier_all)]
 fn all_queries_return_the_right_answers_on_mariadb_11_8() {
     answers_are_right("mariadb@11.8", "64M", "scale = 0.01");
 }
 
 #[test]
-#[ignore = "takes a minute"]
+#[cfg(tier_all)]
 fn all_queries_return_the_right_answers_at_scale_0_1() {
     answers_are_right("mariadb", "512M", "scale = 0.1");
 }
 
 /// The validation that the specification prescribes.
 #[test]
-#[ignore = "takes minutes and 3 GB"]
+#[cfg(tier_long)]
 fn all_queries_answer_as_the_specification_says_at_scale_1_on_mariadb() {
     answers_are_right("mariadb", "3G", "scale = 1");
 }
 
 #[test]
-#[ignore = "takes minutes and 3 GB"]
+#[cfg(tier_long)]
 fn all_queries_answer_as_the_specification_says_at_scale_1_on_mysql_5_6_14() {
     answers_are_right("mysql@5.6.14", "3G", "scale = 1");
 }
 
 #[test]
-#[ignore = "takes minutes and 3 GB"]
+#[cfg(tier_long)]
 fn all_queries_answer_as_the_specification_says_at_scale_1_on_mysql_8_0_33() {
     answers_are_right("mysql@8.0.33", "3G", "scale = 1");
 }
 
 /// The hints name existing indexes and do not change the answers.
 #[test]
+#[cfg(tier_all)]
 fn the_published_variants_use_their_forced_indexes_and_return_the_same_answers() {
     on("mariadb", "64M", |connect| {
         let tpch = opened("tpch", "scale = 0.01\nform = \"published\"");
@@ -195,6 +198,7 @@ fn built_afterwards(connect: Connect<'_>, name: &str, engine: &str) -> Vec<Strin
 }
 
 #[test]
+#[cfg(tier_all)]
 fn deferred_indexes_equal_immediate_indexes() {
     on("mariadb", "64M", |connect| {
         for engine in ["InnoDB", "MyISAM"] {

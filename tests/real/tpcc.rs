@@ -1,8 +1,12 @@
 //! Tests of the five transactions of TPC-C on real servers: what they leave in the tables, and how they end.
 //!
 //! Each fault that is known of another tool has a test here or beside the code of its transaction.
+//!
+//! Tiers: default, all.
 
-use crate::tpcc_loaded::{DELIVERY, Loaded, NEW_ORDER, ORDER_STATUS, PAYMENT, Terminal, clients};
+use crate::real::tpcc_loaded::{
+    DELIVERY, Loaded, NEW_ORDER, ORDER_STATUS, PAYMENT, Terminal, clients,
+};
 use load::Outcome;
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, MutexGuard};
@@ -604,30 +608,31 @@ fn runs_on(build: &'static str) {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn the_transactions_run_on_mysql_5_6_14() {
     runs_on("mysql@5.6.14");
 }
 
 #[test]
-#[ignore = "fetches 200 MB"]
+#[cfg(tier_all)]
 fn the_transactions_run_on_mysql_5_5_34() {
     runs_on("mysql@5.5.34");
 }
 
 #[test]
-#[ignore = "fetches 553 MB"]
+#[cfg(tier_all)]
 fn the_transactions_run_on_mysql_8_0_33() {
     runs_on("mysql@8.0.33");
 }
 
 #[test]
-#[ignore = "fetches 66 MB"]
+#[cfg(tier_all)]
 fn the_transactions_run_on_mysql_9_7() {
     runs_on("mysql@9.7");
 }
 
 #[test]
-#[ignore = "fetches 59 MB"]
+#[cfg(tier_all)]
 fn the_transactions_run_on_mariadb_11_8() {
     runs_on("mariadb@11.8");
 }

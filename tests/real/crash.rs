@@ -1,7 +1,9 @@
 //! Tests of outages with a real server: kill, stop and start, and what other events do meanwhile.
+//!
+//! Tier: default.
 
-use crate::begun;
-use crate::fresh::Fresh;
+use crate::real::begun;
+use crate::support::fresh::Fresh;
 use prony::run::event::{Events, Happened};
 use record::EventNote;
 use server::{Managed, Node, ServerError};

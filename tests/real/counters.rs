@@ -1,7 +1,9 @@
 //! Tests of counters with real servers: which server has which (docs/COUNTERS.md), and that a difference contains only the
 //! query's own work.
+//!
+//! Tiers: default, all, long.
 
-use crate::fresh::{BUILDS, Fresh};
+use crate::support::fresh::{BUILDS, Fresh};
 use observe::{Observer, Reading};
 use server::{Node, Session};
 
@@ -151,13 +153,13 @@ macro_rules! a_difference_contains_only_the_query {
 a_difference_contains_only_the_query! {
     a_difference_contains_only_the_query_on_mariadb => "mariadb", MARIADB_10;
     a_difference_contains_only_the_query_on_mysql_5_6 => "mysql@5.6.14", MYSQL_5;
-    #[ignore = "downloads 200 MB at its first run"]
+    #[cfg(tier_all)]
     a_difference_contains_only_the_query_on_mysql_5_5 => "mysql@5.5.34", MYSQL_5;
-    #[ignore = "downloads 553 MB at its first run"]
+    #[cfg(tier_all)]
     a_difference_contains_only_the_query_on_mysql_8_0 => "mysql@8.0.33", MYSQL_8;
-    #[ignore = "downloads 66 MB at its first run"]
+    #[cfg(tier_all)]
     a_difference_contains_only_the_query_on_mysql_9_7 => "mysql@9.7", MYSQL_8;
-    #[ignore = "downloads 50 MB at its first run"]
+    #[cfg(tier_all)]
     a_difference_contains_only_the_query_on_mariadb_11_8 => "mariadb@11.8", MARIADB_11;
 }
 
@@ -359,9 +361,9 @@ fn rows(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// The table of docs/COUNTERS.md: `cargo test -p prony --test real counters::table -- --ignored --nocapture`
+/// The table of docs/COUNTERS.md: `PRONY_TESTS=long cargo test -p prony --test tests counters::table -- --nocapture`
 #[test]
-#[ignore = "prints the table of docs/COUNTERS.md; downloads 900 MB at its first run"]
+#[cfg(tier_long)]
 fn table() {
     let mut servers: Vec<Sources> = Vec::new();
     for build in BUILDS {

@@ -1,6 +1,8 @@
 //! Tests of managed servers with real builds: start, stop, kill, failures.
+//!
+//! Tiers: default, all.
 
-use crate::fresh::Fresh;
+use crate::support::fresh::Fresh;
 use host::{Home, Leases};
 use server::{Managed, Node, ServerError, StartRequest};
 
@@ -187,8 +189,9 @@ fn leases_of_a_new_home_have_a_guard() {
 }
 
 macro_rules! each_version_starts {
-    ($($name:ident => $build:literal,)*) => { $(
+    ($($(#[$tier:meta])? $name:ident => $build:literal,)*) => { $(
         #[test]
+        $(#[$tier])?
         fn $name() {
             let Some(fresh) = Fresh::of($build) else { return };
             let server = fresh.managed();
@@ -202,10 +205,15 @@ macro_rules! each_version_starts {
 
 // Each sets its password in a different way.
 each_version_starts! {
+    #[cfg(tier_all)]
     mysql_5_5_34_starts => "mysql@5.5.34",
     mysql_8_0_33_starts => "mysql@8.0.33",
+    #[cfg(tier_all)]
     mysql_9_7_starts => "mysql@9.7",
+    #[cfg(tier_all)]
     mariadb_10_2_11_starts => "mariadb@10.2.11",
+    #[cfg(tier_all)]
     mariadb_11_4_5_starts => "mariadb@11.4.5",
+    #[cfg(tier_all)]
     mariadb_11_8_starts => "mariadb@11.8",
 }

@@ -1,9 +1,15 @@
-//! End-to-end tests of the binary on real servers. One test binary, so that the tests of all files run in parallel.
+//! End-to-end tests of the binary, and tests of the crates with real servers. One program, so that the tests of all files run in
+//! parallel. docs/ARCHITECTURE.md describes the tiers.
+
+// In a lower tier, some helpers have no user.
+#![cfg_attr(not(tier_long), allow(dead_code, unused_imports))]
 
 mod support;
 
 mod abrupt_end;
+mod architecture;
 mod cache;
+mod causes_known;
 mod cloud;
 mod cluster;
 mod compare;
@@ -14,6 +20,7 @@ mod faults;
 mod fileio;
 mod fileio_volumes;
 mod first_hour;
+mod guard;
 mod hardening;
 mod hostile;
 mod launchers;
@@ -26,12 +33,15 @@ mod plans;
 mod power_cut;
 mod query_timeout;
 mod quickstart;
+mod real;
 mod restart;
 mod same_figures;
+mod servers;
 mod shards;
 mod shell;
 mod switches;
 mod tpcc_audit;
 mod tpcc_reload;
 mod vanish;
+mod volume;
 mod volumes;

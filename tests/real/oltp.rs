@@ -1,7 +1,9 @@
 //! Tests of the workloads `oltp` and `sql` with real servers: load, preload, every operation, conflicts.
+//!
+//! Tiers: default, all.
 
-use crate::driven::{self, now};
-use crate::fresh::Fresh;
+use crate::real::driven::{self, now};
+use crate::support::fresh::Fresh;
 use load::{Failure, Io, Outcome, Request, Workload as _};
 use server::{Managed, Node as _, Session};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -509,17 +511,21 @@ macro_rules! on_each {
         mod mysql_5_6_14 {
             $(#[test] fn $behaviour() { super::$behaviour("mysql@5.6.14") })*
         }
+        #[cfg(tier_all)]
         mod mysql_5_5_34 {
-            $(#[test] #[ignore = "fetches 200 MB"] fn $behaviour() { super::$behaviour("mysql@5.5.34") })*
+            $(#[test] fn $behaviour() { super::$behaviour("mysql@5.5.34") })*
         }
+        #[cfg(tier_all)]
         mod mysql_8_0_33 {
-            $(#[test] #[ignore = "fetches 553 MB"] fn $behaviour() { super::$behaviour("mysql@8.0.33") })*
+            $(#[test] fn $behaviour() { super::$behaviour("mysql@8.0.33") })*
         }
+        #[cfg(tier_all)]
         mod mysql_9_7 {
-            $(#[test] #[ignore = "fetches 66 MB"] fn $behaviour() { super::$behaviour("mysql@9.7") })*
+            $(#[test] fn $behaviour() { super::$behaviour("mysql@9.7") })*
         }
+        #[cfg(tier_all)]
         mod mariadb_11_8 {
-            $(#[test] #[ignore = "fetches 59 MB"] fn $behaviour() { super::$behaviour("mariadb@11.8") })*
+            $(#[test] fn $behaviour() { super::$behaviour("mariadb@11.8") })*
         }
     };
 }

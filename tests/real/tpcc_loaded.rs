@@ -1,7 +1,7 @@
 //! A server with loaded tables of TPC-C, and terminals on it.
 
-use crate::driven::{self, now};
-use crate::fresh::Fresh;
+use crate::real::driven::{self, now};
+use crate::support::fresh::Fresh;
 use datagen::tpcc::{Constants, SEED};
 use load::{Drive, Driven, Io, Load, Outcome, Request, Watch, Workload as _};
 use server::{Managed, Node as _, Session};

@@ -1,6 +1,8 @@
 //! Tests which counters of real servers count a row twice with multi-range read (docs/COUNTERS.md).
+//!
+//! Tiers: default, all.
 
-use crate::fresh::Fresh;
+use crate::support::fresh::Fresh;
 use observe::Observer;
 use server::{Node, Session};
 
@@ -88,10 +90,10 @@ macro_rules! counts_under_mrr {
 counts_under_mrr! {
     mysql_5_6_counts_each_row_twice => mysql, "mysql@5.6.14";
     mariadb_counts_each_row_once => mariadb, "mariadb";
-    #[ignore = "downloads 553 MB at its first run"]
+    #[cfg(tier_all)]
     mysql_8_0_counts_each_row_twice => mysql, "mysql@8.0.33";
-    #[ignore = "downloads 66 MB at its first run"]
+    #[cfg(tier_all)]
     mysql_9_7_counts_each_row_twice => mysql, "mysql@9.7";
-    #[ignore = "downloads 50 MB at its first run"]
+    #[cfg(tier_all)]
     mariadb_11_8_counts_each_row_once => mariadb, "mariadb@11.8";
 }

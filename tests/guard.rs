@@ -1,7 +1,9 @@
 //! Tests that a killed prony process leaves nothing behind.
 //!
-//! The killed process is this test binary, started again for one ignored test that creates leases and waits. As root it
-//! mounts a file system too.
+//! The killed process is this test program, started again for the first test below, which then waits while it holds its leases.
+//! As root it mounts a file system too.
+//!
+//! Tier: default.
 
 use host::process::start_ticks;
 use host::{Home, Leases};
@@ -9,16 +11,15 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+/// Set in the process that other tests kill: the home of its leases.
 const HOME: &str = "PRONY_TEST_HOLDER_HOME";
 
 #[test]
-#[ignore = "not a test: the process that the other tests kill"]
-fn the_process_to_kill() {
-    let Some(home) = std::env::var_os(HOME) else {
-        return;
-    };
-    let leases =
-        Leases::open_with(&Home::at(PathBuf::from(home)).unwrap(), Some(&prony())).unwrap();
+fn what_a_process_holds_is_released_in_order() {
+    let own = tempfile::tempdir().unwrap();
+    let waits_in = std::env::var_os(HOME).map(PathBuf::from);
+    let home = waits_in.as_deref().unwrap_or(own.path());
+    let leases = Leases::open_with(&Home::at(home).unwrap(), Some(&prony())).unwrap();
     let folder = leases.temporary("instance").unwrap();
     std::fs::write(folder.path().join("data"), "rows").unwrap();
     let volume = folder.path().join("volume");
@@ -47,11 +48,17 @@ fn the_process_to_kill() {
         deep.trim()
     );
     println!("holds {}", folder.path().display());
-    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+    if waits_in.is_some() {
+        std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+    }
     drop((mount, folder, leases));
+    assert!(!volume.exists());
     child.wait().unwrap();
     shell.wait().unwrap();
 }
+
+/// The name of the test above.
+const HOLDS: &str = "guard::what_a_process_holds_is_released_in_order";
 
 /// A prony process with a leased folder, a file system mounted in it (as root), and three child processes.
 struct Holder {
@@ -64,7 +71,7 @@ struct Holder {
 impl Holder {
     fn start(home: &Path) -> Holder {
         let mut process = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "the_process_to_kill", "--ignored", "--nocapture"])
+            .args(["--exact", HOLDS, "--nocapture"])
             .env(HOME, home)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -1,11 +1,9 @@
-//! A build with a fresh data folder, for tests with real servers.
+//! A build with a fresh data folder, for tests that start a server themselves.
 //!
 //! Builds are cached in the user's home (or PRONY_HOME) by the first test run. All folders are leased there, so the guard
-//! removes them after the test binary has ended for any reason.
+//! removes them after the test program has ended for any reason.
 
-#[path = "../../../../tests/support/skip.rs"]
-pub(crate) mod skip;
-
+use super::skip;
 use host::{Home, Lease, Leases, clone};
 use server::{Cache, Distribution, Managed, Node, StartRequest};
 use spec::BuildSpec;

@@ -2,10 +2,12 @@
 //!
 //! A client inserts rows, each in a transaction of its own, and remembers which commits were acknowledged. They require root,
 //! loop devices and FUSE.
+//!
+//! Tiers: default, all.
 
-use crate::begun;
-use crate::fresh::Fresh;
-use crate::fresh::skip::skipped;
+use crate::real::begun;
+use crate::support::fresh::Fresh;
+use crate::support::skip::skipped;
 use host::volume::{DiskOptions, Filesystem, Volume, VolumeOptions};
 use prony::run::Power;
 use prony::run::event::{Events, Happened};
@@ -153,6 +155,7 @@ fn with_a_flush_at_each_commit_a_power_cut_loses_nothing() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn with_rare_flushes_a_power_cut_loses_what_sigkill_keeps() {
     let Some(bench) = bench(volatile(false), "2") else {
         return;
@@ -175,6 +178,7 @@ fn a_disk_that_lies_about_flushes_is_caught() {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn a_dead_daemon_is_named_and_leaves_nothing_mounted() {
     let Some(bench) = bench(volatile(false), "1") else {
         return;

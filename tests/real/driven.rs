@@ -1,6 +1,6 @@
 //! A server for a driver whose operations run one by one, on blocking connections.
 
-use crate::fresh::Fresh;
+use crate::support::fresh::Fresh;
 use server::{Managed, Node as _};
 use std::future::Future;
 use std::task::{Context, Poll, Waker};

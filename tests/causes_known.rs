@@ -1,20 +1,18 @@
 //! Tests that differences whose mechanism is known are explained by it, or not at all, on real servers at a small scale.
 //!
-//! `cargo test -p prony --test causes_known -- --ignored --nocapture` runs all and prints the table of
+//! `PRONY_TESTS=long cargo test -p prony --test tests causes_known -- --nocapture` runs all and prints the table of
 //! bench/results/explanations.md. A busy machine changes the times, so a difference may drown in noise (silence); the direction
 //! of counters is robust.
+//!
+//! Tiers: all, long.
+#![cfg(tier_all)]
 
-#[path = "causes_known/cases.rs"]
 mod cases;
-// The end-to-end tests share it and use all of it.
-#[allow(dead_code)]
-#[path = "../../../tests/support/mod.rs"]
-mod support;
 
+use crate::support::{Bench, can_limit, has};
 use cases::{CASES, Case};
 use serde_json::Value;
 use std::sync::{Mutex, PoisonError};
-use support::{Bench, can_limit, has};
 
 /// Of all cases, how many must be explained.
 const RIGHT_MIN: usize = 8;
@@ -161,7 +159,7 @@ fn a_limited_disk_is_explained_by_its_limit_or_not_at_all() {
 }
 
 #[test]
-#[ignore = "takes twenty minutes on real servers"]
+#[cfg(tier_long)]
 fn known_mechanisms_are_explained_right_or_not_at_all() {
     println!(
         "| setting | throughput, fast / slow (95 % CI) | | explanation |\n| --- | --- | --- | --- |"

@@ -1,0 +1,15 @@
+//! All tests of the crate beside those in its sources: one program.
+//!
+//! Tier: default. A file that does more in a higher one says so.
+
+mod fixture;
+
+mod browser;
+mod comparison;
+mod document;
+mod forms;
+mod load_page;
+mod loads;
+mod page;
+mod renderers;
+mod screen;
