@@ -1,6 +1,6 @@
 //! What is compared: kept records, comparisons and merges, each with its reference in `bench/same_figures/reference/`.
 
-use super::packed;
+use super::{compare, figures, packed};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -83,6 +83,16 @@ impl Case {
     pub(super) fn reference(&self) -> Option<Value> {
         let packed = std::fs::read(self.file()).ok()?;
         Some(packed::unpack(&packed))
+    }
+
+    /// Where the figures that `prony` reports now differ from the reference; None without one.
+    pub(super) fn differences(&self, prony: &Path) -> Option<Vec<String>> {
+        let before = self.reference()?;
+        let mut now = figures::of(prony, &self.asked);
+        if before["samples"].is_null() {
+            figures::leave_out_seconds(&mut now);
+        }
+        Some(compare::differences(&before, &now))
     }
 
     pub(super) fn keep(&self, figures: Value) {
