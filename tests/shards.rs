@@ -80,12 +80,12 @@ fn plain(text: &str) -> String {
 
 /// It ended, even if the machine was too busy for its figures.
 fn measured(ended: &Ended) {
-    let is_disturbed = ended.status == 3 && ended.stderr.contains("engine_limit");
+    let said = format!("{}{}", ended.stdout, ended.stderr);
+    let is_disturbed = ended.status == 3 && said.contains("engine_limit");
     assert!(
         ended.status == 0 || is_disturbed,
-        "{}\n{}",
-        ended.stdout,
-        ended.stderr
+        "{}: {said}",
+        ended.status
     );
 }
 
