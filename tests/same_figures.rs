@@ -18,35 +18,39 @@ mod reference;
 use compare::differences;
 use figures::{rows_of_csv, rows_of_tables};
 use packed::{pack, unpack};
-use reference::Record;
+use reference::Case;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// One of each kind and schema: a closed and an open load, rounds of one and of several engines.
-const RECORDS: [&str; 4] = [
+/// One of each kind: a closed and an open load, rounds of one and of several engines, a crash, a cluster, files, a comparison and a merge.
+const CASES: [&str; 9] = [
     "before-closed",
     "before-open",
     "p1-scale-1-own-plans",
     "p6-icp-page-cache",
+    "whole-crash",
+    "whole-cluster",
+    "whole-files",
+    "compare",
+    "merge",
 ];
 
 #[test]
-fn records_of_earlier_versions_show_the_same_figures() {
+fn figures_are_those_of_an_earlier_version() {
     let prony = Path::new(env!("CARGO_BIN_EXE_prony"));
-    let all = Record::all();
-    for name in RECORDS {
-        let record = all.iter().find(|record| record.name == name).unwrap();
-        let before = record.reference().unwrap();
-        let differences = differences(&before, &figures::of(prony, &record.path));
+    let all = Case::all();
+    for name in CASES {
+        let case = all.iter().find(|case| case.name == name).unwrap();
+        let differences = case.differences(prony).unwrap();
         assert!(differences.is_empty(), "{name}: {differences:#?}");
     }
 }
 
 #[test]
-fn every_record_has_a_reference() {
-    let all = Record::all();
-    let without = all.iter().filter(|record| !record.has_reference());
-    let names: Vec<&String> = without.map(|record| &record.name).collect();
+fn every_case_has_a_reference() {
+    let all = Case::all();
+    let without = all.iter().filter(|case| !case.has_reference());
+    let names: Vec<&String> = without.map(|case| &case.name).collect();
     assert!(!all.is_empty() && names.is_empty(), "{names:?}");
 }
 

@@ -1,16 +1,51 @@
-//! Collects what a prony binary reports for a record, as one JSON value with the keys `json`, `csv`, `samples`, `tables`.
+//! Collects what a prony binary reports for a case, as one JSON value with the keys `json`, `csv`, `samples`, `tables`.
 
+use super::reference::Asked;
 use serde_json::{Map, Value, json};
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
-/// Runs `prony show` in every format. `record` is the SQLite file.
-pub(super) fn of(prony: &Path, record: &Path) -> Value {
+pub(super) fn of(prony: &Path, asked: &Asked) -> Value {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = folder.path().join("run.sqlite");
-    // A copy, because an older record may be migrated in place.
-    std::fs::copy(record, file).expect("the record is readable");
-    let output = |format: &str| show(prony, folder.path(), format);
+    match asked {
+        Asked::Show(record) => {
+            let file = folder.path().join("run.sqlite");
+            // A copy, because an older record may be migrated in place.
+            std::fs::copy(record, file).expect("the record is readable");
+            shown(prony, folder.path())
+        }
+        Asked::Merge([one, other]) => {
+            let words = [OsStr::new("merge"), one.as_ref(), other.as_ref()];
+            let words = words.into_iter().chain([OsStr::new("--results")]);
+            output(prony, words.chain([folder.path().as_ref()]));
+            let mut runs = std::fs::read_dir(folder.path())
+                .expect("a folder")
+                .flatten();
+            shown(prony, &runs.next().expect("a merged run").path())
+        }
+        Asked::Compare([one, other]) => {
+            let output = |format: &str| {
+                let words = ["compare", "--format", format].map(OsStr::new);
+                output(
+                    prony,
+                    words.into_iter().chain([one.as_ref(), other.as_ref()]),
+                )
+            };
+            json!({
+                "json": serde_json::from_str::<Value>(&output("json")).expect("JSON"),
+                "tables": rows_of_tables(&output("markdown")),
+            })
+        }
+    }
+}
+
+/// Runs `prony show` in every format.
+fn shown(prony: &Path, run: &Path) -> Value {
+    let output = |format: &str| {
+        let words = ["show", "--format", format].map(OsStr::new);
+        output(prony, words.into_iter().chain([run.as_ref()]))
+    };
     json!({
         "json": serde_json::from_str::<Value>(&output("json")).expect("JSON"),
         "csv": rows_of_csv(&output("csv")),
@@ -19,12 +54,18 @@ pub(super) fn of(prony: &Path, record: &Path) -> Value {
     })
 }
 
-fn show(prony: &Path, run: &Path, format: &str) -> String {
-    let output = Command::new(prony)
-        .args(["show", "--format", format])
-        .arg(run)
-        .output()
-        .expect("prony runs");
+/// Takes away what a slim record does not have.
+pub(super) fn leave_out_seconds(figures: &mut Value) {
+    figures["samples"] = Value::Null;
+    let trials = figures["json"]["trials"].as_array_mut();
+    for trial in trials.into_iter().flatten() {
+        trial["samples"] = json!([]);
+    }
+}
+
+fn output<'w>(prony: &Path, words: impl Iterator<Item = &'w OsStr>) -> String {
+    let output = Command::new(prony).args(words).output();
+    let output = output.expect("prony runs");
     assert!(
         output.status.success(),
         "{}",

@@ -1,21 +1,23 @@
-//! Compares the figures that prony reports for the records in `bench/results/` with those of an earlier version.
+//! Compares the figures that prony reports with those of an earlier version: of records in `bench/results/`, of small whole records of
+//! its own, of a comparison and of a merge.
 //!
-//! cargo bench -p prony --bench same_figures -- compare          prints "same" or the differences, per record
+//! cargo bench -p prony --bench same_figures -- compare          prints "same" or the differences, per case
 //! cargo bench -p prony --bench same_figures -- keep PRONY       writes missing references with the binary PRONY
 //!
-//! The exit status is 1 if a figure differs. A reference, `reference/NAME.gz`, is the output of `prony show` for a record as JSON,
-//! CSV, samples and Markdown. New keys and columns are allowed, and wording is not compared (see `compare.rs`).
+//! The exit status is 1 if a figure differs. A reference, `reference/NAME.gz`, is the output of `prony show` as JSON, CSV, samples
+//! and Markdown, or that of `prony compare` as JSON and Markdown. New keys and columns are allowed, and wording is not compared (see `compare.rs`).
+//! Of records that are kept in their slim form alone, the seconds are not compared.
 
 mod compare;
 mod figures;
 mod packed;
 mod reference;
 
-use reference::Record;
+use reference::Case;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Maximum number of differences printed per record.
+/// Maximum number of differences printed per case.
 const PRINTED: usize = 20;
 
 fn main() -> ExitCode {
@@ -37,36 +39,28 @@ fn main() -> ExitCode {
 }
 
 fn compare_all(prony: &Path) -> ExitCode {
-    let differing = Record::all()
+    let differing = Case::all()
         .iter()
-        .filter(|record| !is_same(prony, record))
+        .filter(|case| !is_same(prony, case))
         .count();
-    println!("{differing} records differ");
+    println!("{differing} cases differ");
     match differing {
         0 => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     }
 }
 
-fn is_same(prony: &Path, record: &Record) -> bool {
-    let Some(before) = record.reference() else {
-        println!("differs  {}: no reference, run `keep` first", record.name);
+fn is_same(prony: &Path, case: &Case) -> bool {
+    let (Some(before), Some(differences)) = (case.reference(), case.differences(prony)) else {
+        println!("differs  {}: no reference, run `keep` first", case.name);
         return false;
     };
-    let differences = compare::differences(&before, &figures::of(prony, &record.path));
     if differences.is_empty() {
-        println!(
-            "same     {} ({} values)",
-            record.name,
-            compare::count(&before)
-        );
+        let values = compare::count(&before);
+        println!("same     {} ({values} values)", case.name);
         return true;
     }
-    println!(
-        "differs  {}: {} differences",
-        record.name,
-        differences.len()
-    );
+    println!("differs  {}: {} differences", case.name, differences.len());
     for difference in differences.iter().take(PRINTED) {
         println!("         {difference}");
     }
@@ -74,10 +68,14 @@ fn is_same(prony: &Path, record: &Record) -> bool {
 }
 
 fn keep_missing(prony: &Path) -> ExitCode {
-    for record in Record::all() {
-        if !record.has_reference() {
-            record.keep(figures::of(prony, &record.path));
-            println!("kept     {}", record.name);
+    for case in Case::all() {
+        if !case.has_reference() {
+            let mut figures = figures::of(prony, &case.asked);
+            if case.is_large() {
+                figures::leave_out_seconds(&mut figures);
+            }
+            case.keep(figures);
+            println!("kept     {}", case.name);
         }
     }
     ExitCode::SUCCESS
