@@ -144,8 +144,8 @@ fn window(line: &str, focus: usize, columns: usize) -> Span {
         }
     };
     let end_of = |from: usize, columns: usize| {
-        let mut rest = line[from..].char_indices();
-        let over = rest.by_ref().skip_while(fits(columns)).next();
+        let mut fits = fits(columns);
+        let over = line[from..].char_indices().find(|next| !fits(next));
         over.map_or(line.len(), |(at, _)| from + at)
     };
     if end_of(0, columns) == line.len() {
