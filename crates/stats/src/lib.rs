@@ -60,7 +60,7 @@ pub mod used;
 mod variance;
 mod workers;
 
-pub use accounts::{spoiled, too_long, total};
+pub use accounts::{mostly_failed, spoiled, too_long, total};
 pub use across::{Across, LeftOut, across};
 pub use around::{Around, Span, around};
 pub use basis::{Basis, FailedShares, Progress, incomplete};

@@ -103,7 +103,7 @@ fn latency(load: &Loaded, steady: &Steady, operation: Option<&str>) -> Latency {
         let notes = measured(load, steady, operation, kind);
         let never = match kind {
             Kind::Response | Kind::Wait => unanswered(load, steady),
-            Kind::Service => 0.0,
+            Kind::Service | Kind::Failed => 0.0,
         };
         of_notes(&notes, |answered| {
             let share = match operation {
@@ -118,6 +118,7 @@ fn latency(load: &Loaded, steady: &Steady, operation: Option<&str>) -> Latency {
     Latency {
         response: of(Kind::Response).or_else(|| service.clone().filter(|_| closed)),
         wait: of(Kind::Wait),
+        failed: of(Kind::Failed),
         service,
     }
 }
