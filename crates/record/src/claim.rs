@@ -218,6 +218,26 @@ pub struct DecidedAfter {
     pub direction: Option<u32>,
 }
 
+/// The blocks that a result rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlocksUsed {
+    pub used: u32,
+    /// All that were begun, invalid and incomplete ones among them.
+    pub of: u32,
+}
+
+impl BlocksUsed {
+    /// From 0 to 1.
+    pub fn share(&self) -> f64 {
+        f64::from(self.used) / f64::from(self.of.max(1))
+    }
+
+    /// `in 2 of 3 blocks`; None where all count.
+    pub fn words(&self) -> Option<String> {
+        (self.used < self.of).then(|| format!("in {} of {} blocks", self.used, self.of))
+    }
+}
+
 /// A claim with its verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
@@ -246,6 +266,9 @@ pub struct Judged {
     /// The looks at which it was decided; none where the claims are judged once.
     #[serde(default)]
     pub decided_after: Option<DecidedAfter>,
+    /// None where nothing could be compared. Of different runs, those of the side that lacks more of them.
+    #[serde(default)]
+    pub blocks: Option<BlocksUsed>,
     /// Why, if the figures alone do not show it: "single block: variance unknown, so no verdict".
     pub reason: Option<String>,
 }

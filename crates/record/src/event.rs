@@ -19,6 +19,11 @@ impl EventNote {
         [KILL, POWER_CUT].contains(&self.kind.as_str())
     }
 
+    /// Whether operations fail by it: it stopped, cut or paused a server.
+    pub fn fails_operations(&self) -> bool {
+        self.is_outage() || [CUT, PAUSE].contains(&self.kind.as_str())
+    }
+
     /// Whether it took a node from a server that has others, and did not bring it back.
     pub fn takes_a_node_away(&self) -> bool {
         let kind = self.kind.as_str();

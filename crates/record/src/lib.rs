@@ -29,8 +29,8 @@ mod word;
 pub use audit::{AuditFigure, AuditNote, InputCheck};
 pub use calendar::Moment;
 pub use claim::{
-    Bound, Cell, Claim, DecidedAfter, Direction, Finding, Judged, Limit, Percentile, RoundSelector,
-    Subject, Value, Verdict,
+    BlocksUsed, Bound, Cell, Claim, DecidedAfter, Direction, Finding, Judged, Limit, Percentile,
+    RoundSelector, Subject, Value, Verdict,
 };
 pub use environment::{Conditions, Environment, ServerIdentity};
 pub use flag::{Flag, FlagKind};

@@ -124,6 +124,9 @@ pub enum Kind {
     Response,
     Wait,
     Service,
+    /// The response of operations that the server refused, in closed loop their service; none in older records, where these are among
+    /// the others.
+    Failed,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -250,6 +250,11 @@ impl Trial {
         self.not_applied().is_some() && self.rounds.is_empty() && self.load.is_none()
     }
 
+    /// Whether it has figures that count.
+    pub fn is_valid(&self) -> bool {
+        self.state == TrialState::Done && !self.is_not_available()
+    }
+
     /// Whether its server ran without the limits of the experiment (`--no-limits`).
     pub fn is_unlimited(&self) -> bool {
         let mut flags = self.flags.iter();

@@ -3,11 +3,12 @@
 //! Purpose: the claims of a run, or the comparison of its servers or of runs, as a list of checks. Boundaries: they are judged in
 //! `stats`; the exit status belongs to the command line.
 
-use crate::build::contrasts;
-use crate::document::{Comparison, Document};
+use crate::build::failures::{self, Failing};
+use crate::build::{contrasts, noise};
+use crate::document::{Claim, Comparison, Document, Faults};
 use crate::format;
-use record::{Judged, Question, Trial, TrialState, Verdict};
-use stats::Contrast;
+use record::{Question, Trial, Verdict, percent};
+use stats::{Basis, Contrast, Control};
 
 /// What an undecided check does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,16 @@ pub enum Strictness {
     Decided,
     /// It fails.
     Strict,
+}
+
+/// What a gate allows.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowed {
+    /// How much slower new may be than old: 0.05 is 5 %.
+    pub tolerance: f64,
+    /// By how much the shares of failed operations of the two sides may differ: 0.01 is one in a hundred operations.
+    pub failures: f64,
+    pub strictness: Strictness,
 }
 
 /// The checks of a run or of a comparison.
@@ -27,7 +38,29 @@ pub struct Gate {
     pub checks: Vec<Check>,
     /// Why trials failed or are invalid, one sentence each.
     pub invalid: Vec<String>,
+    /// What was not measured because a run was interrupted, one sentence for each run.
+    pub missing: Vec<String>,
     pub strictness: Strictness,
+}
+
+/// What a gate says, the heaviest reason last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    Passed,
+    /// A check failed.
+    Failed,
+    /// Something was not measured, so that the gate has no answer.
+    Unmeasured,
+}
+
+impl Outcome {
+    fn text(self) -> &'static str {
+        match self {
+            Outcome::Passed => "gate passed",
+            Outcome::Failed => "gate failed",
+            Outcome::Unmeasured => "gate not passed",
+        }
+    }
 }
 
 pub struct Check {
@@ -43,6 +76,8 @@ pub enum CheckResult {
     Passed,
     Undecided,
     Failed,
+    /// A side has no valid trial.
+    Unmeasured,
 }
 
 impl CheckResult {
@@ -51,15 +86,17 @@ impl CheckResult {
             CheckResult::Passed => "passed",
             CheckResult::Undecided => "undecided",
             CheckResult::Failed => "failed",
+            CheckResult::Unmeasured => "not measured",
         }
     }
-}
 
-impl From<Verdict> for CheckResult {
-    fn from(verdict: Verdict) -> CheckResult {
+    /// A side without a valid trial weighs most. A load that the new side cannot serve has no figure, and fails.
+    fn of(verdict: Verdict, basis: &Basis) -> CheckResult {
         match verdict {
+            _ if basis.unmeasured.is_some() => CheckResult::Unmeasured,
             Verdict::Reproduced => CheckResult::Passed,
             Verdict::NotReproduced => CheckResult::Failed,
+            Verdict::NotAvailable if basis.overloaded.is_some() => CheckResult::Failed,
             Verdict::Inconclusive | Verdict::NotAvailable => CheckResult::Undecided,
         }
     }
@@ -67,57 +104,79 @@ impl From<Verdict> for CheckResult {
 
 impl Gate {
     /// The claims; without claims, the servers against the first one. `trials` are those of the document.
-    pub fn of_run(
-        document: &Document,
-        trials: &[Trial],
-        tolerance: f64,
-        strictness: Strictness,
-    ) -> Gate {
+    pub fn of_run(document: &Document, trials: &[Trial], allowed: &Allowed) -> Gate {
         let question = &document.run.question;
-        let controls = document.controls.iter().map(|control| control.trial);
-        let claims = document.claims.iter().map(|claim| of_claim(&claim.judged));
+        let claims = &document.claims;
         let contrasts = match document.claims.is_empty() {
-            true => stats::against_first(question, trials, tolerance),
+            true => stats::against_first(question, trials, allowed.tolerance),
             false => Vec::new(),
         };
+        let failing = failures::of_claims(document.run, claims)
+            .into_iter()
+            .chain(failures::of_contrasts(question, &contrasts));
         Gate {
             subject: document.run.id.clone(),
             prony: document.run.environment.prony_version.clone(),
-            checks: claims
-                .chain(tested(question, &contrasts, tolerance))
+            checks: (claims.iter().map(of_claim))
+                .chain(tested(question, &contrasts, allowed))
+                .chain(failing.map(|one| of_failing(one, allowed)))
+                .chain(document.control.as_ref().and_then(of_control))
                 .collect(),
-            invalid: trials.iter().chain(controls).filter_map(invalid).collect(),
-            strictness,
+            invalid: document.faults.invalid.clone(),
+            missing: document.faults.incomplete().into_iter().collect(),
+            strictness: allowed.strictness,
         }
     }
 
     /// Every value that is compared, and every row that is not.
-    pub fn of_comparison(comparison: &Comparison, strictness: Strictness) -> Gate {
+    pub fn of_comparison(comparison: &Comparison, allowed: &Allowed) -> Gate {
         let question = &comparison.runs[0].question;
-        let compared = tested(question, &comparison.contrasts, comparison.tolerance);
+        let contrasts = &comparison.contrasts;
         let left_out = comparison.left_out.iter().map(|row| Check {
             name: format!("run {} {}", row.run, row.row).trim().to_string(),
             result: CheckResult::Undecided,
             text: row.why.clone(),
         });
         let runs: Vec<&str> = comparison.runs.iter().map(|run| run.id.as_str()).collect();
+        let failing = failures::of_contrasts(question, contrasts).into_iter();
+        let faults = |of: fn(&Faults) -> Vec<String>| {
+            let numbered = comparison.faults.iter().enumerate();
+            let one = |(place, faults): (usize, &Faults)| {
+                let texts = of(faults).into_iter();
+                texts.map(move |text| format!("run {}: {text}", place + 1))
+            };
+            numbered.flat_map(one).collect()
+        };
         Gate {
             subject: runs.join(" "),
             prony: comparison.prony(),
-            checks: compared.into_iter().chain(left_out).collect(),
-            invalid: Vec::new(),
-            strictness,
+            checks: tested(question, contrasts, allowed)
+                .into_iter()
+                .chain(failing.map(|one| of_failing(one, allowed)))
+                .chain(comparison.controls.iter().filter_map(of_control))
+                .chain(left_out)
+                .collect(),
+            invalid: faults(|faults| faults.invalid.clone()),
+            missing: faults(|faults| faults.incomplete().into_iter().collect()),
+            strictness: allowed.strictness,
         }
     }
 
-    pub fn failed(&self) -> bool {
-        self.checks.iter().any(|check| self.fails(check))
+    pub fn outcome(&self) -> Outcome {
+        let is_unmeasured = |check: &Check| check.result == CheckResult::Unmeasured;
+        let is_whole = self.invalid.is_empty() && self.missing.is_empty();
+        match self.checks.iter().any(is_unmeasured) || !is_whole {
+            true => Outcome::Unmeasured,
+            false if self.checks.iter().any(|check| self.fails(check)) => Outcome::Failed,
+            false => Outcome::Passed,
+        }
     }
 
+    /// Whether the check alone keeps the gate from passing.
     pub fn fails(&self, check: &Check) -> bool {
         let strictly = self.strictness == Strictness::Strict;
         match check.result {
-            CheckResult::Failed => true,
+            CheckResult::Failed | CheckResult::Unmeasured => true,
             CheckResult::Undecided => strictly,
             CheckResult::Passed => false,
         }
@@ -130,23 +189,34 @@ impl Gate {
             .count()
     }
 
-    /// `gate failed: 1 of 3 checks failed, 1 undecided`
+    /// `gate failed: 3 checks, 1 failed, 1 undecided`
     pub fn headline(&self) -> String {
-        let word = if self.failed() { "failed" } else { "passed" };
-        let checks = format::plural(self.checks.len(), "check");
-        let others = [CheckResult::Failed, CheckResult::Undecided].map(|result| {
+        let counted = [
+            CheckResult::Failed,
+            CheckResult::Unmeasured,
+            CheckResult::Undecided,
+        ];
+        let counted = counted.map(|result| {
             let count = self.count(result);
             (count > 0).then(|| format!("{count} {}", result.text()))
         });
-        let others: Vec<String> = others.into_iter().flatten().collect();
-        match others.is_empty() {
-            true => format!("gate {word}: {checks}"),
-            false => format!("gate {word}: {checks}, {}", others.join(", ")),
-        }
+        let named = |all: &[String], noun: &str, word: &str| {
+            let count = format::plural(all.len(), noun);
+            (!all.is_empty()).then(|| format!("{count} {word}"))
+        };
+        let trials = named(&self.invalid, "trial", "failed or invalid");
+        let runs = named(&self.missing, "run", "incomplete");
+        let parts: Vec<String> = [format::plural(self.checks.len(), "check")]
+            .into_iter()
+            .chain(counted.into_iter().flatten())
+            .chain(trials)
+            .chain(runs)
+            .collect();
+        format!("{}: {}", self.outcome().text(), parts.join(", "))
     }
 }
 
-fn tested(question: &Question, contrasts: &[Contrast], tolerance: f64) -> Vec<Check> {
+fn tested(question: &Question, contrasts: &[Contrast], allowed: &Allowed) -> Vec<Check> {
     let tested = contrasts.iter().filter(|contrast| contrast.subject.decides);
     let check = |contrast: &Contrast| Check {
         name: format!(
@@ -155,34 +225,55 @@ fn tested(question: &Question, contrasts: &[Contrast], tolerance: f64) -> Vec<Ch
             contrast.old,
             contrasts::cell_name(question, contrast)
         ),
-        result: contrast.judged.verdict.into(),
+        result: CheckResult::of(contrast.judged.verdict, &contrast.basis),
         text: format!(
             "{} (at most {} slower is allowed)",
             contrasts::sentence(contrast),
-            format::percent(tolerance)
+            format::percent(allowed.tolerance)
         ),
     };
     tested.map(check).collect()
 }
 
-fn of_claim(judged: &Judged) -> Check {
+fn of_claim(claim: &Claim) -> Check {
+    let judged = &claim.judged;
     let measured = judged.measured.map(format::ratio);
     let interval = judged.ci.map(|ci| format::interval(ci, format::ratio));
     let parts = [
         measured.map(|measured| format!("measured {measured}")),
         interval.map(|interval| format!("95 % CI {interval}")),
         Some(format!("threshold {}", judged.threshold)),
-        judged.reason.clone(),
+        judged.reason.clone().or(claim.basis.unmeasured.clone()),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     Check {
         name: judged.claim.says.clone(),
-        result: judged.verdict.into(),
+        result: CheckResult::of(judged.verdict, &claim.basis),
         text: format!("{}: {}", judged.words(), parts.join("; ")),
     }
 }
 
-fn invalid(trial: &Trial) -> Option<String> {
-    let why = trial.reason().unwrap_or("no reason is recorded");
-    (trial.state != TrialState::Done).then(|| format!("{}: {why}", trial.key))
+/// A control that differs from itself casts doubt on every comparison beside it. A good one needs no check.
+fn of_control(control: &Control) -> Option<Check> {
+    Some(Check {
+        name: "A/A control".to_string(),
+        result: CheckResult::Undecided,
+        text: noise::bad(control)?,
+    })
+}
+
+/// What failed is no throughput: the shares of both sides have to be alike.
+fn of_failing(failing: Failing, allowed: &Allowed) -> Check {
+    Check {
+        name: format!("{}, failed operations", failing.sides),
+        result: match failing.difference > allowed.failures {
+            true => CheckResult::Failed,
+            false => CheckResult::Passed,
+        },
+        text: format!(
+            "{} (a difference of at most {} is allowed)",
+            failing.sentence,
+            percent(allowed.failures)
+        ),
+    }
 }

@@ -21,9 +21,9 @@ pub fn answer(document: &Document) -> Vec<String> {
     build::contrasts::sentences(&document.run.question, &document.contrasts)
 }
 
-pub use build::Detail;
+pub use build::{Detail, Measured};
 pub use document::*;
-pub use gate::{Check, CheckResult, Gate, Strictness};
+pub use gate::{Allowed, Check, CheckResult, Gate, Outcome, Strictness};
 pub use looks::{Blocks, CellBlocks};
 pub use render::{
     Screen, comparison_json, comparison_markdown, comparison_terminal, csv, gate_markdown, html,

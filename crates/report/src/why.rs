@@ -9,6 +9,7 @@ use explain::{
     TimesVerdict, Unintended, Why,
 };
 use record::{Cell, Judged, Run, Subject, Trial};
+use stats::Basis;
 
 /// Number of counters that are listed with a claim's explanation.
 pub(crate) const COUNTERS: usize = 10;
@@ -25,7 +26,8 @@ const CAVEAT: &str = "Counters that move with the time suggest a cause. They do 
 /// A judged claim with what explains it.
 pub(crate) fn claim(judged: Judged, run: &Run, trials: &[Trial]) -> Claim {
     let why = explained(&judged, run, trials);
-    Claim { judged, why }
+    let basis = Basis::of(&judged.claim, trials);
+    Claim { judged, basis, why }
 }
 
 /// None for a claim that does not compare two measured cells.

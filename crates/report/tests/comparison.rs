@@ -2,8 +2,10 @@
 
 use crate::fixture;
 use crate::fixture::long_names::{WIDTHS, is_within, with_long_names};
-use record::{Run, Trial};
-use report::{CheckResult, Comparison, Detail, Document, Gate, Strictness};
+use record::{FlagKind, Role, Run, Trial};
+use report::{
+    Allowed, CheckResult, Comparison, Detail, Document, Gate, Measured, Outcome, Strictness,
+};
 
 /// The published run twice, the second time slower by this factor.
 fn compared(factor: f64) -> Comparison {
@@ -30,7 +32,27 @@ fn compared_runs((old, old_trials): (Run, Vec<Trial>), factor: f64) -> Compariso
             .settings
             .insert("innodb_flush_neighbors".into(), "1".into());
     }
-    Comparison::of(vec![(old, old_trials), (new, new_trials)], Vec::new(), 0.05)
+    Comparison::of(
+        vec![measured(old, old_trials), measured(new, new_trials)],
+        Vec::new(),
+        0.05,
+    )
+}
+
+fn measured(run: Run, trials: Vec<Trial>) -> Measured {
+    Measured {
+        run,
+        trials,
+        controls: Vec::new(),
+    }
+}
+
+fn allowed(strictness: Strictness) -> Allowed {
+    Allowed {
+        tolerance: 0.05,
+        failures: 0.01,
+        strictness,
+    }
 }
 
 fn slow_down(trial: &mut Trial, factor: f64) {
@@ -104,30 +126,31 @@ fn markdown_of_a_comparison_is_a_table() {
 
 #[test]
 fn a_gate_fails_for_a_decided_slowdown_and_passes_for_none() {
-    let slower = Gate::of_comparison(&compared(1.5), Strictness::Decided);
-    assert!(slower.failed());
+    let slower = Gate::of_comparison(&compared(1.5), &allowed(Strictness::Decided));
+    assert_eq!(slower.outcome(), Outcome::Failed);
     assert!(
         slower.headline().starts_with("gate failed"),
         "{}",
         slower.headline()
     );
-    let same = Gate::of_comparison(&compared(1.0), Strictness::Strict);
-    assert!(!same.failed(), "{}", same.headline());
+    let same = Gate::of_comparison(&compared(1.0), &allowed(Strictness::Strict));
+    assert_eq!(same.outcome(), Outcome::Passed, "{}", same.headline());
 }
 
 /// A gate on a run whose claims cannot be decided.
 fn undecided(strictness: Strictness) -> Gate {
     let (run, trials): (Run, Vec<Trial>) = fixture::long(1);
     let document = Document::of(&run, &trials, Detail::Brief);
-    Gate::of_run(&document, &trials, 0.05, strictness)
+    Gate::of_run(&document, &trials, &allowed(strictness))
 }
 
 #[test]
 fn what_is_undecided_passes_with_a_warning_and_fails_a_strict_gate() {
     let gate = undecided(Strictness::Decided);
     assert_eq!(gate.count(CheckResult::Undecided), gate.checks.len());
-    assert!(!gate.failed() && !gate.checks.is_empty());
-    assert!(undecided(Strictness::Strict).failed());
+    assert_eq!(gate.outcome(), Outcome::Passed);
+    assert!(!gate.checks.is_empty());
+    assert_eq!(undecided(Strictness::Strict).outcome(), Outcome::Failed);
 }
 
 #[test]
@@ -157,7 +180,7 @@ fn junit_counts_failures_skipped_checks_and_invalid_trials() {
 
 #[test]
 fn the_summary_of_a_gate_lists_every_check() {
-    let gate = Gate::of_comparison(&compared(1.5), Strictness::Decided);
+    let gate = Gate::of_comparison(&compared(1.5), &allowed(Strictness::Decided));
     let text = report::gate_markdown(&gate);
     assert!(text.starts_with("## prony: gate failed"), "{text}");
     assert_eq!(
@@ -165,4 +188,94 @@ fn the_summary_of_a_gate_lists_every_check() {
         gate.count(CheckResult::Failed)
     );
     assert!(text.contains("at most 5 % slower is allowed"), "{text}");
+}
+
+/// The gate of a comparison of the published run with itself, after a change of the second one.
+fn changed(change: impl Fn(&mut Measured)) -> (Comparison, Gate) {
+    let (run, trials) = fixture::published();
+    let old = measured(run.clone(), trials.clone());
+    let mut new = measured(run, trials);
+    change(&mut new);
+    let comparison = Comparison::of(vec![old, new], Vec::new(), 0.05);
+    let gate = Gate::of_comparison(&comparison, &allowed(Strictness::Decided));
+    (comparison, gate)
+}
+
+#[test]
+fn a_comparison_with_an_invalid_trial_does_not_pass_and_counts_the_blocks() {
+    let (comparison, gate) = changed(|new| {
+        new.trials[0].invalidate(FlagKind::WrongAnswer, "Q1.1 differs");
+        for trial in &mut new.trials {
+            slow_down(trial, 3.0);
+        }
+    });
+    assert_eq!(gate.outcome(), Outcome::Unmeasured);
+    let fault = "run 2: server 5.5, variant small pool, clients 1, block 1: Q1.1 differs";
+    assert_eq!(gate.invalid, [fault]);
+    let text = gate
+        .checks
+        .iter()
+        .find(|check| check.text.contains("in 2 of 3 blocks"));
+    assert!(text.is_some(), "{:?}", comparison.headline);
+    let xml = report::junit(&gate);
+    assert!(xml.contains("errors=\"1\""), "{xml}");
+}
+
+#[test]
+fn an_incomplete_run_is_named_in_headline_gate_summary_and_json() {
+    let (comparison, gate) = changed(|new| {
+        new.trials.truncate(9);
+    });
+    assert_eq!(gate.outcome(), Outcome::Unmeasured);
+    assert_eq!(
+        gate.missing,
+        ["run 2: the run is incomplete: 9 of 15 trials"]
+    );
+    assert!(
+        comparison
+            .headline
+            .contains("The run is incomplete: 9 of 15 trials.")
+    );
+    assert!(report::gate_markdown(&gate).contains("9 of 15 trials"));
+    let json: serde_json::Value =
+        serde_json::from_str(&report::comparison_json(&comparison)).unwrap();
+    assert_eq!(json["runs"][1]["incomplete"]["recorded"], 9);
+    assert_eq!(json["runs"][0]["incomplete"], serde_json::Value::Null);
+}
+
+#[test]
+fn a_control_that_differs_from_itself_is_named_in_headline_gate_summary_and_json() {
+    let (comparison, gate) = changed(|new| {
+        let own = new
+            .trials
+            .iter()
+            .filter(|trial| trial.key.server_name() == "5.5");
+        let pool = own.filter(|trial| trial.key.level("variant") == Some("small pool"));
+        new.controls = pool.cloned().collect();
+        for control in &mut new.controls {
+            control.key.role = Role::Control;
+            slow_down(control, 0.85);
+        }
+    });
+    let control = gate
+        .checks
+        .iter()
+        .find(|check| check.name == "A/A control")
+        .unwrap();
+    assert_eq!(control.result, CheckResult::Undecided);
+    assert!(
+        control.text.contains("differs from itself: 0.85"),
+        "{}",
+        control.text
+    );
+    assert_eq!(gate.outcome(), Outcome::Passed);
+    assert!(
+        comparison.headline.contains("differs from itself"),
+        "{}",
+        comparison.headline
+    );
+    assert!(report::gate_markdown(&gate).contains("differs from itself"));
+    let json: serde_json::Value =
+        serde_json::from_str(&report::comparison_json(&comparison)).unwrap();
+    assert_eq!(json["controls"][0]["differs"], true);
 }

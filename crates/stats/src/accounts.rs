@@ -63,6 +63,20 @@ pub fn spoiled(accounts: &[Account]) -> Vec<String> {
     }
 }
 
+/// A sentence if less than half of the operations that ended were done: what is left is no throughput. Those that the end of the load
+/// cut off are not counted.
+pub fn mostly_failed(accounts: &[Account]) -> Option<String> {
+    let all = total(accounts);
+    let done = all.starts - all.errors;
+    (done < all.errors).then(|| {
+        format!(
+            "less than half of the operations were done: {} of {} failed",
+            grouped(all.errors),
+            grouped(all.starts)
+        )
+    })
+}
+
 /// A sentence if an operation takes longer than the whole load, so that the load cannot say how often it can be done. A load without
 /// a whole second measures nothing anyway.
 pub fn too_long(load: &Loaded, accounts: &[Account]) -> Option<String> {
@@ -137,7 +151,8 @@ fn longest_s(load: &Loaded, name: &str) -> f64 {
     let own = load
         .histograms
         .iter()
-        .filter(|note| note.kind == Kind::Service && note.operation.as_deref() == Some(name));
+        .filter(|note| [Kind::Service, Kind::Failed].contains(&note.kind))
+        .filter(|note| note.operation.as_deref() == Some(name));
     let longest_ns = own.map(|note| note.nanoseconds.unpack().max()).max();
     longest_ns.unwrap_or(0) as f64 / 1e9
 }
@@ -250,6 +265,22 @@ mod tests {
                 "60 of 2,060 operations (2.9 %) failed, were lost or did not finish",
                 "read: 60 of 2,060 (2.9 %) failed, were lost or did not finish"
             ]
+        );
+    }
+
+    #[test]
+    fn a_load_of_which_less_than_half_was_done_mostly_failed() {
+        let with = |failed: u64, cut_off: u64| {
+            let mut load = load();
+            load.errors = vec![lost(3, "read", ErrorKind::Failed, 1366, failed)];
+            load.engine.unfinished = vec![unfinished("read", cut_off, 0)];
+            mostly_failed(&summarise(&load).accounts)
+        };
+        assert_eq!(with(2000, 0), None);
+        assert_eq!(with(1999, 500), None, "the end of the load cut off 500");
+        assert_eq!(
+            with(2001, 0).unwrap(),
+            "less than half of the operations were done: 2,001 of 4,001 failed"
         );
     }
 

@@ -10,7 +10,7 @@ use record::claim::Cell;
 use record::load::Mode;
 use record::number;
 use record::run::Question;
-use record::trial::{Round, Trial, TrialState};
+use record::trial::{Round, Trial};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The factor that holds a run's number while runs are compared.
@@ -201,7 +201,7 @@ fn unlike(
 
 fn measured<'t>(trials: &[&'t Trial]) -> Option<&'t Trial> {
     let mut trials = trials.iter().copied();
-    trials.find(|trial| trial.state == TrialState::Done)
+    trials.find(|trial| trial.is_valid())
 }
 
 /// One was measured with the limits of its experiment, the other without them.

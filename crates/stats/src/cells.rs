@@ -380,6 +380,7 @@ pub(super) fn value_words(value: &Value) -> String {
                 Kind::Response => "latency",
                 Kind::Wait => "wait time",
                 Kind::Service => "service time",
+                Kind::Failed => "time of failed operations",
             };
             format!("the {} {kind}", percentile.text())
         }

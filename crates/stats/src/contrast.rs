@@ -3,6 +3,7 @@
 //! Purpose: which values of two rows are compared, and how the result reads. Boundaries: [`super::across`] finds the rows of different
 //! runs, `judge` tests the claims.
 
+use super::basis::Basis;
 use super::cells::{self, RowKey};
 use super::judge;
 use super::ratio::{self, Comparison};
@@ -12,7 +13,7 @@ use record::claim::{
 };
 use record::load::{Kind, Mode};
 use record::run::Question;
-use record::trial::{Trial, TrialState};
+use record::trial::Trial;
 
 /// How much slower new may be before a gate fails: 5 %.
 pub const TOLERANCE: f64 = 0.05;
@@ -29,6 +30,7 @@ pub struct Contrast {
     pub subject: Compared,
     pub old_value: Option<Estimate>,
     pub new_value: Option<Estimate>,
+    pub basis: Basis,
     /// The claim that new is slower by the tolerance at most. Its ratio is new over old.
     pub judged: Judged,
 }
@@ -108,9 +110,7 @@ pub(super) fn cell((server, levels): RowKey) -> Cell {
 /// The values that both rows have, from their first trials that count.
 pub(super) fn compared(old: &[&Trial], new: &[&Trial]) -> Vec<Compared> {
     let measured = |trials: &[&Trial]| {
-        let mut counted = trials
-            .iter()
-            .filter(|trial| trial.state == TrialState::Done);
+        let mut counted = trials.iter().filter(|trial| trial.is_valid());
         counted.next().map(|trial| values(trial))
     };
     match (measured(old), measured(new)) {
@@ -208,6 +208,7 @@ pub(super) fn contrasts(
             old_value: value(&pair.cells.0),
             new_value: value(&pair.cells.1),
             subject: compared.clone(),
+            basis: Basis::of(&judged.claim, trials),
             judged,
         })
     };

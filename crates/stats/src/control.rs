@@ -6,7 +6,7 @@ use super::cells::{self, Series, row_key};
 use super::contrast;
 use super::lender::Lenders;
 use super::power::whole;
-use super::ratio::LogMean;
+use super::ratio::{self, LogMean};
 use record::claim::{Cell, Subject, Value};
 use record::run::Question;
 use record::trial::{Trial, TrialKey};
@@ -34,6 +34,13 @@ impl Twice {
     /// Whether the interval excludes 1, as it does by chance in 5 % of runs.
     pub fn differs(&self) -> bool {
         self.ci.is_some_and(|(low, high)| low > 1.0 || high < 1.0)
+    }
+}
+
+impl Twice {
+    /// Whether it differs, and by more than the margin within which results are equivalent.
+    pub fn is_bad(&self) -> bool {
+        self.differs() && !self.ci.is_some_and(ratio::is_same)
     }
 }
 

@@ -8,6 +8,7 @@
 mod accounts;
 mod across;
 mod around;
+mod basis;
 mod batches;
 mod benjamini;
 mod cells;
@@ -59,9 +60,10 @@ pub mod used;
 mod variance;
 mod workers;
 
-pub use accounts::{spoiled, too_long, total};
+pub use accounts::{mostly_failed, spoiled, too_long, total};
 pub use across::{Across, LeftOut, across};
 pub use around::{Around, Span, around};
+pub use basis::{Basis, FailedShares, Progress, incomplete};
 pub use benjamini::discoveries;
 pub use cells::{RowKey, matching, rounds as matching_rounds, row_key};
 pub use contrast::{Compared, Contrast, TOLERANCE, against_first};

@@ -8,6 +8,7 @@ use super::{
     accounts, batches, change, conformance, engine, period, shift, stability, stale, stall, steady,
 };
 use record::load::{HistogramNote, Kind, Loaded, Mode, Warmup};
+use record::trial::Trial;
 use record::{Latency, Shape, Steady, Summary};
 use std::borrow::Cow;
 
@@ -21,6 +22,11 @@ pub fn summary(load: &Loaded) -> Cow<'_, Summary> {
         Some(summary) => Cow::Borrowed(summary),
         None => Cow::Owned(summarise(load)),
     }
+}
+
+/// Of the load of a trial; None without one.
+pub(super) fn of_trial(trial: &Trial) -> Option<Cow<'_, Summary>> {
+    trial.load.as_deref().map(summary)
 }
 
 /// From the series and histograms of a whole load.
@@ -97,7 +103,7 @@ fn latency(load: &Loaded, steady: &Steady, operation: Option<&str>) -> Latency {
         let notes = measured(load, steady, operation, kind);
         let never = match kind {
             Kind::Response | Kind::Wait => unanswered(load, steady),
-            Kind::Service => 0.0,
+            Kind::Service | Kind::Failed => 0.0,
         };
         of_notes(&notes, |answered| {
             let share = match operation {
@@ -112,6 +118,7 @@ fn latency(load: &Loaded, steady: &Steady, operation: Option<&str>) -> Latency {
     Latency {
         response: of(Kind::Response).or_else(|| service.clone().filter(|_| closed)),
         wait: of(Kind::Wait),
+        failed: of(Kind::Failed),
         service,
     }
 }

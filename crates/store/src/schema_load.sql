@@ -28,7 +28,7 @@ CREATE TABLE histogram (
     id        INTEGER PRIMARY KEY,
     trial     INTEGER NOT NULL REFERENCES load (trial) ON DELETE CASCADE,
     operation TEXT,                         -- NULL: all operations together
-    kind      TEXT NOT NULL,                -- response, wait, service
+    kind      TEXT NOT NULL,                -- response, wait, service, failed
     every_s   INTEGER NOT NULL,
     start_s   INTEGER NOT NULL,
     v2        BLOB NOT NULL                 -- HdrHistogram, V2 deflate, nanoseconds

@@ -7,6 +7,7 @@
 pub mod answers;
 mod engines;
 pub mod fileio;
+mod first_errors;
 mod generated;
 mod hashes;
 mod indexes;

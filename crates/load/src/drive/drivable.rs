@@ -25,6 +25,8 @@ pub trait Drivable: Sync {
     fn standard(&self) -> Option<Standard>;
     /// What it needs from a trial.
     fn needs(&self) -> Needs;
+    /// As [`Workload::explain`].
+    fn explain(&self, code: u16) -> Option<String>;
     /// As [`drive`](super::drive).
     ///
     /// # Errors
@@ -44,6 +46,10 @@ impl<W: Workload> Drivable for W {
 
     fn standard(&self) -> Option<Standard> {
         Workload::standard(self)
+    }
+
+    fn explain(&self, code: u16) -> Option<String> {
+        Workload::explain(self, code)
     }
 
     fn needs(&self) -> Needs {

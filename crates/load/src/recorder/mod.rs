@@ -27,6 +27,9 @@ pub enum Kind {
     Wait,
     /// From the start to the end. In closed loop an operation starts when it is due, even if its client has to reconnect first.
     Service,
+    /// The response of an operation that failed, in closed loop its service. An error is not as fast or slow as an answer, so
+    /// these are in no other histogram.
+    Failed,
 }
 
 /// Open loop.

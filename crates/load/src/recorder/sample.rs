@@ -23,8 +23,10 @@ pub(crate) struct Ended {
 /// Counts of all operations.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
-    /// Per operation, in the order of `kinds`.
+    /// Per operation, in the order of `kinds`. What failed is not in them.
     counts: Vec<Counts>,
+    /// Per operation: the first kind, of what failed.
+    failed: Vec<Counts>,
     /// The first so many operations are those of clients; only they count in the sums.
     foreground: usize,
     kinds: &'static [Kind],
@@ -38,6 +40,7 @@ impl Sample {
     pub(crate) fn new(operations: usize, foreground: usize, kinds: &'static [Kind]) -> Sample {
         Sample {
             counts: vec![Counts::new(); operations * kinds.len()],
+            failed: vec![Counts::new(); operations],
             foreground,
             kinds,
             tallies: vec![Tally::default(); operations],
@@ -47,12 +50,18 @@ impl Sample {
 
     #[inline]
     pub(crate) fn record(&mut self, ended: &Ended) {
-        let first = usize::from(ended.operation) * self.kinds.len();
-        let counts = &mut self.counts[first..first + self.kinds.len()];
-        for (counts, kind) in counts.iter_mut().zip(self.kinds) {
-            counts.record(ended.nanoseconds(*kind));
+        let (operation, ending) = (usize::from(ended.operation), ended.ending());
+        match ending {
+            Ending::Failed => self.failed[operation].record(ended.nanoseconds(self.kinds[0])),
+            _ => {
+                let first = operation * self.kinds.len();
+                let counts = &mut self.counts[first..first + self.kinds.len()];
+                for (counts, kind) in counts.iter_mut().zip(self.kinds) {
+                    counts.record(ended.nanoseconds(*kind));
+                }
+            }
         }
-        self.tallies[usize::from(ended.operation)][ended.ending()] += 1;
+        self.tallies[operation][ending] += 1;
         if let Some(fault) = Fault::of(ended.operation, ended.outcome) {
             self.error(fault, 1);
         }
@@ -90,6 +99,9 @@ impl Sample {
         for (sum, counts) in self.counts.iter_mut().zip(&other.counts) {
             sum.add(counts);
         }
+        for (sum, counts) in self.failed.iter_mut().zip(&other.failed) {
+            sum.add(counts);
+        }
         for (sum, tally) in self.tallies.iter_mut().zip(&other.tallies) {
             *sum += tally;
         }
@@ -100,11 +112,12 @@ impl Sample {
 
     pub(crate) fn clear(&mut self) {
         self.counts.iter_mut().for_each(Counts::clear);
+        self.failed.iter_mut().for_each(Counts::clear);
         self.tallies.fill(Tally::default());
         self.errors.clear();
     }
 
-    /// The histogram over the operations of clients: response times in open loop, service times in closed loop.
+    /// The histogram over the operations of clients that did not fail: response times in open loop, service times in closed loop.
     pub(crate) fn all_operations(&self) -> Counts {
         let mut all = Counts::new();
         let of_clients = &self.counts[..self.foreground * self.kinds.len()];
@@ -118,12 +131,13 @@ impl Sample {
     pub(crate) fn each(&self) -> impl Iterator<Item = (u16, Kind, &Counts)> {
         let kinds = self.kinds;
         let counted = self.counts.iter().enumerate();
-        counted
-            .filter(|(_, counts)| !counts.is_empty())
-            .map(move |(place, counts)| {
-                let operation = (place / kinds.len()) as u16;
-                (operation, kinds[place % kinds.len()], counts)
-            })
+        let counted = counted.map(move |(place, counts)| {
+            let operation = (place / kinds.len()) as u16;
+            (operation, kinds[place % kinds.len()], counts)
+        });
+        let failed = (0..).zip(&self.failed);
+        let failed = failed.map(|(operation, counts)| (operation, Kind::Failed, counts));
+        (counted.chain(failed)).filter(|(_, _, counts)| !counts.is_empty())
     }
 }
 
@@ -139,7 +153,7 @@ impl Ended {
 
     fn nanoseconds(&self, kind: Kind) -> u64 {
         match kind {
-            Kind::Response => self.ended_ns.saturating_sub(self.scheduled_ns),
+            Kind::Response | Kind::Failed => self.ended_ns.saturating_sub(self.scheduled_ns),
             Kind::Wait => self.started_ns.saturating_sub(self.scheduled_ns),
             Kind::Service => self.ended_ns.saturating_sub(self.started_ns),
         }

@@ -40,6 +40,27 @@ fn response_wait_and_service_times_are_separate() {
 }
 
 #[test]
+fn what_failed_has_a_histogram_of_its_own_and_what_was_lost_is_with_the_others() {
+    let recorder = Recorder::new(2, 2, RESPONSE_WAIT_SERVICE);
+    recorder.record(&ended(100, Outcome::Failed(1366)));
+    recorder.record(&ended(100, Outcome::Lost(2013)));
+    recorder.record(&ended(100, Outcome::Unknown(2013)));
+    let sample = collected(&recorder, 0);
+    let counts: Vec<(Kind, u64)> = sample
+        .each()
+        .map(|(_, kind, counts)| (kind, counts.histogram().len()))
+        .collect();
+    let expected = [
+        (Kind::Response, 2),
+        (Kind::Wait, 2),
+        (Kind::Service, 2),
+        (Kind::Failed, 1),
+    ];
+    assert_eq!(counts, expected);
+    assert_eq!(sample.all_operations().histogram().len(), 2);
+}
+
+#[test]
 fn an_operation_counts_in_the_second_in_which_it_ended() {
     let recorder = Recorder::new(2, 2, RESPONSE_WAIT_SERVICE);
     for at_ns in [SECOND_NS - 1, SECOND_NS, 2 * SECOND_NS - 1, 4 * SECOND_NS] {

@@ -3,8 +3,7 @@
 use super::failure::{Failure, Status, print};
 use super::{Results, gate, terminal};
 use crate::run::folder;
-use record::{Run, Trial};
-use report::{Comparison, Difference, DifferenceKind};
+use report::{Comparison, Difference, DifferenceKind, Measured};
 use store::Store;
 
 /// The same cells of different runs; further runs against the first one.
@@ -33,7 +32,7 @@ enum Format {
 
 pub(super) fn run(args: Args) -> Result<Status, Failure> {
     let read = |run: &String| read(&args.results, run);
-    let runs: Vec<(Run, Vec<Trial>)> = args.runs.iter().map(read).collect::<Result<_, _>>()?;
+    let runs: Vec<Measured> = args.runs.iter().map(read).collect::<Result<_, _>>()?;
     let experiments = experiments(&runs);
     let comparison = Comparison::of(runs, experiments, args.gate.tolerance);
     print(&match args.format {
@@ -47,19 +46,21 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
     args.gate.of_comparison(&comparison)
 }
 
-fn read(results: &Results, run: &str) -> Result<(Run, Vec<Trial>), Failure> {
+fn read(results: &Results, run: &str) -> Result<Measured, Failure> {
     let store = Store::open(&folder::record(&results.results, run)?)?;
-    Ok((store.run()?, store.trials_with_settings()?))
+    Ok(Measured {
+        run: store.run()?,
+        trials: store.trials_with_settings()?,
+        controls: store.controls()?,
+    })
 }
 
 /// The keys of the experiment files that differ, and the command lines.
-fn experiments(runs: &[(Run, Vec<Trial>)]) -> Vec<Difference> {
-    let sources: Vec<&str> = runs
-        .iter()
-        .map(|(run, _)| run.experiment_toml.as_str())
-        .collect();
+fn experiments(measured: &[Measured]) -> Vec<Difference> {
+    let runs = || measured.iter().map(|one| &one.run);
+    let sources: Vec<&str> = runs().map(|run| run.experiment_toml.as_str()).collect();
     let keys = spec::differing_keys(&sources).into_iter();
-    let lines = runs.iter().map(|(run, _)| Some(run.overrides.join(" ")));
+    let lines = runs().map(|run| Some(run.overrides.join(" ")));
     let lines: Vec<Option<String>> = lines.collect();
     let differ = lines.iter().any(|line| *line != lines[0]);
     let lines = differ.then(|| ("command line".to_string(), lines));

@@ -3,7 +3,7 @@
 use super::failure::{Failure, Status};
 use super::terminal;
 use record::{Question, Trial};
-use report::{Comparison, Document, Gate, Strictness};
+use report::{Allowed, Comparison, Document, Gate, Outcome, Strictness};
 use std::path::{Path, PathBuf};
 
 /// The exit statuses, below the help of each verb that has a gate.
@@ -11,8 +11,20 @@ pub(super) const EXIT: &str = "Exit status:
   0    done; every trial is valid
   1    --gate: a check failed (--gate=strict: or is undecided)
   2    wrong command line or file, or nothing to gate
-  3    a trial failed or is invalid
-  130  interrupted; resume it with: prony run --resume RUN";
+  3    a trial failed or is invalid; --gate: or something was not measured
+  130  interrupted; resume it with: prony run --resume RUN
+Without --gate, show and compare exit with 0 also where trials failed or are invalid.";
+
+/// Trials that are named one by one on stderr.
+const MOST_FAULTS: usize = 5;
+
+/// When the trials of a gate were measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    /// By this command, whose exit status therefore says whether they are valid.
+    Now,
+    Earlier,
+}
 
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct Gating {
@@ -20,6 +32,9 @@ pub(super) struct Gating {
     /// What is undecided passes with a warning, with --gate=strict it fails
     #[arg(long, value_name = "strict", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "decided", hide_possible_values = true)]
     gate: Option<Mode>,
+    /// By how much the shares of failed operations of the two sides may differ
+    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent)]
+    failures: f64,
     /// How much slower new may be than old
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
     pub(super) tolerance: f64,
@@ -42,25 +57,28 @@ impl Gating {
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub(super) fn of_run(&self, document: &Document, trials: &[Trial]) -> Result<Status, Failure> {
-        if self.is_unused() {
-            return Ok(Status::Done);
-        }
-        self.conclude(&Gate::of_run(
-            document,
-            trials,
-            self.tolerance,
-            self.strictness(),
-        ))
+    pub(super) fn of_run(
+        &self,
+        document: &Document,
+        trials: &[Trial],
+        when: When,
+    ) -> Result<Status, Failure> {
+        self.conclude(&Gate::of_run(document, trials, &self.allowed()), when)
     }
 
+    /// The gate of recorded runs against the first one.
+    ///
+    /// # Errors
+    /// Nothing can be compared, although all was measured. A file that cannot be written.
     pub(super) fn of_comparison(&self, comparison: &Comparison) -> Result<Status, Failure> {
-        if self.gate.is_some() && comparison.contrasts.is_empty() {
+        let gate = Gate::of_comparison(comparison, &self.allowed());
+        let is_whole = gate.invalid.is_empty() && gate.missing.is_empty();
+        if self.gate.is_some() && comparison.contrasts.is_empty() && is_whole {
             return Err(Failure::usage(
                 "nothing to gate: the runs have no cell in common; see \"Not compared\"",
             ));
         }
-        self.conclude(&Gate::of_comparison(comparison, self.strictness()))
+        self.conclude(&gate, When::Earlier)
     }
 
     /// Refuses a gate that could only pass, before anything is measured.
@@ -77,39 +95,54 @@ impl Gating {
         }
     }
 
-    /// Without any of these options nobody sees the checks.
-    fn is_unused(&self) -> bool {
-        self.gate.is_none() && self.junit.is_none() && self.summary.is_none()
-    }
-
-    fn strictness(&self) -> Strictness {
-        match self.gate {
-            Some(Mode::Strict) => Strictness::Strict,
-            Some(Mode::Decided) | None => Strictness::Decided,
+    fn allowed(&self) -> Allowed {
+        Allowed {
+            tolerance: self.tolerance,
+            failures: self.failures,
+            strictness: match self.gate {
+                Some(Mode::Strict) => Strictness::Strict,
+                Some(Mode::Decided) | None => Strictness::Decided,
+            },
         }
     }
 
     /// Writes the files, and on stderr what did not pass.
-    fn conclude(&self, gate: &Gate) -> Result<Status, Failure> {
+    fn conclude(&self, gate: &Gate, when: When) -> Result<Status, Failure> {
         write(self.junit.as_deref(), || report::junit(gate))?;
         write(self.summary.as_deref(), || report::gate_markdown(gate))?;
-        if self.gate.is_none() {
-            return Ok(Status::Done);
+        if self.gate.is_some() {
+            tell(gate);
         }
-        for check in &gate.checks {
-            let word = match (check.result, gate.fails(check)) {
-                (report::CheckResult::Passed, _) => continue,
-                (_, true) => "failed",
-                (_, false) => "warning: undecided",
-            };
-            terminal::warn(&format!("{word}: {}: {}", check.name, check.text));
-        }
-        terminal::warn(&gate.headline());
-        Ok(match gate.failed() {
-            true => Status::ClaimFailed,
-            false => Status::Done,
-        })
+        Ok(self.status(gate, when))
     }
+
+    /// The exit status of every verb that has a gate: the table of docs/CI.md.
+    fn status(&self, gate: &Gate, when: When) -> Status {
+        match (self.gate, gate.outcome()) {
+            (None, _) if when == When::Now && !gate.invalid.is_empty() => Status::Failed,
+            (None, _) | (_, Outcome::Passed) => Status::Done,
+            (_, Outcome::Failed) => Status::ClaimFailed,
+            (_, Outcome::Unmeasured) => Status::Failed,
+        }
+    }
+}
+
+/// Says on stderr what did not pass.
+fn tell(gate: &Gate) {
+    let faults = gate.missing.iter().chain(&gate.invalid);
+    for fault in faults.take(MOST_FAULTS) {
+        terminal::warn(&format!("not passed: {fault}"));
+    }
+    for check in &gate.checks {
+        let word = match (check.result, gate.fails(check)) {
+            (report::CheckResult::Passed, _) => continue,
+            (report::CheckResult::Unmeasured, _) => "not measured",
+            (_, true) => "failed",
+            (_, false) => "warning: undecided",
+        };
+        terminal::warn(&format!("{word}: {}: {}", check.name, check.text));
+    }
+    terminal::warn(&gate.headline());
 }
 
 fn write(path: Option<&Path>, text: impl FnOnce() -> String) -> Result<(), Failure> {
@@ -133,16 +166,4 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::percent;
-
-    #[test]
-    fn a_tolerance_is_a_percentage() {
-        assert_eq!(percent("5%"), Ok(0.05));
-        assert_eq!(percent("2.5 %"), Ok(0.025));
-        assert_eq!(percent("0%"), Ok(0.0));
-        for wrong in ["5", "0.05", "-1%", "x%", "NaN%"] {
-            assert!(percent(wrong).is_err(), "{wrong}");
-        }
-    }
-}
+mod tests;

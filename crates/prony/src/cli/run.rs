@@ -2,6 +2,7 @@
 
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
+use super::gate::When;
 use super::shard::Sharing;
 use super::{Allow, Results, gate, terminal};
 use crate::run::{Conducted, Progress, Request, Workloads, conduct, folder};
@@ -200,15 +201,11 @@ pub(super) fn rand_seed() -> u64 {
     (host::now_ns() as u64) ^ u64::from(std::process::id()).rotate_left(32)
 }
 
-/// Of the gate; an invalid trial weighs more.
+/// The exit status of a run that was just measured.
 pub(super) fn status(
     conducted: &Conducted,
     document: &Document,
     gate: &gate::Gating,
 ) -> Result<Status, Failure> {
-    let status = gate.of_run(document, &conducted.trials)?;
-    Ok(match conducted.valid() {
-        true => status,
-        false => Status::Failed,
-    })
+    gate.of_run(document, &conducted.trials, When::Now)
 }

@@ -1,6 +1,7 @@
 //! `prony show RUN`
 
 use super::failure::{Failure, Status, print};
+use super::gate::When;
 use super::{Results, gate, terminal};
 use crate::run::folder;
 use report::{Detail, Document};
@@ -46,7 +47,7 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
     };
     let document = Document::with_control(&run, &trials, &controls, Detail::Brief);
     print(&args.format.of(&document, args.detail));
-    args.gate.of_run(&document, &trials)
+    args.gate.of_run(&document, &trials, When::Earlier)
 }
 
 impl Format {

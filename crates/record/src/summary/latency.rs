@@ -110,6 +110,9 @@ pub struct Latency {
     pub response: Option<Percentiles>,
     pub wait: Option<Percentiles>,
     pub service: Option<Percentiles>,
+    /// Of operations that the server refused; none in older records, where these are among the others.
+    #[serde(default)]
+    pub failed: Option<Percentiles>,
 }
 
 impl Latency {
@@ -118,6 +121,7 @@ impl Latency {
             Kind::Response => self.response.as_ref(),
             Kind::Wait => self.wait.as_ref(),
             Kind::Service => self.service.as_ref(),
+            Kind::Failed => self.failed.as_ref(),
         }
     }
 }

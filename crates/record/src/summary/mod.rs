@@ -172,6 +172,11 @@ impl Account {
     pub fn spoiled_share(&self) -> f64 {
         self.spoiled() as f64 / self.starts.max(1) as f64
     }
+
+    /// The share that failed, was lost or has no known outcome, from 0 to 1.
+    pub fn failed_share(&self) -> f64 {
+        self.errors as f64 / self.starts.max(1) as f64
+    }
 }
 
 /// Offered and completed load over the measured part.

@@ -1,12 +1,13 @@
 //! The document of several runs: what differs between them, then the same cells side by side.
 
-use super::{contrasts, differences};
+use super::{contrasts, differences, failures, headline};
 use crate::document::{
-    Block, Cell, Column, Comparison, Difference, DifferenceKind, Kind, Most, Section, Table,
+    Block, Cell, Column, Comparison, Difference, DifferenceKind, Faults, Headline, Kind, Most,
+    Section, Table,
 };
 use crate::format;
 use record::{Run, Trial, TrialState};
-use stats::LeftOut;
+use stats::{Control, LeftOut};
 
 /// Settings in the terminal.
 const MOST_SETTINGS: usize = 15;
@@ -15,15 +16,24 @@ const MOST_LEFT_OUT: usize = 10;
 const UNPAIRED: &str = "Blocks of different runs do not belong together, so the ratios are unpaired (Welch's t on logarithms). The intervals hold the noise \
     between blocks, not what changed on the machine between the runs. Two servers in one run are compared more exactly.";
 
+/// A run that is compared. The trials need their settings (`Store::trials_with_settings`).
+pub struct Measured {
+    pub run: Run,
+    pub trials: Vec<Trial>,
+    /// The trials of the A/A control.
+    pub controls: Vec<Trial>,
+}
+
 impl Comparison {
-    /// Further runs against the first one. `experiments` are the differences between the experiment files. The trials need their
-    /// settings (`Store::trials_with_settings`).
-    pub fn of(
-        runs: Vec<(Run, Vec<Trial>)>,
-        experiments: Vec<Difference>,
-        tolerance: f64,
-    ) -> Comparison {
-        let (runs, trials): (Vec<Run>, Vec<Vec<Trial>>) = runs.into_iter().unzip();
+    /// Further runs against the first one. `experiments` are the differences between the experiment files.
+    pub fn of(measured: Vec<Measured>, experiments: Vec<Difference>, tolerance: f64) -> Comparison {
+        let faults = |one: &Measured| Faults::of(&one.run, &one.trials, &one.controls);
+        let faults: Vec<Faults> = measured.iter().map(faults).collect();
+        let control =
+            |one: &Measured| stats::control(&one.run.question, &one.trials, &one.controls);
+        let controls: Vec<Control> = measured.iter().filter_map(control).collect();
+        let parts = measured.into_iter().map(|one| (one.run, one.trials));
+        let (runs, trials): (Vec<Run>, Vec<Vec<Trial>>) = parts.unzip();
         let mut differences = differences::of_environments(&runs);
         differences.extend(experiments);
         let (settings, in_some) = differences::of_settings(&trials);
@@ -31,14 +41,20 @@ impl Comparison {
         let table = table_of_runs(&runs, &trials);
         let questions = runs.iter().map(|run| &run.question);
         let across = stats::across(questions.zip(trials).collect(), tolerance);
-        let headline = contrasts::headline(&runs[0].question, &across.contrasts);
+        let question = &runs[0].question;
+        let failing = failures::of_contrasts(question, &across.contrasts).into_iter();
+        let headline = contrasts::headline(question, &across.contrasts);
+        let headline = headline.unwrap_or_else(|| "Nothing can be compared.".into());
+        let doubts = headline::doubts(&faults, failing, &controls);
         let mut comparison = Comparison {
             differences,
             contrasts: across.contrasts,
             left_out: across.left_out,
             tolerance,
             title: format!("Comparison of {}", format::plural(runs.len(), "run")),
-            headline: headline.unwrap_or_else(|| "Nothing can be compared.".into()),
+            headline: doubts.into_iter().fold(headline, Headline::then),
+            faults,
+            controls,
             sections: Vec::new(),
             runs,
         };

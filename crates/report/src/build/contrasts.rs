@@ -7,7 +7,7 @@ use crate::document::{
     Badge, Block, Cell, Column, Document, Headline, Kind, Most, Node, Section, Table,
 };
 use crate::{format, names};
-use record::{Question, Value, Verdict};
+use record::{Judged, Question, Value, Verdict};
 use stats::{Comparison, Contrast};
 
 /// Values that no gate tests, in the terminal.
@@ -143,7 +143,7 @@ fn way(contrast: &Contrast) -> Option<Way> {
     Way::of(&contrast.judged, &contrast.subject.value)
 }
 
-/// `new is 1.90× slower than old (1.70 to 2.20)`, with the reason where nothing is decided.
+/// `new is 1.90× slower than old (1.70 to 2.20), in 2 of 3 blocks`, with the reason where nothing is decided.
 pub(crate) fn sentence(contrast: &Contrast) -> String {
     let (old, new) = (&contrast.old, &contrast.new);
     let reason = contrast.judged.reason.as_ref();
@@ -154,6 +154,7 @@ pub(crate) fn sentence(contrast: &Contrast) -> String {
     let words = way.words();
     let interval = way.interval().map(|interval| format!(" ({interval})"));
     let interval = interval.unwrap_or_default();
+    let blocks = in_blocks(&contrast.judged);
     match contrast.verdict() {
         Comparison::Inconclusive => {
             let reason = reason
@@ -161,9 +162,19 @@ pub(crate) fn sentence(contrast: &Contrast) -> String {
                 .unwrap_or_default();
             format!("{new} against {old}: inconclusive, {words}{interval}{reason}")
         }
-        Comparison::Equivalent => format!("{new} is equivalent to {old}: {words}{interval}"),
-        Comparison::Faster | Comparison::Slower => format!("{new} is {words} than {old}{interval}"),
+        Comparison::Equivalent => {
+            format!("{new} is equivalent to {old}: {words}{interval}{blocks}")
+        }
+        Comparison::Faster | Comparison::Slower => {
+            format!("{new} is {words} than {old}{interval}{blocks}")
+        }
     }
+}
+
+/// `, in 2 of 3 blocks`; empty where all count.
+pub(super) fn in_blocks(judged: &Judged) -> String {
+    let words = judged.blocks.and_then(|blocks| blocks.words());
+    words.map(|words| format!(", {words}")).unwrap_or_default()
 }
 
 /// What a gate tests, each with its cell, for the last lines of a benchmark.
@@ -220,7 +231,8 @@ fn differing(question: &Question, contrast: &Contrast) -> Option<Headline> {
         Value::Latency { percentile, .. } => format!("{} of ", names::percentile(*percentile)),
         _ => String::new(),
     };
-    let rest = format!(" than {what}{old}{}.", way.short_interval());
+    let blocks = in_blocks(&contrast.judged);
+    let rest = format!(" than {what}{old}{}{blocks}.", way.short_interval());
     Some(
         Headline::from(place.before(&format!("{what}{new} is ")))
             .stress(way.short_words())

@@ -1,13 +1,14 @@
 //! The answer in a sentence, and what was measured in a line.
 
+use super::failures::{self, Failing};
 use super::loads::Loads;
 use super::rows::Row;
-use super::{Context, contrasts, lead};
-use crate::document::{Document, Headline};
+use super::{Context, contrasts, lead, noise};
+use crate::document::{Document, Faults, Headline};
 use crate::{format, names};
 use explain::{Explanation, RowName};
 use record::{AuditNote, Kind, Percentile, Run, Trial, TrialState};
-use stats::{Estimate, RoundCell};
+use stats::{Control, Estimate, RoundCell};
 
 /// Whether every recorded trial can be counted.
 pub(super) fn valid(trials: &[Trial]) -> bool {
@@ -34,12 +35,37 @@ pub(super) fn headline(context: &Context, document: &Document, loads: &Loads) ->
         .or_else(largest)
         .or_else(|| best(loads))
         .or_else(|| alone(context));
-    let further = [lead::count(claims), unlimited(context), spoiled(context)];
-    let further = further.into_iter().flatten().map(Headline::from);
+    let failing = failures::of_claims(run, claims).into_iter();
+    let compared = failures::of_contrasts(&run.question, &document.contrasts);
+    let further = doubts(
+        [&document.faults],
+        failing.chain(compared),
+        &document.control,
+    );
+    let last = [unlimited(context), spoiled(context)];
+    let further = (lead::count(claims).map(Headline::from).into_iter())
+        .chain(further)
+        .chain(last.into_iter().flatten().map(Headline::from));
     match answer.into_iter().chain(further).reduce(Headline::then) {
         Some(headline) => headline,
         None => "No figure could be measured.".into(),
     }
+}
+
+/// What makes the answer doubtful: trials that are missing, failures on one side, a control that differs from itself.
+pub(super) fn doubts<'f>(
+    faults: impl IntoIterator<Item = &'f Faults>,
+    failing: impl Iterator<Item = Failing>,
+    controls: impl IntoIterator<Item = &'f Control>,
+) -> Vec<Headline> {
+    let sentence = |text: String| Headline::from(format!("{}.", format::capitalised(&text)));
+    let faults = faults.into_iter();
+    let missing = faults.filter_map(Faults::incomplete).map(sentence);
+    let controls = controls.into_iter().filter_map(noise::bad).map(sentence);
+    missing
+        .chain(failures::headline(failing.collect()))
+        .chain(controls)
+        .collect()
 }
 
 /// `Largest difference: hot, 5.5 · small pool is 9.34× slower than 5.5 · large pool.`

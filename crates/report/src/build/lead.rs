@@ -2,6 +2,7 @@
 //!
 //! `Hot, the small pool is 1.9× slower than the large pool (1.7 to 2.2); cold 1.9×. It misses 40,255 pages per query.`
 
+use super::contrasts::in_blocks;
 use super::place::Place;
 use super::way::Way;
 use crate::document::{Claim, Headline};
@@ -102,7 +103,7 @@ impl<'c> Compared<'c> {
 
     fn sentence(&self) -> Headline {
         let Compared { of, to, way, .. } = self;
-        let interval = way.short_interval();
+        let interval = way.short_interval() + &in_blocks(self.judged);
         let (subject, with) = match self.what() {
             Some(what) => (format!("the {what} with {of}"), "with "),
             None => (of.clone(), ""),

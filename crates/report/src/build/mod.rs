@@ -14,11 +14,12 @@ mod datasets;
 mod differences;
 mod environment;
 mod events;
+pub(crate) mod failures;
 mod headline;
 mod lead;
 mod limits;
 mod loads;
-mod noise;
+pub(crate) mod noise;
 mod place;
 mod plans;
 mod profile;
@@ -29,9 +30,10 @@ mod used;
 mod warnings;
 mod way;
 
-use crate::document::{Claim, Document, Headline, Recorded, Section};
+use crate::document::{Claim, Document, Faults, Headline, Recorded, Section};
 use crate::looks::Blocks;
 use crate::why;
+pub use comparison::Measured;
 use loads::Loads;
 use record::{Run, Trial};
 use rows::Rows;
@@ -85,6 +87,7 @@ impl<'r> Document<'r> {
         };
         let mut document = Document {
             valid: headline::valid(trials) && controls.iter().all(headline::counts),
+            faults: Faults::of(run, trials, controls),
             headline: Headline::default(),
             subtitle: headline::subtitle(run, trials),
             measured_on: environment::measured_on(run),

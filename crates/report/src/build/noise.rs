@@ -20,6 +20,22 @@ pub(super) fn section(document: &Document, trials: &[Trial]) -> Option<Section> 
     Section::of("noise", "Noise", nodes.collect())
 }
 
+/// A control that differs from itself, in one sentence without its end; None for a good one.
+///
+/// `the A/A control, the same setup twice, differs from itself: 0.85 (0.80 to 0.90), the throughput`
+pub(crate) fn bad(control: &Control) -> Option<String> {
+    let twice = control
+        .figure
+        .as_ref()
+        .ok()
+        .filter(|twice| twice.is_bad())?;
+    let ci = format::interval(twice.ci?, format::ratio);
+    let (ratio, value) = (format::ratio(twice.measured), &control.value);
+    Some(format!(
+        "the A/A control, the same setup twice, differs from itself: {ratio} ({ci}), {value}; distrust differences of this size"
+    ))
+}
+
 /// `By the noise of these trials, with 3 blocks an effect of 22 % or more is seen with 80 % probability.`
 fn power(run: &Run, trials: &[Trial]) -> Option<String> {
     let measured = trials.iter().map(|trial| trial.key.block + 1).max()?;

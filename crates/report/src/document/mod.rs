@@ -18,8 +18,8 @@ pub use table::{Across, Badge, Cell, Column, Kind, Ratio, Row, Table, marks};
 
 use crate::looks::Blocks;
 use explain::{Explanation, QueryPlans, Why};
-use record::{Judged, Run, Summary, Trial};
-use stats::{Contrast, Control, LeftOut};
+use record::{Judged, Run, Summary, Trial, TrialState};
+use stats::{Basis, Contrast, Control, LeftOut, Progress};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -34,6 +34,7 @@ pub struct Document<'r> {
     pub control: Option<Control>,
     /// Whether every recorded trial can be counted.
     pub valid: bool,
+    pub faults: Faults,
     /// The answer in a sentence or two.
     pub headline: Headline,
     /// Workload, blocks and progress in a line.
@@ -55,6 +56,36 @@ pub struct Document<'r> {
     pub sections: Vec<Section>,
 }
 
+/// What keeps a run from being counted whole.
+#[derive(Clone, Debug, Default)]
+pub struct Faults {
+    /// Why trials failed or are invalid, those of the control too: one sentence each.
+    pub invalid: Vec<String>,
+    /// How far a run is that was interrupted; None for a complete one.
+    pub missing: Option<Progress>,
+}
+
+impl Faults {
+    pub(crate) fn of(run: &Run, trials: &[Trial], controls: &[Trial]) -> Faults {
+        let invalid = |trial: &Trial| {
+            let why = trial.reason().unwrap_or("no reason is recorded");
+            (trial.state != TrialState::Done).then(|| format!("{}: {why}", trial.key))
+        };
+        Faults {
+            invalid: trials.iter().chain(controls).filter_map(invalid).collect(),
+            missing: stats::incomplete(&run.question, trials),
+        }
+    }
+
+    /// `the run is incomplete: 9 of 12 trials`
+    pub(crate) fn incomplete(&self) -> Option<String> {
+        let Progress { recorded, planned } = self.missing?;
+        Some(format!(
+            "the run is incomplete: {recorded} of {planned} trials"
+        ))
+    }
+}
+
 /// Runs side by side, ready to be rendered.
 pub struct Comparison {
     /// In the order in which they were named; the first is the reference.
@@ -63,6 +94,10 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     pub contrasts: Vec<Contrast>,
     pub left_out: Vec<LeftOut>,
+    /// By run.
+    pub faults: Vec<Faults>,
+    /// The A/A controls of the runs that have one.
+    pub controls: Vec<Control>,
     /// How much slower a run may be than the first one.
     pub tolerance: f64,
     pub title: String,
@@ -140,6 +175,7 @@ pub struct Recorded<'r> {
 /// A judged claim and what explains its measured ratio.
 pub struct Claim {
     pub judged: Judged,
+    pub basis: Basis,
     /// None where the claim does not compare two measured cells.
     pub why: Option<Explained>,
 }

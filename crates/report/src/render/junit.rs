@@ -10,12 +10,13 @@ pub fn junit(gate: &Gate) -> String {
         .checks
         .iter()
         .map(|check| (Shown::of(gate, check), check));
-    let errors = gate.invalid.len();
+    let faults = || gate.missing.iter().chain(&gate.invalid);
     let count = |shown| checks.clone().filter(|(found, _)| *found == shown).count();
     let counts = format!(
-        "tests=\"{}\" failures=\"{}\" errors=\"{errors}\" skipped=\"{}\"",
-        gate.checks.len() + errors,
+        "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"",
+        gate.checks.len() + faults().count(),
         count(Shown::Failure),
+        count(Shown::Error) + faults().count(),
         count(Shown::Skipped)
     );
     let subject = escaped(&gate.subject);
@@ -27,7 +28,7 @@ pub fn junit(gate: &Gate) -> String {
     for (shown, check) in checks.clone() {
         text.push_str(&case(&subject, &check.name, shown, &check.text));
     }
-    for why in &gate.invalid {
+    for why in faults() {
         text.push_str(&case(&subject, "every trial is valid", Shown::Error, why));
     }
     text + "  </testsuite>\n</testsuites>\n"
@@ -45,6 +46,7 @@ enum Shown {
 impl Shown {
     fn of(gate: &Gate, check: &Check) -> Shown {
         match (gate.fails(check), check.result) {
+            (_, CheckResult::Unmeasured) => Shown::Error,
             (true, _) => Shown::Failure,
             (false, CheckResult::Undecided) => Shown::Skipped,
             (false, _) => Shown::Output,

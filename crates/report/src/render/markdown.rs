@@ -25,10 +25,9 @@ pub fn gate_markdown(gate: &Gate) -> String {
     };
     let columns = Column::list(&[(Kind::Words, &["result", "check", "measured"])]);
     let checks = Table::new("", columns, gate.checks.iter().map(row));
-    let invalid = gate
-        .invalid
-        .iter()
-        .map(|why| format!("invalid trial: {}", safe(why)));
+    let invalid = gate.invalid.iter();
+    let invalid = invalid.map(|why| format!("invalid trial: {}", safe(why)));
+    let faults = gate.missing.iter().map(|why| safe(why)).chain(invalid);
     let parts = [
         format!("## prony: {}\n", safe(&gate.headline())),
         paragraph(&format!(
@@ -36,7 +35,7 @@ pub fn gate_markdown(gate: &Gate) -> String {
             gate.subject, gate.prony
         )),
         table(&checks),
-        items(invalid),
+        items(faults),
     ];
     parts.join("\n").trim_end().to_string() + "\n"
 }

@@ -29,6 +29,7 @@ pub(super) fn conclude(claim: &Claim, found: Found, decision: &Decision, looks: 
         published_inside: claim.published.and_then(inside),
         blocks_to_decide: missing.and_then(|missing| missing.all()),
         decided_after: None,
+        blocks: found.used,
         reason: (!notes.is_empty()).then(|| notes.join("; ")),
     }
 }

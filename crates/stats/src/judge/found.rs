@@ -7,8 +7,9 @@ use super::super::ratio::{Band, CONFIDENCE, LogMean, MARGIN};
 use super::super::spread::Spread;
 use super::super::{finding, plans};
 use super::{Decision, PlanHolds};
-use record::claim::{Bound, Cell, Claim, Direction, Finding, Limit, Subject, Value};
+use record::claim::{BlocksUsed, Bound, Cell, Claim, Direction, Finding, Limit, Subject, Value};
 use record::trial::Trial;
+use std::collections::BTreeSet;
 
 const LIMIT: &str = "a query reached the time limit: the figure is a bound";
 
@@ -23,6 +24,8 @@ pub(super) struct Found {
     pub(super) side: Option<Side>,
     /// Complete blocks that it rests on.
     pub(super) blocks: usize,
+    /// The same among all blocks of its cells; None where nothing could be compared.
+    pub(super) used: Option<BlocksUsed>,
     /// Of its look.
     pub(super) weight: f64,
     /// The nearest ratio that the threshold separates from the claimed ones.
@@ -192,21 +195,34 @@ fn find_ratio<'t>(
         to,
         blocks,
     } = pair(trials, until, lenders, value, cells)?;
-    let left_out = left_out_note(&[&of, &to], blocks.len());
-    tested(ratio, (&of, &to), bound, left_out)
+    let used = used(trials, &[cells.0, cells.1], until, blocks.len());
+    tested(ratio, (&of, &to), bound, used)
 }
 
 pub(super) fn find_unpaired(
     trials: &[Trial],
     value: &Value,
-    (of, to): (&Cell, &Cell),
+    (of_cell, to_cell): (&Cell, &Cell),
     bound: Bound,
 ) -> Result<Found, String> {
-    let of = cells::series(trials, of, value, u32::MAX)?;
-    let to = cells::series(trials, to, value, u32::MAX)?;
+    let of = cells::series(trials, of_cell, value, u32::MAX)?;
+    let to = cells::series(trials, to_cell, value, u32::MAX)?;
     let values = |rows: &[Series]| cells::combined(rows, &cells::common_blocks(&[rows]));
     let ratio = LogMean::unpaired(&values(&of), &values(&to)).ok_or("a side has no value")?;
-    tested(lender::at_resolution(ratio, value), (&of, &to), bound, None)
+    let side = |cell, rows: &[Series]| {
+        used(
+            trials,
+            &[cell],
+            u32::MAX,
+            cells::common_blocks(&[rows]).len(),
+        )
+    };
+    let sides = [side(of_cell, &of), side(to_cell, &to)];
+    let fewest = sides
+        .into_iter()
+        .min_by(|a, b| a.share().total_cmp(&b.share()));
+    let ratio = lender::at_resolution(ratio, value);
+    tested(ratio, (&of, &to), bound, fewest.unwrap_or(sides[0]))
 }
 
 /// The ratio against 1 and against the bound.
@@ -214,7 +230,7 @@ fn tested(
     ratio: LogMean,
     (of, to): (&[Series], &[Series]),
     bound: Bound,
-    left_out: Option<String>,
+    used: BlocksUsed,
 ) -> Result<Found, String> {
     let limit = limit(of, to)?;
     let band = band(bound);
@@ -226,12 +242,13 @@ fn tested(
     let notes = [
         combined_note("of", of),
         combined_note("to", to),
-        left_out,
+        left_out_note(used),
         limit.map(|_| LIMIT.to_string()),
         uncertain_note(of.iter().chain(to)),
     ];
     let notes = notes.into_iter().flatten().collect();
     Ok(Found {
+        used: Some(used),
         limit,
         side: Side::of(&ratio, limit),
         edge: band.nearest_edge(&ratio),
@@ -306,11 +323,13 @@ fn find_spread<'t>(
     };
     let spread = Spread::of(&rows, &blocks, lend).ok_or("no block has all rows")?;
     let band = Band::within(within);
-    let notes = left_out_note(&[&rows], blocks.len()).into_iter();
+    let used = used(trials, &[among], until, blocks.len());
+    let notes = left_out_note(used).into_iter();
     let notes = notes.chain(uncertain_note(rows.iter())).collect();
     let p_values = (spread.p_inside(band), spread.p_outside(band));
     let figure = Found::figure(spread.widest, p_values, notes);
     Ok(Found {
+        used: Some(used),
         edge: band.nearest_edge(&spread.widest),
         spread: Some(spread),
         ..figure
@@ -377,17 +396,20 @@ fn uncertain_note<'s>(mut rows: impl Iterator<Item = &'s Series<'s>>) -> Option<
     rows.find_map(|row| row.uncertain.clone())
 }
 
-fn left_out_note(all: &[&[Series]], used: usize) -> Option<String> {
-    let blocks: std::collections::BTreeSet<u32> = all
-        .iter()
-        .flat_map(|rows| rows.iter())
-        .flat_map(|row| row.by_block.keys().copied())
+/// So many blocks among all that were begun in the cells, below `until`.
+fn used(trials: &[Trial], cells: &[&Cell], until: u32, used: usize) -> BlocksUsed {
+    let blocks: BTreeSet<u32> = (cells.iter())
+        .flat_map(|cell| cells::matching(trials, cell))
+        .map(|trial| trial.key.block)
+        .filter(|block| *block < until)
         .collect();
-    (blocks.len() > used).then(|| {
-        format!(
-            "{} of {} blocks are incomplete and left out",
-            blocks.len() - used,
-            blocks.len()
-        )
-    })
+    BlocksUsed {
+        used: used as u32,
+        of: blocks.len() as u32,
+    }
+}
+
+fn left_out_note(BlocksUsed { used, of }: BlocksUsed) -> Option<String> {
+    let left_out = of.saturating_sub(used);
+    (left_out > 0).then(|| format!("{left_out} of {of} blocks are incomplete and left out"))
 }

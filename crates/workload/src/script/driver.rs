@@ -4,6 +4,7 @@ use super::cursor::Cursor;
 use super::policy::Verdict;
 use super::session::Session;
 use super::{Operation, Script};
+use crate::first_errors::FirstErrors;
 use crate::{Readers, Target};
 use datagen::random::{hash, stream};
 use load::{Failure, Io, Outcome, Request, Workload};
@@ -24,6 +25,7 @@ pub struct Driver {
     session: Vec<String>,
     seed: u64,
     salt: u64,
+    errors: Arc<FirstErrors>,
 }
 
 impl Driver {
@@ -36,6 +38,7 @@ impl Driver {
             session: session.to_vec(),
             seed,
             salt: hash(seed ^ MIX),
+            errors: Arc::default(),
         }
     }
 
@@ -101,7 +104,10 @@ impl Driver {
             Verdict::Repeat(code) if retries < self.script.policy.retries_max => {
                 Outcome::Retry(code)
             }
-            Verdict::Repeat(code) | Verdict::Fail(code) => Outcome::Failed(code),
+            Verdict::Repeat(code) | Verdict::Fail(code) => {
+                self.errors.note(code, &error);
+                Outcome::Failed(code)
+            }
         }
     }
 }
@@ -166,6 +172,10 @@ impl Workload for Driver {
         let commits = cursor.commits(operation);
         self.after(session, operation, request.retries, commits, failed)
             .await
+    }
+
+    fn explain(&self, code: u16) -> Option<String> {
+        self.errors.of(code)
     }
 
     async fn close(&self, client: Client) {

@@ -142,8 +142,12 @@ where
     let places: Vec<u32> = seconds.iter().map(|second| second.second).collect();
     assert_eq!(places, (0..seconds.len() as u32).collect::<Vec<_>>());
     let observed = Observed { seconds, windows };
-    let counted = observed.of(Kind::Service).len();
-    assert_eq!(counted, driven.started, "every operation is in a window");
+    let counted = [Kind::Service, Kind::Failed].map(|kind| observed.of(kind).len());
+    assert_eq!(
+        counted.iter().sum::<u64>(),
+        driven.started,
+        "every operation is in a window"
+    );
     (driven, observed)
 }
 

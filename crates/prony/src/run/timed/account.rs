@@ -9,8 +9,9 @@ use host::machine;
 use load::{Backend, Driven, Ending, Second, Window};
 use observe::Gap;
 use record::{
-    EngineNote, ErrorCount, ErrorKind, EventNote, FlagKind, HistogramNote, Kind, LiveSample,
-    Loaded, Mode, OpenNote, Requirement, ShardStart, Standard, Trial, Unfinished, done_series,
+    Account, EngineNote, ErrorCount, ErrorKind, EventNote, FlagKind, HistogramNote, Kind,
+    LiveSample, Loaded, Mode, OpenNote, Requirement, ShardStart, Standard, Trial, Unfinished,
+    done_series,
 };
 use std::collections::BTreeMap;
 
@@ -20,7 +21,15 @@ const NOTICED_WITHIN_S: f64 = 3.0;
 const WINDOW_S: u32 = 10;
 
 /// Adds the load to its trial.
-pub(super) fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, observed: Observed) {
+///
+/// `explain`: what was said when an operation first failed with a code.
+pub(super) fn enter(
+    timed: &Timed,
+    trial: &mut Trial,
+    drive: Driving,
+    observed: Observed,
+    explain: &dyn Fn(u16) -> Option<String>,
+) {
     let Driving {
         operations,
         standard,
@@ -77,10 +86,7 @@ pub(super) fn enter(timed: &Timed, trial: &mut Trial, drive: Driving, observed: 
     if let Some(text) = stats::too_long(&load, &summary.accounts) {
         trial.invalidate(FlagKind::OperationTooLong, text);
     }
-    let spoiled = stats::spoiled(&summary.accounts);
-    if !spoiled.is_empty() {
-        trial.flag(FlagKind::OperationsFailed, spoiled.join("; "));
-    }
+    flag_failed_operations(trial, &summary.accounts, explain);
     load.summary = Some(summary);
     trial.load = Some(Box::new(load));
 }
@@ -101,6 +107,31 @@ fn explained<'a>(gap: &Gap, outages: impl Iterator<Item = &'a EventNote>, starte
         let until_s = gap.until_s.map_or(0.0, f64::from);
         began_s <= f64::from(gap.from_s) + NOTICED_WITHIN_S && until_s <= ended_s + NOTICED_WITHIN_S
     })
+}
+
+/// Operations that failed or did not end, with the first message of the most frequent error. Where most failed, the trial is invalid, unless
+/// an event of the experiment made them fail.
+fn flag_failed_operations(
+    trial: &mut Trial,
+    accounts: &[Account],
+    explain: &dyn Fn(u16) -> Option<String>,
+) {
+    let spoiled = stats::spoiled(accounts);
+    if spoiled.is_empty() {
+        return;
+    }
+    let codes = stats::total(accounts).errors_by_code.into_iter();
+    let most = codes.max_by_key(|(_, count)| *count);
+    let said = most.and_then(|(code, _)| explain(code));
+    let because = said.map(|said| format!(" ({said})")).unwrap_or_default();
+    let is_meant = trial.events.iter().any(EventNote::fails_operations);
+    match stats::mostly_failed(accounts).filter(|_| !is_meant) {
+        Some(failed) => {
+            trial.invalidate(FlagKind::OperationsFailed, failed + &because);
+            trial.flag(FlagKind::OperationsFailed, spoiled.join("; "));
+        }
+        None => trial.flag(FlagKind::OperationsFailed, spoiled.join("; ") + &because),
+    }
 }
 
 fn flag_failures(trial: &mut Trial, driven: &Driven) {
@@ -235,6 +266,7 @@ pub(super) fn of_window(operations: &[String], window: &Window) -> HistogramNote
             load::Kind::Response => Kind::Response,
             load::Kind::Wait => Kind::Wait,
             load::Kind::Service => Kind::Service,
+            load::Kind::Failed => Kind::Failed,
         },
         every_s: WINDOW_S,
         start_s: window.start_s,
@@ -308,5 +340,71 @@ pub(super) fn live(second: &Second, sampled: BTreeMap<String, f64>) -> LiveSampl
             false => latency.into(),
         },
         errors: errors_by_code(second),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::trial::blank;
+    use record::TrialState;
+    use record::event::{KILL, PAUSE};
+
+    fn account(failed: u64) -> Vec<Account> {
+        vec![Account {
+            name: "update".into(),
+            is_in_mix: true,
+            starts: 100,
+            ends: 100,
+            done: 100 - failed,
+            errors: failed,
+            errors_by_code: BTreeMap::from([(1366, failed)]),
+            ..Account::default()
+        }]
+    }
+
+    /// A trial in which so many of 100 operations failed.
+    fn flagged(failed: u64, event: Option<&str>) -> Trial {
+        let mut trial = blank();
+        trial.events.extend(event.map(|kind| EventNote {
+            at_ns: 5,
+            ended_ns: None,
+            kind: kind.into(),
+            node: None,
+            numbers: BTreeMap::new(),
+            text: String::new(),
+        }));
+        let explain = |code| (code == 1366).then(|| "error 1366: no integer".to_string());
+        flag_failed_operations(&mut trial, &account(failed), &explain);
+        trial
+    }
+
+    #[test]
+    fn a_load_that_mostly_failed_is_invalid_and_says_what_the_server_said() {
+        let trial = flagged(60, None);
+        assert_eq!(trial.state, TrialState::Invalid);
+        assert_eq!(
+            trial.reason(),
+            Some(
+                "less than half of the operations were done: 60 of 100 failed (error 1366: no integer)"
+            )
+        );
+        assert_eq!(trial.flags[1].text.matches("no integer").count(), 0);
+    }
+
+    #[test]
+    fn an_event_that_stops_or_pauses_a_server_may_fail_most_operations() {
+        for event in [KILL, PAUSE] {
+            assert_eq!(flagged(60, Some(event)).state, TrialState::Done, "{event}");
+        }
+        assert_eq!(flagged(60, Some("sql")).state, TrialState::Invalid);
+    }
+
+    #[test]
+    fn a_load_of_which_half_was_done_is_flagged_with_the_message() {
+        let trial = flagged(50, None);
+        assert_eq!(trial.state, TrialState::Done);
+        let expected = "50 of 100 operations (50 %) failed, were lost or did not finish (error 1366: no integer)";
+        assert_eq!(trial.flags[0].text, expected);
     }
 }

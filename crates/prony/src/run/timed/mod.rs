@@ -94,7 +94,8 @@ impl Timed<'_> {
         place.restore(trial);
         let driving = driving?;
         let tallies = driving.driven.tallies.clone();
-        account::enter(self, trial, driving, seen);
+        let explain = |code| driver.explain(code);
+        account::enter(self, trial, driving, seen, &explain);
         // The driver has the files open.
         drop(driver);
         place.power_back(trial)?;

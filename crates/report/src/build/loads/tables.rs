@@ -330,5 +330,6 @@ pub(super) fn kind_words(kind: Kind) -> &'static str {
         Kind::Response => "latency",
         Kind::Wait => "queue wait",
         Kind::Service => "service time",
+        Kind::Failed => "time of failed operations",
     }
 }

@@ -1,21 +1,24 @@
 //! The keys of a comparison: of servers in one run, and of runs.
 
-use super::{finite, levels};
+use super::{ControlNote, FailedNote, ProgressNote, finite, levels};
 use crate::build::contrasts::word;
 use crate::document::{Comparison, Difference, DifferenceKind};
 use crate::format;
-use record::{Limit, Value};
+use record::{BlocksUsed, Limit, Value};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use stats::{Contrast, Estimate};
 
 /// Runs side by side.
 pub fn comparison_json(comparison: &Comparison) -> String {
-    let runs = comparison.runs.iter().map(|run| RunNote {
+    let runs = comparison.runs.iter().zip(&comparison.faults);
+    let runs = runs.map(|(run, faults)| RunNote {
         run: &run.id,
         experiment: &run.question.name,
         started: format::moment(run.started_ns),
         prony: &run.environment.prony_version,
+        incomplete: faults.missing.map(ProgressNote::of),
+        invalid: faults.invalid.len(),
     });
     let left_out = comparison.left_out.iter().map(|row| LeftOutNote {
         run: row.run,
@@ -26,6 +29,7 @@ pub fn comparison_json(comparison: &Comparison) -> String {
         headline: &comparison.headline,
         tolerance: comparison.tolerance,
         runs: runs.collect(),
+        controls: comparison.controls.iter().map(ControlNote::of).collect(),
         differences: comparison.differences.iter().map(difference).collect(),
         comparisons: comparison.contrasts.iter().map(ContrastNote::of).collect(),
         not_compared: left_out.collect(),
@@ -39,6 +43,8 @@ struct ComparisonNote<'a> {
     headline: &'a str,
     tolerance: f64,
     runs: Vec<RunNote<'a>>,
+    /// Of the runs that have one.
+    controls: Vec<ControlNote>,
     differences: Vec<DifferenceNote<'a>>,
     comparisons: Vec<ContrastNote<'a>>,
     not_compared: Vec<LeftOutNote<'a>>,
@@ -50,6 +56,10 @@ struct RunNote<'a> {
     experiment: &'a str,
     started: String,
     prony: &'a str,
+    /// None for a complete run.
+    incomplete: Option<ProgressNote>,
+    /// Trials that failed or are invalid.
+    invalid: usize,
 }
 
 #[derive(Serialize)]
@@ -100,6 +110,9 @@ pub(super) struct ContrastNote<'a> {
     /// `faster`, `slower`, `equivalent`, `inconclusive`, `not available`
     verdict: &'static str,
     blocks_to_decide: Option<u32>,
+    blocks: Option<BlocksUsed>,
+    /// None where the same share failed on both sides.
+    failed_share: Option<FailedNote<'a>>,
     reason: Option<&'a str>,
 }
 
@@ -127,6 +140,8 @@ impl ContrastNote<'_> {
             limit: judged.limit,
             verdict: word(contrast),
             blocks_to_decide: judged.blocks_to_decide,
+            blocks: judged.blocks,
+            failed_share: contrast.basis.failed.as_ref().map(FailedNote::of),
             reason: judged.reason.as_deref(),
         }
     }

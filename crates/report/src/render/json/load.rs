@@ -48,6 +48,7 @@ pub(super) struct LoadNote<'a> {
     load: Option<&'a Mode>,
     wait_ms: Option<LatencyNote>,
     service_ms: Option<LatencyNote>,
+    failed_ms: Option<LatencyNote>,
     offered: Option<f64>,
     completed: Option<f64>,
     queued_at_end: Option<u64>,
@@ -95,6 +96,7 @@ struct OperationNote {
     latency_ms: Option<LatencyNote>,
     wait_ms: Option<LatencyNote>,
     service_ms: Option<LatencyNote>,
+    failed_ms: Option<LatencyNote>,
     /// Operations done in the measured part.
     count: u64,
     /// Of the operations of the mix, from 0 to 1.
@@ -148,6 +150,7 @@ impl<'a> LoadNote<'a> {
             load: Some(&load.mode),
             wait_ms: LatencyNote::of(summary, Kind::Wait),
             service_ms: LatencyNote::of(summary, Kind::Service),
+            failed_ms: LatencyNote::of(summary, Kind::Failed),
             offered: offered.map(|offered| offered.offered),
             completed: offered.map(|offered| offered.completed),
             queued_at_end: offered.map(|offered| offered.queued_at_end),
@@ -221,6 +224,7 @@ fn operation(account: &Account, summary: &Summary, required: &[Conforming]) -> O
         latency_ms: of(Kind::Response),
         wait_ms: of(Kind::Wait),
         service_ms: of(Kind::Service),
+        failed_ms: of(Kind::Failed),
         count: required.map_or(account.done, |required| required.count),
         share: required.and_then(|required| required.share),
         minimum_share: required.and_then(|required| required.minimum_share),

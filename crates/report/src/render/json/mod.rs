@@ -17,12 +17,12 @@ use contrasts::ContrastNote;
 use load::{LatencyNote, LoadNote, Sample};
 use record::names::{DEVICE_READ, SERVER_READ};
 use record::{
-    Coldness, Counters, DatasetNote, DecidedAfter, Direction, Environment, EventNote, Flag, Kind,
-    Limit, LimitNote, Role, Run, Sharing, Trial, TrialState, Verdict,
+    BlocksUsed, Coldness, Counters, DatasetNote, DecidedAfter, Direction, Environment, EventNote,
+    Flag, Kind, Limit, LimitNote, Role, Run, Sharing, Trial, TrialState, Verdict,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
-use stats::Control;
+use stats::{Control, FailedShares, Progress};
 use std::collections::BTreeMap;
 
 /// The version of the keys in docs/JSON.md. A key that is added leaves it; one that changes its meaning or goes raises it.
@@ -37,6 +37,7 @@ pub fn json(document: &Document) -> String {
         seed: run.seed,
         experiment: &run.question.name,
         valid: document.valid,
+        incomplete: document.faults.missing.map(ProgressNote::of),
         environment: &run.environment,
         sharing: run.sharing.as_ref(),
         trials: (document.trials.iter().chain(&document.controls))
@@ -65,6 +66,8 @@ struct RunNote<'a> {
     seed: u64,
     experiment: &'a str,
     valid: bool,
+    /// How far a run is that was interrupted; None for a complete one.
+    incomplete: Option<ProgressNote>,
     environment: &'a Environment,
     /// Of a load from several machines.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,11 +89,46 @@ struct RunNote<'a> {
     headline: &'a str,
 }
 
+/// How far a run is.
+#[derive(Serialize)]
+struct ProgressNote {
+    recorded: u64,
+    planned: u64,
+}
+
+impl ProgressNote {
+    fn of(progress: Progress) -> ProgressNote {
+        let Progress { recorded, planned } = progress;
+        ProgressNote { recorded, planned }
+    }
+}
+
+/// Shares of failed operations that differ, from 0 to 1.
+#[derive(Serialize)]
+struct FailedNote<'a> {
+    /// None: all of the mix.
+    operation: Option<&'a str>,
+    old: f64,
+    new: f64,
+}
+
+impl FailedNote<'_> {
+    fn of(shares: &FailedShares) -> FailedNote<'_> {
+        FailedNote {
+            operation: shares.operation.as_deref(),
+            old: shares.old,
+            new: shares.new,
+        }
+    }
+}
+
 /// The same setup twice.
 #[derive(Serialize)]
 struct ControlNote {
     measured: Option<f64>,
     ci: Option<(f64, f64)>,
+    /// Whether it differs from itself: the interval excludes 1, by more than what counts as equivalent.
+    differs: bool,
 }
 
 impl ControlNote {
@@ -99,6 +137,7 @@ impl ControlNote {
         ControlNote {
             measured: figure.map(|twice| twice.measured),
             ci: figure.and_then(|twice| twice.ci),
+            differs: figure.is_some_and(|twice| twice.is_bad()),
         }
     }
 }
@@ -171,6 +210,9 @@ struct ClaimNote<'a> {
     published_inside: Option<bool>,
     blocks_to_decide: Option<u32>,
     decided_after: Option<DecidedAfter>,
+    blocks: Option<BlocksUsed>,
+    /// None where the same share failed on both sides, and for a claim without a second side.
+    failed_share: Option<FailedNote<'a>>,
     why: Option<Value>,
 }
 
@@ -318,6 +360,8 @@ fn claim(claim: &Claim) -> ClaimNote<'_> {
         published_inside: judged.published_inside,
         blocks_to_decide: judged.blocks_to_decide,
         decided_after: judged.decided_after,
+        blocks: judged.blocks,
+        failed_share: claim.basis.failed.as_ref().map(FailedNote::of),
         why: claim.why.as_ref().map(why::explained),
     }
 }

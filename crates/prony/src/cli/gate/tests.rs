@@ -1,0 +1,456 @@
+//! Every path of a gate, cell by cell: the table of docs/CI.md is what `run`, `show` and `compare` return.
+
+use super::*;
+use record::{
+    Bound, Cell, Claim, Environment, ErrorCount, ErrorKind, FlagKind, HistogramNote, Kind, Loaded,
+    OpenNote, Role, Run, Subject, TrialKey, Value, Warmup, done_series,
+};
+use report::{Detail, Measured};
+use std::collections::BTreeMap;
+
+#[test]
+fn a_tolerance_is_a_percentage() {
+    assert_eq!(percent("5%"), Ok(0.05));
+    assert_eq!(percent("2.5 %"), Ok(0.025));
+    assert_eq!(percent("0%"), Ok(0.0));
+    for wrong in ["5", "0.05", "-1%", "x%", "NaN%"] {
+        assert!(percent(wrong).is_err(), "{wrong}");
+    }
+}
+
+const SECONDS: u32 = 30;
+const MS: u64 = 1_000_000;
+
+/// One side of a comparison, as its load went in each block.
+#[derive(Clone, Copy)]
+struct Side {
+    rate: f64,
+    /// Of the operations that ended, those that failed.
+    failed: f64,
+    is_overloaded: bool,
+    is_open: bool,
+}
+
+const OLD: Side = Side {
+    rate: 1000.0,
+    failed: 0.0,
+    is_overloaded: false,
+    is_open: false,
+};
+
+impl Side {
+    fn at(rate: f64) -> Side {
+        Side { rate, ..OLD }
+    }
+
+    fn open(rate: f64) -> Side {
+        Side {
+            is_open: true,
+            ..Side::at(rate)
+        }
+    }
+
+    /// The load of a block, which differs a little from the others.
+    fn load(self, block: u32) -> Loaded {
+        let ended = self.rate * (1.0 + 0.001 * f64::from(block));
+        let done = ended * (1.0 - self.failed);
+        let series = |value: f64| vec![Some(value); SECONDS as usize];
+        let mut load = Loaded {
+            mode: record::Mode::Closed {
+                clients: 8,
+                think_s: 0.0,
+            },
+            standard: None,
+            warmup: Warmup::Seconds(0.0),
+            started_ns: 0,
+            elapsed_s: f64::from(SECONDS),
+            operations: vec!["update".into()],
+            histograms: (0..SECONDS).map(response).collect(),
+            series: BTreeMap::from([
+                ("throughput".to_string(), series(done)),
+                ("errors".to_string(), series(ended - done)),
+                (done_series("update"), series(done)),
+            ]),
+            node_series: BTreeMap::new(),
+            errors: (0..SECONDS)
+                .map(|second| failure(second, ended - done))
+                .collect(),
+            counters: BTreeMap::new(),
+            engine: record::EngineNote::default(),
+            open: None,
+            summary: None,
+        };
+        if self.is_open {
+            self.opened(&mut load);
+        }
+        load.summary = Some(stats::summarise(&load));
+        load
+    }
+
+    fn opened(self, load: &mut Loaded) {
+        let grows = if self.is_overloaded { 200.0 } else { 0.0 };
+        let queue = (1..=SECONDS).map(|second| Some(grows * f64::from(second)));
+        load.series.insert("queued".into(), queue.collect());
+        load.mode = record::Mode::Open {
+            rate: self.rate + grows,
+            arrivals: record::Arrivals::Poisson,
+            workers: 8,
+            queue: 1_000_000,
+            when_full: "stop".into(),
+        };
+        load.open = Some(OpenNote {
+            arrived: 0,
+            started: 0,
+            queued_at_end: (grows * f64::from(SECONDS)) as u64,
+            dropped: 0,
+            held_s: 0.0,
+        });
+    }
+}
+
+fn response(start_s: u32) -> HistogramNote {
+    let mut nanoseconds = hdrhistogram::Histogram::<u64>::new(3).unwrap();
+    (0..1000).for_each(|n| nanoseconds += (1 + n % 20) * MS);
+    HistogramNote {
+        operation: None,
+        kind: Kind::Response,
+        every_s: 1,
+        start_s,
+        nanoseconds: nanoseconds.into(),
+    }
+}
+
+fn failure(second: u32, count: f64) -> ErrorCount {
+    ErrorCount {
+        second,
+        kind: Some(ErrorKind::Failed),
+        operation: Some("update".into()),
+        code: 1366,
+        count: count as u64,
+    }
+}
+
+fn trial(server: &str, block: u32, role: Role, load: Loaded) -> Trial {
+    let key = TrialKey {
+        block,
+        server: Some(server.into()),
+        levels: Vec::new(),
+        role,
+    };
+    Trial {
+        load: Some(Box::new(load)),
+        ..Trial::unmeasured(key, 0)
+    }
+}
+
+/// Two servers in one run, or a server in each of two runs.
+struct Case {
+    blocks: u32,
+    sides: [Side; 2],
+    /// The throughput of the control in each block; none without a control.
+    control: Option<f64>,
+    claims: Vec<Claim>,
+    /// What happens to the trials, the old side's and the new side's of each block.
+    spoil: fn(&mut Vec<Trial>),
+    planned: Option<u64>,
+}
+
+impl Case {
+    fn of(old: Side, new: Side) -> Case {
+        Case {
+            blocks: 3,
+            sides: [old, new],
+            control: None,
+            claims: Vec::new(),
+            spoil: |_| (),
+            planned: None,
+        }
+    }
+
+    fn slower_by(factor: f64) -> Case {
+        Case::of(OLD, Side::at(OLD.rate / factor))
+    }
+
+    fn spoilt(spoil: fn(&mut Vec<Trial>)) -> Case {
+        Case {
+            spoil,
+            ..Case::slower_by(1.0)
+        }
+    }
+
+    fn trials(&self) -> Vec<Trial> {
+        let names = ["old", "new"];
+        let of_block = |block: u32| {
+            let sides = names.iter().zip(self.sides);
+            sides.map(move |(name, side)| trial(name, block, Role::Measured, side.load(block)))
+        };
+        let mut trials = (0..self.blocks).flat_map(of_block).collect();
+        (self.spoil)(&mut trials);
+        trials
+    }
+
+    fn controls(&self) -> Vec<Trial> {
+        let of = |rate: f64| {
+            let one = move |block| trial("old", block, Role::Control, Side::at(rate).load(block));
+            (0..self.blocks).map(one)
+        };
+        self.control.map(of).into_iter().flatten().collect()
+    }
+
+    fn recorded(self) -> Recorded {
+        Recorded {
+            trials: self.trials(),
+            controls: self.controls(),
+            planned: self.planned.unwrap_or(2 * u64::from(self.blocks)),
+            claims: self.claims,
+        }
+    }
+}
+
+/// A case with its loads, which are summarised once.
+struct Recorded {
+    trials: Vec<Trial>,
+    controls: Vec<Trial>,
+    planned: u64,
+    claims: Vec<Claim>,
+}
+
+impl Recorded {
+    /// The status of `run` or `show`.
+    fn of_run(&self, gating: &Gating, when: When) -> Option<Status> {
+        let run = run(&["old", "new"], self.claims.clone(), self.planned);
+        let document = Document::with_control(&run, &self.trials, &self.controls, Detail::Brief);
+        gating.of_run(&document, &self.trials, when).ok()
+    }
+
+    /// The status of `compare`: the old server alone against the new one alone. None where a comparison has no such path.
+    fn of_comparison(&self, gating: &Gating) -> Option<Status> {
+        if !self.claims.is_empty() {
+            return None;
+        }
+        let side = |name: &str| Measured {
+            run: run(&[name], Vec::new(), self.planned / 2),
+            trials: (self.trials.iter())
+                .filter(|trial| trial.key.server_name() == name)
+                .cloned()
+                .collect(),
+            controls: match name {
+                "old" => self.controls.clone(),
+                _ => Vec::new(),
+            },
+        };
+        let comparison =
+            Comparison::of(vec![side("old"), side("new")], Vec::new(), gating.tolerance);
+        gating.of_comparison(&comparison).ok()
+    }
+}
+
+fn run(servers: &[&str], claims: Vec<Claim>, trials: u64) -> Run {
+    let environment: Environment = serde_json::from_value(serde_json::json!({
+        "prony_version": "0.1.0", "machine": "m", "cpu": "c", "cores": 2, "memory_bytes": 1, "kernel": "6.1", "system": "s",
+        "file_system": "ext4", "servers": {}
+    }))
+    .unwrap();
+    let question = serde_json::from_value(serde_json::json!({
+        "name": "n", "title": "t", "question": "q", "published": null, "servers": servers, "factors": [], "rounds": [],
+        "blocks": 3, "workload": { "name": "oltp", "summary": "s", "operations": ["update"] }, "claims": [], "trials": trials
+    }));
+    Run {
+        id: "n-1".into(),
+        experiment_toml: String::new(),
+        overrides: Vec::new(),
+        question: Question {
+            claims,
+            ..question.unwrap()
+        },
+        seed: 1,
+        part: None,
+        sharing: None,
+        started_ns: 0,
+        environment,
+    }
+}
+
+fn gating(gate: Option<Mode>) -> Gating {
+    Gating {
+        gate,
+        failures: 0.01,
+        tolerance: 0.05,
+        junit: None,
+        summary: None,
+    }
+}
+
+/// The claim that new has so many times the throughput of old at least.
+fn claims(at_least: f64) -> Vec<Claim> {
+    let side = |server: &str| Cell {
+        levels: vec![("server".into(), vec![server.into()])],
+        ..Cell::default()
+    };
+    vec![Claim {
+        says: "new does more".into(),
+        subject: Subject::Ratio {
+            value: Value::Throughput,
+            of: side("new"),
+            to: side("old"),
+            bound: Bound::AtLeast(at_least),
+        },
+        published: None,
+    }]
+}
+
+fn is_new(trial: &&mut Trial) -> bool {
+    trial.key.server_name() == "new"
+}
+
+/// The paths of docs/CI.md by their names there.
+fn path(name: &str) -> Case {
+    let failing = |failed: f64| Case::of(OLD, Side { failed, ..OLD });
+    match name {
+        "every check passed" => Case::slower_by(1.0),
+        "new is slower than the tolerance" => Case::slower_by(1.3),
+        "a claim holds" => Case {
+            claims: claims(0.5),
+            ..Case::slower_by(1.0)
+        },
+        "a claim does not hold" => Case {
+            claims: claims(2.0),
+            ..Case::slower_by(1.0)
+        },
+        "undecided: the blocks scatter" => Case::spoilt(|trials| {
+            for trial in trials.iter_mut().filter(is_new) {
+                let factor = 1.0 + 0.5 * f64::from(trial.key.block);
+                let load = Side::at(OLD.rate * factor).load(0);
+                trial.load = Some(Box::new(load));
+            }
+        }),
+        "undecided: one block" => Case {
+            blocks: 1,
+            ..Case::slower_by(1.3)
+        },
+        "the new side of an open loop cannot keep up" => {
+            let overloaded = Side {
+                is_overloaded: true,
+                ..Side::open(800.0)
+            };
+            Case::of(Side::open(1000.0), overloaded)
+        }
+        "the shares of failed operations differ by more than `--failures`" => failing(0.3),
+        "the shares of failed operations differ by less" => failing(0.005),
+        "the A/A control differs from itself" => Case {
+            control: Some(850.0),
+            ..Case::slower_by(1.0)
+        },
+        "a trial has a wrong answer" => Case::spoilt(|trials| {
+            trials[1].invalidate(FlagKind::WrongAnswer, "Q1 differs");
+        }),
+        "a trial failed" => Case::spoilt(|trials| trials[2].fail("the server ended")),
+        "a trial is invalid on both sides of a block" => Case::spoilt(|trials| {
+            for trial in &mut trials[..2] {
+                trial.invalidate(FlagKind::EngineLimit, "the machine was busy");
+            }
+        }),
+        "a side has no valid trial" => Case::spoilt(|trials| {
+            for trial in trials.iter_mut().filter(is_new) {
+                trial.invalidate(FlagKind::OperationsFailed, "none was done");
+            }
+        }),
+        "a side is not available on its server" => Case::spoilt(|trials| {
+            for trial in trials.iter_mut().filter(is_new) {
+                trial.load = None;
+                trial.flag(FlagKind::NotAvailable, "the server has no such setting");
+            }
+        }),
+        "a side was not measured (`--only`)" => Case {
+            claims: claims(0.5),
+            planned: Some(3),
+            ..Case::spoilt(|trials| trials.retain(|trial| trial.key.server_name() == "old"))
+        },
+        "the run was interrupted" => Case {
+            planned: Some(8),
+            ..Case::slower_by(1.0)
+        },
+        other => panic!("docs/CI.md has a path without a test: {other}"),
+    }
+}
+
+/// The rows of the table of paths in docs/CI.md: the path and its three exit codes.
+fn documented() -> Vec<[String; 5]> {
+    let text = include_str!("../../../../../docs/CI.md");
+    let table = text.split("| path |").nth(1).expect("the table of paths");
+    let rows = table
+        .lines()
+        .skip(2)
+        .take_while(|line| line.starts_with('|'));
+    let cells = |line: &str| {
+        let cells = line
+            .trim_matches('|')
+            .split('|')
+            .map(|cell| cell.trim().to_string());
+        cells.collect::<Vec<_>>().try_into().expect("five columns")
+    };
+    rows.map(cells).collect()
+}
+
+/// `run` of an interrupted run ends by its signal, before there is a gate.
+const INTERRUPTED: &str = "130";
+
+fn code(status: Option<Status>) -> String {
+    match status {
+        None => "-".to_string(),
+        Some(Status::Done) => "0".to_string(),
+        Some(Status::ClaimFailed) => "1".to_string(),
+        Some(Status::Usage) => "2".to_string(),
+        Some(Status::Failed) => "3".to_string(),
+        Some(Status::Interrupted) => INTERRUPTED.to_string(),
+    }
+}
+
+#[test]
+fn every_path_of_a_gate_has_the_documented_status_for_run_show_and_compare() {
+    let rows = documented();
+    assert!(rows.len() >= 17, "{rows:?}");
+    let mut wrong = Vec::new();
+    for [name, run, show, gate, strict] in rows {
+        let case = path(&name).recorded();
+        let mut check = |verb: &str, mode: Option<Mode>, status: Option<Status>, expected: &str| {
+            let found = code(status);
+            if found != expected && found != "-" {
+                wrong.push(format!(
+                    "{name}: {verb} {mode:?}: {found}, documented {expected}"
+                ));
+            }
+        };
+        for (mode, expected) in [
+            (None, &run),
+            (Some(Mode::Decided), &gate),
+            (Some(Mode::Strict), &strict),
+        ] {
+            let gating = gating(mode);
+            if run != INTERRUPTED {
+                check("run", mode, case.of_run(&gating, When::Now), expected);
+            }
+            let of_earlier = if mode.is_none() { &show } else { expected };
+            check(
+                "show",
+                mode,
+                case.of_run(&gating, When::Earlier),
+                of_earlier,
+            );
+            check("compare", mode, case.of_comparison(&gating), of_earlier);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn another_share_of_failures_can_be_allowed() {
+    let case = path("the shares of failed operations differ by more than `--failures`").recorded();
+    let tolerant = Gating {
+        failures: 0.5,
+        tolerance: 9.0,
+        ..gating(Some(Mode::Strict))
+    };
+    assert_eq!(case.of_run(&tolerant, When::Now), Some(Status::Done));
+    assert_eq!(case.of_comparison(&tolerant), Some(Status::Done));
+}

@@ -1,0 +1,79 @@
+//! Sides whose operations failed more often than those they are compared with.
+//!
+//! Purpose: what failed is no throughput, so the shares stand beside every comparison in which they differ.
+
+use crate::document::{Claim, Headline};
+use crate::{names, why};
+use record::{Question, Run, Subject, percent};
+use stats::{Contrast, FailedShares};
+
+/// Smaller differences of shares are not named.
+const NAMED: f64 = 0.001;
+
+/// Two sides with different shares of failed operations.
+pub(crate) struct Failing {
+    /// `new against old`, with the row.
+    pub(crate) sides: String,
+    /// `50 % of the operations of new failed, 0 % of old`
+    pub(crate) sentence: String,
+    /// From 0 to 1.
+    pub(crate) difference: f64,
+}
+
+/// The sides of the claims, each pair once.
+pub(crate) fn of_claims(run: &Run, claims: &[Claim]) -> Vec<Failing> {
+    let one = |claim: &Claim| {
+        let Subject::Ratio { of, to, .. } = &claim.judged.claim.subject else {
+            return None;
+        };
+        let names = (why::name(run, of, to), why::name(run, to, of));
+        failing("", (&names.0, &names.1), claim.basis.failed.as_ref()?)
+    };
+    each_once(claims.iter().filter_map(one))
+}
+
+/// The sides of the comparisons, each pair once.
+pub(crate) fn of_contrasts(question: &Question, contrasts: &[Contrast]) -> Vec<Failing> {
+    let one = |contrast: &Contrast| {
+        let row = names::row_of(question, contrast.server.as_deref(), &contrast.levels);
+        let names = (contrast.new.as_str(), contrast.old.as_str());
+        failing(&row, names, contrast.basis.failed.as_ref()?)
+    };
+    each_once(contrasts.iter().filter_map(one))
+}
+
+/// The pair that differs most, for the headline.
+pub(super) fn headline(all: Vec<Failing>) -> Option<Headline> {
+    let most = all
+        .into_iter()
+        .max_by(|a, b| a.difference.total_cmp(&b.difference))?;
+    Some(Headline::default().stress(most.sentence).plain("."))
+}
+
+fn failing(row: &str, (of, to): (&str, &str), shares: &FailedShares) -> Option<Failing> {
+    let what = match &shares.operation {
+        Some(operation) => format!("{operation} on {of}"),
+        None => format!("the operations of {of}"),
+    };
+    let place = if row.is_empty() {
+        String::new()
+    } else {
+        format!("{row}: ")
+    };
+    let (new, old) = (percent(shares.new), percent(shares.old));
+    (shares.difference() >= NAMED).then(|| Failing {
+        sides: format!("{place}{of} against {to}"),
+        sentence: format!("{place}{new} of {what} failed, {old} of {to}"),
+        difference: shares.difference(),
+    })
+}
+
+fn each_once(all: impl Iterator<Item = Failing>) -> Vec<Failing> {
+    let mut found: Vec<Failing> = Vec::new();
+    for one in all {
+        if !found.iter().any(|known| known.sides == one.sides) {
+            found.push(one);
+        }
+    }
+    found
+}

@@ -1,0 +1,166 @@
+//! What a comparison rests on besides its values: whether both sides were measured, and what failed on each.
+//!
+//! Purpose: a side without a valid trial, or one whose operations failed, is never compared without a word. Boundaries: what
+//! follows for a gate belongs to crate `report`.
+
+use super::accounts::total;
+use super::cells::{self, RowKey, row_key, row_words, why_it_does_not_count};
+use super::summary::of_trial;
+use record::claim::{Cell, Claim, Subject};
+use record::{Account, FlagKind, Question, Trial, TrialState};
+use std::collections::BTreeMap;
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    pub recorded: u64,
+    pub planned: u64,
+}
+
+/// How far a run is that was interrupted or killed; None for a complete one.
+pub fn incomplete(question: &Question, trials: &[Trial]) -> Option<Progress> {
+    // A search has a factor without known levels, and of its trials only the number of the last ones is known beforehand.
+    let is_search = question
+        .factors
+        .iter()
+        .any(|factor| factor.levels.is_empty());
+    let is_end = |trial: &&Trial| {
+        let mut flags = trial.flags.iter();
+        !is_search || flags.any(|flag| flag.kind == FlagKind::Search)
+    };
+    let progress = Progress {
+        recorded: trials.iter().filter(is_end).count() as u64,
+        planned: question.trials,
+    };
+    let is_complete = match &question.looks {
+        Some(looks) => looks.ended.is_some(),
+        None => progress.recorded >= progress.planned,
+    };
+    (!is_complete).then_some(progress)
+}
+
+/// What a comparison or a claim rests on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Basis {
+    /// Why a side was not measured: a row of it has no valid trial.
+    pub unmeasured: Option<String>,
+    /// Why the open load of the new side has no percentiles: it exceeded what its server can serve.
+    pub overloaded: Option<String>,
+    /// None where the shares are the same, and without a second side.
+    pub failed: Option<FailedShares>,
+}
+
+/// Shares of the operations of a timed load that failed, were lost or have no known outcome, from 0 to 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailedShares {
+    /// The one whose shares differ most; None for all of the mix together.
+    pub operation: Option<String>,
+    pub old: f64,
+    pub new: f64,
+}
+
+impl FailedShares {
+    /// By how much they differ.
+    pub fn difference(&self) -> f64 {
+        (self.new - self.old).abs()
+    }
+}
+
+impl Basis {
+    pub fn of(claim: &Claim, trials: &[Trial]) -> Basis {
+        let cells = match &claim.subject {
+            Subject::Ratio { of, to, .. } => vec![of, to],
+            Subject::Spread { among, .. } => vec![among],
+            Subject::Finds { of, .. } => vec![of],
+        };
+        let sides: Vec<Vec<&Trial>> = (cells.iter())
+            .map(|cell| cells::matching(trials, cell))
+            .collect();
+        let unmeasured = cells.iter().zip(&sides);
+        Basis {
+            unmeasured: unmeasured
+                .into_iter()
+                .find_map(|(cell, side)| unmeasured_row(cell, side)),
+            overloaded: sides.first().and_then(|side| overloaded(side)),
+            failed: match sides.as_slice() {
+                [new, old] => failed(old, new),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// The first row of a cell without a valid trial, and why.
+fn unmeasured_row(cell: &Cell, trials: &[&Trial]) -> Option<String> {
+    if trials.is_empty() {
+        return Some(format!(
+            "no trial of {} was measured",
+            cells::cell_words(cell)
+        ));
+    }
+    let mut rows: BTreeMap<RowKey, Vec<&Trial>> = BTreeMap::new();
+    for trial in trials {
+        rows.entry(row_key(&trial.key)).or_default().push(trial);
+    }
+    let lacking = rows
+        .iter()
+        .find(|(_, trials)| !trials.iter().any(|trial| trial.is_valid()));
+    lacking.map(|(row, trials)| {
+        let why = match trials[0].not_applied() {
+            Some(why) if trials[0].state == TrialState::Done => why.to_string(),
+            _ => why_it_does_not_count(trials[0]),
+        };
+        format!("no valid trial of {}: {why}", row_words(*row))
+    })
+}
+
+fn overloaded(trials: &[&Trial]) -> Option<String> {
+    let loads = trials
+        .iter()
+        .filter(|trial| trial.state == TrialState::Done);
+    let mut unstable = loads.filter_map(|trial| {
+        let why = of_trial(trial)?.offered.as_ref()?.unstable.clone()?;
+        Some(format!("{}: {why}", trial.key))
+    });
+    unstable.next()
+}
+
+/// Of the mix together, or of the operation where they differ more; None where nothing differs.
+fn failed(old: &[&Trial], new: &[&Trial]) -> Option<FailedShares> {
+    let (old, new) = (sums(old), sums(new));
+    let all = |sums: &[Account]| total(sums);
+    let shares = |operation: Option<&str>, old: &Account, new: &Account| FailedShares {
+        operation: operation.map(String::from),
+        old: old.failed_share(),
+        new: new.failed_share(),
+    };
+    let whole = shares(None, &all(&old), &all(&new));
+    let each = old.iter().filter_map(|old| {
+        let new = new.iter().find(|new| new.name == old.name)?;
+        // Of a rare operation one or two failures are a large share.
+        let is_chance = old.errors.max(new.errors) <= FEW;
+        (old.is_in_mix && !is_chance).then(|| shares(Some(&old.name), old, new))
+    });
+    let most = each.max_by(|a, b| a.difference().total_cmp(&b.difference()));
+    let most = most.filter(|most| most.difference() > whole.difference());
+    most.or(Some(whole))
+        .filter(|found| found.difference() > 0.0)
+}
+
+/// So many failures of one operation say nothing about its share.
+const FEW: u64 = 2;
+
+/// The accounts of all loads, valid or not, by operation.
+fn sums(trials: &[&Trial]) -> Vec<Account> {
+    let mut sums: Vec<Account> = Vec::new();
+    for trial in trials {
+        let summary = of_trial(trial);
+        for one in summary.iter().flat_map(|summary| &summary.accounts) {
+            match sums.iter_mut().find(|sum| sum.name == one.name) {
+                Some(sum) => sum.add(one),
+                None => sums.push(one.clone()),
+            }
+        }
+    }
+    sums
+}
