@@ -41,8 +41,10 @@ pub(super) struct Reactor {
 
 impl Reactor {
     pub(super) fn new(origin: Instant, is_interrupted: fn() -> bool) -> io::Result<Reactor> {
+        let schedule = Schedule::new(origin)?;
+        schedule.pulse.mute();
         Ok(Reactor {
-            schedule: Schedule::new(origin)?,
+            schedule,
             deadline: Cell::new(None),
             is_interrupted,
             noticed: Cell::new(None),
@@ -75,7 +77,7 @@ impl Reactor {
         match self.schedule.wait() {
             Wait::No => {}
             Wait::For(time) => self.pause(time),
-            Wait::Forever => self.pause(Duration::from_millis(1)),
+            Wait::Beat => self.pause(Duration::from_millis(1)),
         }
     }
 

@@ -14,6 +14,7 @@ mod blocking;
 mod buffers;
 mod clock;
 mod epoll;
+mod pulse;
 mod schedule;
 mod socket;
 mod stopper;
@@ -23,6 +24,7 @@ mod uring;
 
 pub use aligned::Aligned;
 pub use blocking::OnSilence;
+pub(crate) use pulse::{Gap, Pulse};
 pub use stopper::Stopper;
 pub use stream::{Running, Stream};
 pub use transfer::{Cut, Transfer};
@@ -281,6 +283,8 @@ impl Io {
     /// # Errors
     /// [`io::ErrorKind::Unsupported`] on epoll.
     pub fn transfer(&self, files: &Arc<[File]>, mut buffer: Aligned) -> io::Result<Transfer> {
+        // Submitting to a device whose queue is full blocks.
+        self.schedule().pulse.mute();
         let backend = match &self.reactor {
             Reactor::Uring(reactor) => {
                 let place = reactor.place(files, &mut buffer);

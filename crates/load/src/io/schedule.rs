@@ -4,6 +4,7 @@
 //! (`executor`).
 
 use super::clock::Clock;
+use super::pulse::{BEAT, Pulse};
 use super::stopper::Stopper;
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -29,6 +30,7 @@ pub(crate) struct Schedule {
     sweeps: Cell<u32>,
     interrupted: Cell<bool>,
     pub stopper: Stopper,
+    pub pulse: Pulse,
 }
 
 #[derive(Default)]
@@ -46,7 +48,19 @@ struct Tasks {
 pub(crate) enum Wait {
     No,
     For(Duration),
-    Forever,
+    /// Until something happens: for [`BEAT`], and again.
+    Beat,
+}
+
+impl Wait {
+    #[inline]
+    pub(crate) fn most_ns(self) -> u64 {
+        match self {
+            Wait::No => 0,
+            Wait::For(time) => time.as_nanos() as u64,
+            Wait::Beat => BEAT.as_nanos() as u64,
+        }
+    }
 }
 
 impl Schedule {
@@ -58,6 +72,7 @@ impl Schedule {
             sweeps: Cell::new(0),
             interrupted: Cell::new(false),
             stopper: Stopper::new()?,
+            pulse: Pulse::default(),
         })
     }
 
@@ -94,14 +109,10 @@ impl Schedule {
     /// Wakes the tasks whose timers have expired. Returns how long the turn may block.
     #[inline]
     pub(crate) fn wait(&self) -> Wait {
-        let tasks = &mut *self.tasks.borrow_mut();
-        if !tasks.sleeping.is_empty() {
-            return tasks.wait_for_sleepers(self.now_ns());
-        }
-        match tasks.ready.is_empty() {
-            true => Wait::Forever,
-            false => Wait::No,
-        }
+        let now_ns = self.now_ns();
+        let wait = self.tasks.borrow_mut().wait(now_ns);
+        self.pulse.beat(now_ns, wait.most_ns());
+        wait
     }
 
     #[inline]
@@ -149,6 +160,15 @@ impl Tasks {
         }
     }
 
+    #[inline]
+    fn wait(&mut self, now_ns: u64) -> Wait {
+        match self.sleeping.is_empty() {
+            false => self.wait_for_sleepers(now_ns),
+            true if self.ready.is_empty() => Wait::Beat,
+            true => Wait::No,
+        }
+    }
+
     fn wait_for_sleepers(&mut self, now_ns: u64) -> Wait {
         while let Some(&Reverse((at_ns, task))) = self.sleeping.peek() {
             if at_ns > now_ns {
@@ -159,8 +179,11 @@ impl Tasks {
         }
         match self.sleeping.peek() {
             _ if !self.ready.is_empty() => Wait::No,
-            Some(Reverse((at_ns, _))) => Wait::For(Duration::from_nanos(at_ns - now_ns)),
-            None => Wait::Forever,
+            Some(Reverse((at_ns, _))) => match Duration::from_nanos(at_ns - now_ns) {
+                time if time < BEAT => Wait::For(time),
+                _ => Wait::Beat,
+            },
+            None => Wait::Beat,
         }
     }
 
@@ -251,9 +274,9 @@ mod tests {
     }
 
     #[test]
-    fn without_ready_or_sleeping_tasks_a_turn_waits_forever() {
+    fn without_ready_or_sleeping_tasks_a_turn_waits_for_a_beat() {
         let schedule = Schedule::new(Instant::now()).unwrap();
-        assert_eq!(schedule.wait(), Wait::Forever);
+        assert_eq!(schedule.wait(), Wait::Beat);
         schedule.wake(0);
         assert_eq!(schedule.wait(), Wait::No);
     }

@@ -8,6 +8,7 @@ mod stream;
 
 pub(super) use stream::Stream;
 
+use super::pulse::BEAT;
 use super::schedule::{SWEEP, Schedule, UNLIMITED, Wait};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -101,7 +102,8 @@ impl Reactor {
     fn wait(&self, events: &mut Vec<Event>, wait: Wait) -> io::Result<()> {
         let buffer = rustix::buffer::spare_capacity(events);
         match wait {
-            Wait::Forever => epoll::wait(&self.epoll, buffer, None)?,
+            // In whole milliseconds, so no kernel rounds it.
+            Wait::Beat => epoll::wait(&self.epoll, buffer, Some(&timespec(BEAT)))?,
             Wait::No => epoll::wait(&self.epoll, buffer, Some(&Timespec::default()))?,
             Wait::For(time) => {
                 let time = timespec(time);

@@ -7,6 +7,7 @@ use super::slot::{self, Progress, Slot, Target};
 use super::tag::{PART_BITS, Part, Tag};
 use crate::io::aligned::Aligned;
 use crate::io::attempts::Attempts;
+use crate::io::pulse::BEAT;
 use crate::io::schedule::{SWEEP, Schedule, UNLIMITED, Wait};
 use io_uring::squeue::{Entry, SubmissionQueue};
 use io_uring::types::{SubmitArgs, Timespec};
@@ -16,6 +17,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 const ENTRIES_MIN: u32 = 64;
 const ENTRIES_MAX: u32 = 4096;
@@ -217,17 +219,20 @@ impl State {
     pub(super) fn enter(&mut self, wait: Wait) -> io::Result<()> {
         let entered = match wait {
             Wait::No => self.enter_for(0),
-            Wait::Forever => self.enter_for(1),
-            Wait::For(time) => {
-                let time = Timespec::from(time);
-                let args = SubmitArgs::new().timespec(&time);
-                self.ring.submitter().submit_with_args(1, &args)
-            }
+            Wait::For(time) => self.enter_within(time),
+            Wait::Beat => self.enter_within(BEAT),
         };
         match entered {
             Ok(_) => Ok(()),
             Err(error) => unless_passing(error),
         }
+    }
+
+    #[inline]
+    fn enter_within(&mut self, time: Duration) -> io::Result<usize> {
+        let time = Timespec::from(time);
+        let args = SubmitArgs::new().timespec(&time);
+        self.ring.submitter().submit_with_args(1, &args)
     }
 
     /// Submits the queued entries and waits for `completions` completions. GET_EVENTS is needed because deferred completions are
