@@ -10,7 +10,8 @@ use super::schedule::{Schedule, Wait};
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::time::{Duration, Instant};
+use std::ptr::null;
+use std::time::Instant;
 
 /// Completions that are handled per turn, and the least capacity of a context.
 const EVENTS_MIN: usize = 64;
@@ -256,13 +257,19 @@ impl Context {
     /// Waits, and returns the number of completions. None arrived after a timeout or a signal.
     #[inline]
     fn wait(&self, wait: Wait, events: &mut [Event]) -> io::Result<usize> {
-        let most = Duration::from_nanos(wait.most_ns());
-        let time = libc::timespec {
-            tv_sec: most.as_secs() as libc::time_t,
-            tv_nsec: most.subsec_nanos().into(),
+        let time = match wait {
+            Wait::For(time) => libc::timespec {
+                tv_sec: time.as_secs() as libc::time_t,
+                tv_nsec: time.subsec_nanos().into(),
+            },
+            // SAFETY: an all-zero timespec is valid.
+            Wait::No | Wait::Forever => unsafe { std::mem::zeroed() },
         };
         let least = libc::c_long::from(wait != Wait::No);
-        let timeout = &raw const time;
+        let timeout = match wait {
+            Wait::Forever => null(),
+            Wait::No | Wait::For(_) => &raw const time,
+        };
         let (first, most) = (events.as_mut_ptr(), events.len());
         // SAFETY: the kernel writes at most `most` events, and `time` outlives the call.
         let arrived =

@@ -6,7 +6,7 @@
 
 use super::attempts::{Access, Attempt, INTERRUPTED};
 use super::buffers::Buffers;
-use super::schedule::{SWEEP, Schedule, Wait};
+use super::schedule::{Schedule, Wait};
 use super::socket::{self, Address};
 use super::{Endpoint, Operation};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -22,6 +22,8 @@ use std::rc::Rc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+/// How often a wait is checked.
+const SWEEP: Duration = Duration::from_millis(100);
 /// How long waits continue after the interruption of the process, so that KILL QUERY can end their statements.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -77,7 +79,7 @@ impl Reactor {
         match self.schedule.wait() {
             Wait::No => {}
             Wait::For(time) => self.pause(time),
-            Wait::Beat => self.pause(Duration::from_millis(1)),
+            Wait::Forever => self.pause(Duration::from_millis(1)),
         }
     }
 

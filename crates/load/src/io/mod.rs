@@ -256,10 +256,10 @@ impl Io {
     async fn finish(&self, socket: OwnedFd, until_ns: u64) -> io::Result<Stream> {
         let mut stream = self.adopt(socket)?;
         let left_ns = until_ns.saturating_sub(self.now_ns());
-        stream.set_stall_timeout(Some(Duration::from_nanos(left_ns)))?;
+        stream.set_stall_timeout(Some(Duration::from_nanos(left_ns)));
         stream.run(Operation::Writable).await?;
         stream.connected()?;
-        stream.set_stall_timeout(None)?;
+        stream.set_stall_timeout(None);
         Ok(stream)
     }
 

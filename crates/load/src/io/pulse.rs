@@ -1,13 +1,13 @@
 //! Notices when a thread did not run although it had something to do.
 //!
-//! Goal: a stopped process, a CPU quota, a paused machine, or a core that others used is not taken for a slow server. No wait is
-//! longer than [`BEAT`], so a turn that begins long after the wait of the one before should have ended shows that the thread did not
-//! run. It costs one reading of the clock per turn. Non-goal: which seconds that spoils (crate `record`).
+//! Goal: a stopped process, a CPU quota, a paused machine, or a core that others used is not taken for a slow server. A timer ends
+//! every wait after at most [`BEAT`], so a turn that begins long after the wait of the one before should have ended shows that the
+//! thread did not run. It costs one reading of the clock per turn. Non-goal: which seconds that spoils (crate `record`).
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-/// The longest wait.
+/// The longest wait of a reactor with streams, and the interval of its check for stalled operations.
 pub(super) const BEAT: Duration = Duration::from_millis(10);
 /// A shorter gap is the wake-up latency of a busy machine.
 const GAP_NS: u64 = 20_000_000;

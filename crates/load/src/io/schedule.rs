@@ -15,10 +15,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// Interval of the check for stalled operations.
-pub(super) const SWEEP: Duration = Duration::from_millis(100);
-
-/// No timeout, in sweeps.
+/// No timeout, in beats.
 pub(super) const UNLIMITED: u32 = u32::MAX;
 
 pub(crate) struct Schedule {
@@ -26,8 +23,8 @@ pub(crate) struct Schedule {
     /// The task that is currently polled.
     current: Cell<u32>,
     tasks: RefCell<Tasks>,
-    /// Number of sweeps so far, the clock of stall timeouts.
-    sweeps: Cell<u32>,
+    /// Number of beats so far, the clock of stall timeouts.
+    beats: Cell<u32>,
     interrupted: Cell<bool>,
     pub stopper: Stopper,
     pub pulse: Pulse,
@@ -48,17 +45,17 @@ struct Tasks {
 pub(crate) enum Wait {
     No,
     For(Duration),
-    /// Until something happens: for [`BEAT`], and again.
-    Beat,
+    /// Until something happens, such as the next beat.
+    Forever,
 }
 
 impl Wait {
     #[inline]
-    pub(crate) fn most_ns(self) -> u64 {
+    fn most_ns(self) -> u64 {
         match self {
             Wait::No => 0,
-            Wait::For(time) => time.as_nanos() as u64,
-            Wait::Beat => BEAT.as_nanos() as u64,
+            Wait::For(time) => time.min(BEAT).as_nanos() as u64,
+            Wait::Forever => BEAT.as_nanos() as u64,
         }
     }
 }
@@ -69,7 +66,7 @@ impl Schedule {
             clock: Clock::since(origin),
             current: Cell::new(0),
             tasks: RefCell::default(),
-            sweeps: Cell::new(0),
+            beats: Cell::new(0),
             interrupted: Cell::new(false),
             stopper: Stopper::new()?,
             pulse: Pulse::default(),
@@ -116,12 +113,12 @@ impl Schedule {
     }
 
     #[inline]
-    pub(crate) fn sweeps(&self) -> u32 {
-        self.sweeps.get()
+    pub(crate) fn beats(&self) -> u32 {
+        self.beats.get()
     }
 
-    pub(crate) fn count_sweep(&self) {
-        self.sweeps.set(self.sweeps.get().wrapping_add(1));
+    pub(crate) fn count_beat(&self) {
+        self.beats.set(self.beats.get().wrapping_add(1));
     }
 
     #[inline]
@@ -164,7 +161,7 @@ impl Tasks {
     fn wait(&mut self, now_ns: u64) -> Wait {
         match self.sleeping.is_empty() {
             false => self.wait_for_sleepers(now_ns),
-            true if self.ready.is_empty() => Wait::Beat,
+            true if self.ready.is_empty() => Wait::Forever,
             true => Wait::No,
         }
     }
@@ -179,11 +176,8 @@ impl Tasks {
         }
         match self.sleeping.peek() {
             _ if !self.ready.is_empty() => Wait::No,
-            Some(Reverse((at_ns, _))) => match Duration::from_nanos(at_ns - now_ns) {
-                time if time < BEAT => Wait::For(time),
-                _ => Wait::Beat,
-            },
-            None => Wait::Beat,
+            Some(Reverse((at_ns, _))) => Wait::For(Duration::from_nanos(at_ns - now_ns)),
+            None => Wait::Forever,
         }
     }
 
@@ -195,11 +189,11 @@ impl Tasks {
     }
 }
 
-/// Converts a timeout to whole sweeps, rounded up. An operation that saw more sweeps has stalled.
-pub(super) fn sweeps_in(limit: Option<Duration>) -> u32 {
+/// Converts a timeout to whole beats, rounded up. An operation that saw more beats has stalled.
+pub(super) fn beats_in(limit: Option<Duration>) -> u32 {
     limit.map_or(UNLIMITED, |limit| {
-        let sweeps = limit.as_nanos().div_ceil(SWEEP.as_nanos());
-        u32::try_from(sweeps).map_or(UNLIMITED, |sweeps| sweeps.clamp(1, UNLIMITED))
+        let beats = limit.as_nanos().div_ceil(BEAT.as_nanos());
+        u32::try_from(beats).map_or(UNLIMITED, |beats| beats.clamp(1, UNLIMITED))
     })
 }
 
@@ -274,9 +268,9 @@ mod tests {
     }
 
     #[test]
-    fn without_ready_or_sleeping_tasks_a_turn_waits_for_a_beat() {
+    fn without_ready_or_sleeping_tasks_a_turn_waits_forever() {
         let schedule = Schedule::new(Instant::now()).unwrap();
-        assert_eq!(schedule.wait(), Wait::Beat);
+        assert_eq!(schedule.wait(), Wait::Forever);
         schedule.wake(0);
         assert_eq!(schedule.wait(), Wait::No);
     }
@@ -293,11 +287,11 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_is_rounded_up_to_whole_sweeps() {
-        assert_eq!(sweeps_in(None), UNLIMITED);
-        assert_eq!(sweeps_in(Some(Duration::ZERO)), 1);
-        assert_eq!(sweeps_in(Some(Duration::from_millis(100))), 1);
-        assert_eq!(sweeps_in(Some(Duration::from_millis(101))), 2);
-        assert_eq!(sweeps_in(Some(Duration::MAX)), UNLIMITED);
+    fn a_timeout_is_rounded_up_to_whole_beats() {
+        assert_eq!(beats_in(None), UNLIMITED);
+        assert_eq!(beats_in(Some(Duration::ZERO)), 1);
+        assert_eq!(beats_in(Some(Duration::from_millis(10))), 1);
+        assert_eq!(beats_in(Some(Duration::from_millis(11))), 2);
+        assert_eq!(beats_in(Some(Duration::MAX)), UNLIMITED);
     }
 }
