@@ -223,6 +223,48 @@ fn a_server_replaced_by_another_version_fails_the_remaining_trials() {
     }
 }
 
+#[test]
+fn a_generator_that_did_not_run_is_no_stall_of_the_server() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let rate = "[load.open]\nrate = 500\nworkers = 4\n[protocol]\ntime = \"8s\"\nwarmup = \"1s\"\nblocks = 1\n";
+    let file = experiment(&bench, "stopped", &oltp("point-select"), rate);
+    let running = bench.start(&["run", &file]);
+    until("a measured second", || {
+        let runs = bench.runs();
+        runs.last()
+            .is_some_and(|run| seconds_under_way(run, "") >= 3)
+    });
+    send(running.id(), Signal::STOP);
+    std::thread::sleep(Duration::from_millis(1_500));
+    send(running.id(), Signal::CONT);
+    let after = ended(running);
+    assert_eq!(after.status, 3, "{}", after.stderr);
+    let shown = bench.json(&bench.runs().pop().unwrap());
+    let trial = &trials(&shown)[0];
+    assert_eq!(trial["state"], "invalid");
+    let said = flags(trial, "generator_stalled");
+    assert!(
+        said.contains("the load generator did not run for"),
+        "{said}"
+    );
+    assert!(said.contains("are its own"), "{said}");
+    // A busy disk can stall the server, too, but not in these seconds.
+    let own = trial["engine"]["stalls"].as_array().unwrap();
+    let own: Vec<u64> = own
+        .iter()
+        .filter_map(|one| one["second"].as_u64())
+        .collect();
+    for stall in trial["stalls"].as_array().unwrap() {
+        assert!(
+            !own.contains(&stall["start_s"].as_u64().unwrap()),
+            "{trial}"
+        );
+    }
+}
+
 /// The number of trials that a run measured, from its lines on stderr.
 fn measured_now(ended: &Ended) -> usize {
     let lines = ended.stderr.lines();

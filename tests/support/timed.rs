@@ -80,8 +80,9 @@ pub(crate) fn flags(trial: &Value, kind: &str) -> String {
     texts.map(|flag| flag["text"].to_string()).collect()
 }
 
-/// Flags that a busy machine or disk alone can raise: the engine was late itself, and an operation took longer than a load of seconds.
-const OF_A_BUSY_MACHINE: [&str; 2] = ["engine_limit", "operation_too_long"];
+/// Flags that a busy machine or disk alone can raise: the engine was late itself or did not run, and an operation took longer than a load
+/// of seconds.
+const OF_A_BUSY_MACHINE: [&str; 3] = ["engine_limit", "generator_stalled", "operation_too_long"];
 
 /// Flags that make a trial invalid for another reason.
 const OF_A_FAULT: [&str; 9] = [

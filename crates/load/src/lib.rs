@@ -14,8 +14,8 @@ pub mod seam;
 mod share;
 
 pub use drive::{
-    Closed, Drivable, Drive, DriveError, Driven, Load, Needs, Open, RECONNECT_FOR, Ready, Second,
-    Watch, Window, cores, drive,
+    Closed, Drivable, Drive, DriveError, Driven, Load, Needs, Open, OwnStall, RECONNECT_FOR, Ready,
+    Second, Watch, Window, cores, drive,
 };
 pub use executor::pin;
 pub use io::{Aligned, Backend, Cut, Endpoint, Io, OnSilence, Stopper, Stream, Transfer};

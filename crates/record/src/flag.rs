@@ -35,6 +35,8 @@ words! {
         EventMissed = "event_missed",
         /// The frequency governor or its limit changed, or heat slowed a CPU down.
         FrequencyChanged = "frequency_changed",
+        /// The load generator itself did not run for a part of the load.
+        GeneratorStalled = "generator_stalled",
         HintIgnored = "hint_ignored",
         LimitLost = "limit_lost",
         LimitNotReached = "limit_not_reached",

@@ -37,8 +37,9 @@ pub use flag::{Flag, FlagKind};
 pub use histogram::PackedHistogram;
 pub use histogram_sum::HistogramSum;
 pub use load::{
-    Arrivals, EngineNote, ErrorCount, ErrorKind, HistogramNote, Kind, LiveSample, LiveTrial,
-    Loaded, Mode, OpenNote, Requirement, ShardStart, Standard, Unfinished, Warmup, done_series,
+    Arrivals, EngineNote, EngineStall, ErrorCount, ErrorKind, HistogramNote, Kind, LiveSample,
+    LiveTrial, Loaded, Mode, OpenNote, Requirement, ShardStart, Standard, Unfinished, Warmup,
+    done_series,
 };
 pub use looks::{Ended, Look, Looks};
 pub use number::{grouped, percent, separated};
@@ -49,7 +50,7 @@ pub use run::{Factor, Question, Run, WorkloadNote};
 pub use sharing::{ShardNote, Sharing};
 pub use state::{State, StateKind};
 pub use summary::{
-    Account, Conformance, Conforming, EngineCheck, Latency, LevelShift, Moved, Offered,
+    Account, Conformance, Conforming, EngineCheck, Latency, LevelShift, Moved, Offered, OwnStalls,
     Percentiles, Period, SAMPLES_ABOVE, SAMPLES_ABOVE_MIN, SPANS_ABOVE, Shape, StaleReads, Stall,
     Steady, Summary,
 };

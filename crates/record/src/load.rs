@@ -197,6 +197,20 @@ pub struct EngineNote {
     /// Of a load that several runs share: when this shard began, or each of those that were merged. Empty for a whole load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shards: Vec<ShardStart>,
+    /// The seconds in which its threads did not run for more than 20 ms at a time, in order; empty in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stalls: Vec<EngineStall>,
+}
+
+/// A second in which threads of the load generator did not run.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct EngineStall {
+    /// Since the start of the load.
+    pub second: u32,
+    /// In this second, the mean of the threads (s).
+    pub stood_s: f64,
+    /// The longest time at once (s), of which this second may have only a part.
+    pub longest_s: f64,
 }
 
 /// The start of one shard of a load, by the clock of the server on which the shards met.

@@ -4,6 +4,7 @@
 
 use crate::flag::{Flag, FlagKind};
 use crate::query_error::QueryError;
+use crate::summary::EngineCheck;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -177,6 +178,20 @@ impl Trial {
         match self.state {
             TrialState::Done => self.take_out(TrialState::Invalid, kind, text.into()),
             TrialState::Invalid | TrialState::Failed => self.flag(kind, text),
+        }
+    }
+
+    /// Flags what the load generator did to the figures.
+    pub fn flag_engine(&mut self, engine: &EngineCheck) {
+        if let Some(reason) = &engine.invalid {
+            self.invalidate(FlagKind::EngineLimit, reason.clone());
+        }
+        match &engine.stalls {
+            Some(stalls) if stalls.is_invalid => {
+                self.invalidate(FlagKind::GeneratorStalled, stalls.text.clone());
+            }
+            Some(stalls) => self.flag(FlagKind::GeneratorStalled, stalls.text.clone()),
+            None => {}
         }
     }
 

@@ -2,7 +2,7 @@
 
 use record::claim::Percentile;
 use record::load::Loaded;
-use record::{EngineCheck, Latency, Steady};
+use record::{EngineCheck, Latency, OwnStalls, Steady};
 
 /// From this share on the reactors are saturated.
 const BUSY: f64 = 0.9;
@@ -14,7 +14,12 @@ const LATE_SHARE: f64 = 0.1;
 /// ... and from here on it makes the trial invalid. Below, it is the cost of a wake-up on a busy machine.
 const LATE_MS: f64 = 1.0;
 
-pub(super) fn check(load: &Loaded, steady: &Steady, latency: &Latency) -> EngineCheck {
+pub(super) fn check(
+    load: &Loaded,
+    steady: &Steady,
+    latency: &Latency,
+    stalls: Option<OwnStalls>,
+) -> EngineCheck {
     let engine = &load.engine;
     // Afterwards its threads only wait for the last operations, so a saturated core would look idle.
     let cores = (engine.cpu_user_s + engine.cpu_system_s) / load.driven_s().max(1e-9);
@@ -28,6 +33,7 @@ pub(super) fn check(load: &Loaded, steady: &Steady, latency: &Latency) -> Engine
         limit: reactors_full(load, cores).or_else(|| machine_full(load, steady, share)),
         invalid: late.clone().filter(|_| invalid),
         note: late.filter(|_| !invalid),
+        stalls,
     }
 }
 

@@ -32,6 +32,7 @@ mod loads;
 pub mod moderated;
 #[cfg(test)]
 mod noise;
+mod own_stalls;
 mod percentiles;
 mod period;
 mod plans;

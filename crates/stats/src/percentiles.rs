@@ -103,6 +103,7 @@ fn judged(
         p999_ms: at(Percentile::P999),
         max_ms: ms(nanoseconds.max() as f64),
         uncertain: QUANTILES.into_iter().filter(is_uncertain).collect(),
+        of_generator: Vec::new(),
     })
 }
 

@@ -14,7 +14,7 @@ const ALPHA: f64 = 0.01;
 /// Below this length the slope depends on a few points, so the completed share decides.
 const SHORT_S: usize = 2 * BATCHES;
 /// How the reason of a drive begins that stopped at a full queue.
-const FULL: &str = "the queue";
+pub(super) const FULL: &str = "the queue";
 /// A queue that holds the arrivals of less time is full after a short stall.
 const SMALL_S: f64 = 1.0;
 /// Judging needs so many seconds; where fewer are left of the warm-up, all are taken.

@@ -3,6 +3,7 @@
 //! Boundaries: what the response times of an open loop show is in `late`.
 
 use super::late;
+use super::own_stalls;
 use super::running::{self, Usual};
 use super::steady::throughput;
 use record::load::{Loaded, done_series};
@@ -24,7 +25,7 @@ pub(super) fn stalls(load: &Loaded, steady: &Steady) -> Vec<Stall> {
     let values = throughput(load);
     let seconds = steady.from_s as usize..steady.until_s as usize;
     let lost = Lost::of(&values, seconds.clone());
-    let late = late::seconds(load, seconds);
+    let late = of_server(load, late::seconds(load, seconds));
     let mut stalled: BTreeSet<usize> = lost.seconds().collect();
     // A second that follows a stall is late because of it.
     let fresh = |second: &&usize| **second == 0 || !stalled.contains(&(**second - 1));
@@ -38,6 +39,15 @@ pub(super) fn stalls(load: &Loaded, steady: &Steady) -> Vec<Stall> {
         stall.moved = moved(load, &calm, stall);
     }
     stalls
+}
+
+/// Without the seconds in which the load generator did not run, and those in which its own queue was served.
+fn of_server(load: &Loaded, mut late: BTreeMap<usize, f64>) -> BTreeMap<usize, f64> {
+    for own in own_stalls::seconds(load) {
+        late.remove(&(own as usize));
+        late.remove(&(own as usize + 1));
+    }
+    late
 }
 
 fn stall(run: &[usize], lost: &Lost, late: &BTreeMap<usize, f64>) -> Stall {

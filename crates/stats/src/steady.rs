@@ -5,6 +5,7 @@
 
 use super::change::{self, Segment};
 use super::line::{Line, batches};
+use super::own_stalls;
 use super::ratio::MARGIN;
 use super::running;
 use record::load::{Loaded, Warmup};
@@ -32,20 +33,22 @@ pub(super) fn steady(load: &Loaded) -> Steady {
     }
 }
 
-/// Operations done in each whole second until nothing was started any more; one that could not be read counts as the one
-/// before it.
+/// Operations done in each whole second until nothing was started any more; one that could not be read, or in which the load generator
+/// did not run, counts as the one before it.
 pub(super) fn throughput(load: &Loaded) -> Vec<f64> {
     let seconds = load.seconds("throughput");
     // Where only the last operation's end is known: that of a whole second lies a little before the second is over.
     let until_s = load.engine.until_s;
     let until_s = until_s.map_or(load.elapsed_s + 0.05, |until_s| until_s + 1e-6);
     let whole = (until_s as usize).min(seconds.len());
-    let mut before = 0.0;
-    let value = |value: &Option<f64>| {
-        before = value.unwrap_or(before);
+    let stood = own_stalls::seconds(load);
+    let known = |second: usize| seconds[second].filter(|_| !stood.contains(&(second as u32)));
+    let mut before = (0..whole).find_map(known).unwrap_or(0.0);
+    let value = |second: usize| {
+        before = known(second).unwrap_or(before);
         before
     };
-    seconds[..whole].iter().map(value).collect()
+    (0..whole).map(value).collect()
 }
 
 /// The throughput (ops/s) after a fixed cut of this share of the whole seconds, to compare with the warm-up that was found. None

@@ -5,7 +5,8 @@
 
 use super::percentiles::of_notes;
 use super::{
-    accounts, batches, change, conformance, engine, period, shift, stability, stale, stall, steady,
+    accounts, batches, change, conformance, engine, own_stalls, period, shift, stability, stale,
+    stall, steady,
 };
 use record::load::{HistogramNote, Kind, Loaded, Mode, Warmup};
 use record::trial::Trial;
@@ -39,7 +40,8 @@ pub fn summarise(load: &Loaded) -> Summary {
         false => latency(load, &steady, operation),
     };
     let operations = sum(load, "throughput", &steady);
-    let all = latency(None);
+    let mut all = latency(None);
+    let own_stalls = own_stalls::check(load, &steady, &mut all);
     let values = steady::throughput(load);
     let levels = |from_s: u32| shift::levels(&change::segments(&values[from_s as usize..]));
     let shifts_from_s = shifts_from_s(load, &steady);
@@ -50,14 +52,14 @@ pub fn summarise(load: &Loaded) -> Summary {
         errors: sum_to_the_end(load, "errors", &steady) as u64,
         unknown: sum_to_the_end(load, "unknown", &steady) as u64,
         accounts: accounts::accounts(load, &steady),
-        throughput: (steady.seconds() > 0).then(|| operations / f64::from(steady.seconds())),
+        throughput: own_stalls::throughput(load, &steady),
         throughput_error: batches::error(&values, &steady),
         variation: batches::variation(&values, &steady),
         by_operation: (load.operations.iter())
             .map(|name| (name.clone(), latency(Some(name))))
             .filter(|(_, latency)| *latency != Latency::default())
             .collect(),
-        engine: engine::check(load, &steady, &all),
+        engine: engine::check(load, &steady, &all, own_stalls),
         stale_reads: stale::stale_reads(load, &steady),
         stalls: stall::stalls(load, &steady),
         shifts: shift::shifts(&levels(shifts_from_s), shifts_from_s),

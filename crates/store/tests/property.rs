@@ -137,6 +137,11 @@ fn engine() -> impl Strategy<Value = EngineNote> {
                 start_ns: 7,
                 late_s: 0.001,
             }],
+            stalls: vec![EngineStall {
+                second: 3,
+                stood_s: 0.25,
+                longest_s: 1.5,
+            }],
         },
     )
 }

@@ -107,7 +107,7 @@ async fn log_in(
         .answer(&greeting, capabilities, endpoint, login)
         .await
         .map_err(explain::aborted)?;
-    link.channel.set_stall_timeout(login.stall_timeout)?;
+    link.channel.set_stall_timeout(login.stall_timeout);
     Ok(LoggedIn {
         link,
         version: greeting.version,
@@ -206,7 +206,8 @@ impl Conversation<'_> {
     /// Limits the next operation to the time that the login has left.
     fn apply_deadline(&mut self) -> io::Result<()> {
         let left = self.deadline.left()?;
-        self.link.channel.set_stall_timeout(Some(left))
+        self.link.channel.set_stall_timeout(Some(left));
+        Ok(())
     }
 
     /// Requests TLS and continues on the encrypted channel.

@@ -67,7 +67,7 @@ impl Channel {
         }
     }
 
-    pub(crate) fn set_stall_timeout(&mut self, limit: Option<Duration>) -> io::Result<()> {
+    pub(crate) fn set_stall_timeout(&mut self, limit: Option<Duration>) {
         match self {
             Channel::Plain(stream) => stream.set_stall_timeout(limit),
             Channel::Encrypted(stream) => stream.set_stall_timeout(limit),

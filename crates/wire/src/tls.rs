@@ -61,7 +61,7 @@ impl Encrypted {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         if self.stream.incoming().is_empty() {
-            self.stream.set_stall_timeout(Some(deadline.left()?))?;
+            self.stream.set_stall_timeout(Some(deadline.left()?));
             self.stream.receive().await?;
         }
         self.decrypt()?;
@@ -69,7 +69,7 @@ impl Encrypted {
     }
 
     async fn flush(&mut self, deadline: &Deadline<'_>) -> io::Result<()> {
-        self.stream.set_stall_timeout(Some(deadline.left()?))?;
+        self.stream.set_stall_timeout(Some(deadline.left()?));
         self.send().await
     }
 
@@ -126,8 +126,8 @@ impl Encrypted {
         }
     }
 
-    pub(crate) fn set_stall_timeout(&mut self, limit: Option<Duration>) -> io::Result<()> {
-        self.stream.set_stall_timeout(limit)
+    pub(crate) fn set_stall_timeout(&mut self, limit: Option<Duration>) {
+        self.stream.set_stall_timeout(limit);
     }
 
     /// Passes the outgoing data and the session's own messages to the stream, encrypted.

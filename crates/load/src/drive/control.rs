@@ -4,6 +4,7 @@ use super::Ready;
 use super::driven::DriveError;
 use super::panic_guard::PanicGuard;
 use super::shared::Shared;
+use crate::io::{Gap, Pulse};
 use crate::seam::Workload;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -14,17 +15,18 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Default of `Drive::drain_timeout`.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Supervises the drive. Returns when all threads have ended.
+/// Supervises the drive. Returns when all threads have ended, with the times in which this thread did not run: then hardly any did.
 pub(super) fn watch<W: Workload>(
     shared: &Shared<'_, W>,
     stop: &AtomicBool,
     mut ready: Option<Ready<'_>>,
     begun: &mut dyn FnMut(Instant),
     all_ended: impl Fn() -> bool,
-) {
+) -> Vec<Gap> {
     let _guard = PanicGuard(shared);
     let mut given_up: Option<Instant> = None;
     let mut has_begun = false;
+    let pulse = Pulse::default();
     while !all_ended() {
         if shared.gate.awaits_start()
             && let Some(ready) = ready.take()
@@ -47,8 +49,16 @@ pub(super) fn watch<W: Workload>(
         if given_up.is_some_and(|at| at.elapsed() > GRACE) || is_overdue(shared) {
             shared.interrupt_waits();
         }
-        std::thread::sleep(CHECK_INTERVAL);
+        sleep(shared, &pulse);
     }
+    pulse.gaps().unwrap_or_default()
+}
+
+fn sleep<W: Workload>(shared: &Shared<'_, W>, pulse: &Pulse) {
+    let now_ns = || shared.origin.elapsed().as_nanos() as u64;
+    pulse.expect(now_ns() + CHECK_INTERVAL.as_nanos() as u64);
+    std::thread::sleep(CHECK_INTERVAL);
+    pulse.beat(now_ns(), 0);
 }
 
 /// Starts the drive at the moment that was agreed on.

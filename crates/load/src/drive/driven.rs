@@ -1,5 +1,6 @@
 //! The results of a drive: seconds, windows, totals, errors.
 
+use super::stalls::OwnStall;
 use crate::io::Backend;
 use crate::recorder::{Fault, Kind, Tally};
 use crate::seam::Failure;
@@ -73,6 +74,8 @@ pub struct Driven {
     pub open_s: f64,
     /// From the start of the drive until the last client was awake.
     pub woken: Duration,
+    /// The seconds in which client threads did not run, in order.
+    pub stalls: Vec<OwnStall>,
 }
 
 /// Why a drive could not start.

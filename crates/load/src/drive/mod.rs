@@ -21,12 +21,14 @@ mod panic_guard;
 mod sessions;
 mod settings;
 mod shared;
+mod stalls;
 mod threads;
 mod usage;
 
 pub use drivable::{Drivable, Needs};
 pub use driven::{DriveError, Driven, Second, Window};
 pub use settings::{Closed, Drive, Load, Open, RECONNECT_FOR};
+pub use stalls::OwnStall;
 pub use threads::cores;
 
 use crate::executor;
@@ -35,11 +37,12 @@ use crate::recorder::{Counts, Tally, Totals};
 use crate::seam::{Placement, Workload};
 use collect::Collector;
 use shared::{Shared, sessions};
+use stalls::Gaps;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
-use threads::{ClientThread, assign, thread_not_started};
+use threads::{ClientThread, Ran, assign, thread_not_started};
 use usage::Usage;
 
 /// Callbacks during a drive.
@@ -99,23 +102,25 @@ pub fn drive<W: Workload>(
     shared.gate.meets(watch.ready.is_some());
     shared.number_clients(whole);
     let shared = shared;
-    let usage = thread::scope(|scope| {
+    let (usage, gaps) = thread::scope(|scope| {
         let (over, is_over) = mpsc::channel();
         let collector = Collector::new(&shared);
         let collector = scope.spawn(move || collector.run(&is_over, watch.second, watch.window));
         let clients = start(scope, &shared, &threads, backend);
-        control::watch(&shared, stop, watch.ready, watch.begun, || {
+        let watched = control::watch(&shared, stop, watch.ready, watch.begun, || {
             clients.iter().all(ScopedJoinHandle::is_finished)
         });
-        let usage = clients.into_iter().map(joined);
-        let usage = usage.fold(Usage::default(), |sum, usage| sum + usage);
+        let ran: Vec<Ran> = clients.into_iter().map(joined).collect();
+        let usage = ran
+            .iter()
+            .fold(Usage::default(), |sum, ran| sum + ran.usage);
         drop(over);
         joined(collector);
-        usage
+        (usage, Gaps::of(ran, watched))
     });
     match shared.gate.take_refusal() {
         Some(refusal) => Err(refusal),
-        None => Ok(driven(&shared, &threads, usage)),
+        None => Ok(driven(&shared, &threads, usage, &gaps)),
     }
 }
 
@@ -124,7 +129,7 @@ fn start<'scope, 'a, W: Workload>(
     shared: &'scope Shared<'a, W>,
     threads: &'scope [ClientThread],
     backend: Backend,
-) -> Vec<ScopedJoinHandle<'scope, Usage>> {
+) -> Vec<ScopedJoinHandle<'scope, Ran>> {
     let mut started = Vec::with_capacity(threads.len());
     for one in threads {
         let name = format!("clients {}", one.clients[0]);
@@ -148,7 +153,12 @@ fn joined<T>(handle: ScopedJoinHandle<'_, T>) -> T {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-fn driven<W: Workload>(shared: &Shared<'_, W>, threads: &[ClientThread], usage: Usage) -> Driven {
+fn driven<W: Workload>(
+    shared: &Shared<'_, W>,
+    threads: &[ClientThread],
+    usage: Usage,
+    gaps: &Gaps,
+) -> Driven {
     let totals = totals(shared);
     let zero_ns = shared.gate.zero_ns().unwrap_or(0);
     let queue = shared.queue_at_end();
@@ -174,6 +184,7 @@ fn driven<W: Workload>(shared: &Shared<'_, W>, threads: &[ClientThread], usage: 
         reactors: threads.len(),
         open_s: shared.gate.opened_ns() as f64 / 1e9,
         woken: Duration::from_nanos(shared.woken_ns()),
+        stalls: gaps.stalls(zero_ns, shared.end.at_ns()),
     }
 }
 

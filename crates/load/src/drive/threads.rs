@@ -8,7 +8,7 @@ use super::sessions::ReactorClients;
 use super::shared::Shared;
 use super::usage::Usage;
 use crate::executor::{self, Task};
-use crate::io::{Backend, Io};
+use crate::io::{Backend, Gap, Io};
 use crate::seam::{Placement, Workload};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -24,6 +24,15 @@ pub(super) struct ClientThread {
     pub recorder: usize,
     /// The core that it is pinned to.
     pub core: Option<usize>,
+}
+
+/// What a client thread used, and when it did not run.
+#[derive(Debug, Default)]
+pub(super) struct Ran {
+    /// Since the start of the drive.
+    pub usage: Usage,
+    /// On the reactors' clock; none where the thread blocks in calls.
+    pub gaps: Option<Vec<Gap>>,
 }
 
 /// Assigns clients to threads round-robin: to one reactor per core by default, or to one thread per client. A client has `depth`
@@ -71,23 +80,29 @@ pub fn cores() -> Vec<usize> {
 }
 
 impl ClientThread {
-    /// Runs the thread's clients to their end. Returns the CPU time since the start of the drive.
-    pub(super) fn run<W: Workload>(&self, shared: &Shared<'_, W>, backend: Backend) -> Usage {
+    /// Runs the thread's clients to their end.
+    pub(super) fn run<W: Workload>(&self, shared: &Shared<'_, W>, backend: Backend) -> Ran {
         let began = Rc::new(Cell::new(None));
+        let mut reactor = None;
         let _guard = PanicGuard(shared);
         let ran = executor::run(
             backend,
             shared.origin,
             self.core,
             self.clients.len(),
-            |io| self.tasks(shared, io, &began),
+            |io| {
+                reactor = Some(io.clone());
+                self.tasks(shared, io, &began)
+            },
         );
         if let Err(error) = ran {
             self.fail(shared, &error);
         }
-        began
-            .get()
-            .map_or(Usage::default(), |began| Usage::of_this_thread() - began)
+        let used = |began| Usage::of_this_thread() - began;
+        Ran {
+            usage: began.get().map_or(Usage::default(), used),
+            gaps: reactor.and_then(|io| io.schedule().pulse.gaps()),
+        }
     }
 
     fn tasks<'a, W: Workload>(

@@ -47,7 +47,7 @@ async fn exchange_with_peer(io: &Io) -> io::Result<()> {
     let (near, mut far) = UnixStream::pair()?;
     far.write_all(b"answer")?;
     let mut stream = io.adopt(near.into())?;
-    stream.set_stall_timeout(Some(LONGEST))?;
+    stream.set_stall_timeout(Some(LONGEST));
     stream.outgoing().extend_from_slice(b"question");
     stream.exchange().await?;
     match stream.incoming() {

@@ -6,7 +6,7 @@
 
 use super::attempts::{Access, Attempt, INTERRUPTED};
 use super::buffers::Buffers;
-use super::schedule::{SWEEP, Schedule, Wait};
+use super::schedule::{Schedule, Wait};
 use super::socket::{self, Address};
 use super::{Endpoint, Operation};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -22,6 +22,8 @@ use std::rc::Rc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+/// How often a wait is checked.
+const SWEEP: Duration = Duration::from_millis(100);
 /// How long waits continue after the interruption of the process, so that KILL QUERY can end their statements.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -41,8 +43,10 @@ pub(super) struct Reactor {
 
 impl Reactor {
     pub(super) fn new(origin: Instant, is_interrupted: fn() -> bool) -> io::Result<Reactor> {
+        let schedule = Schedule::new(origin)?;
+        schedule.pulse.mute();
         Ok(Reactor {
-            schedule: Schedule::new(origin)?,
+            schedule,
             deadline: Cell::new(None),
             is_interrupted,
             noticed: Cell::new(None),

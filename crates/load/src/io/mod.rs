@@ -14,6 +14,7 @@ mod blocking;
 mod buffers;
 mod clock;
 mod epoll;
+mod pulse;
 mod schedule;
 mod socket;
 mod stopper;
@@ -23,6 +24,7 @@ mod uring;
 
 pub use aligned::Aligned;
 pub use blocking::OnSilence;
+pub(crate) use pulse::{Gap, Pulse};
 pub use stopper::Stopper;
 pub use stream::{Running, Stream};
 pub use transfer::{Cut, Transfer};
@@ -254,10 +256,10 @@ impl Io {
     async fn finish(&self, socket: OwnedFd, until_ns: u64) -> io::Result<Stream> {
         let mut stream = self.adopt(socket)?;
         let left_ns = until_ns.saturating_sub(self.now_ns());
-        stream.set_stall_timeout(Some(Duration::from_nanos(left_ns)))?;
+        stream.set_stall_timeout(Some(Duration::from_nanos(left_ns)));
         stream.run(Operation::Writable).await?;
         stream.connected()?;
-        stream.set_stall_timeout(None)?;
+        stream.set_stall_timeout(None);
         Ok(stream)
     }
 
@@ -281,6 +283,8 @@ impl Io {
     /// # Errors
     /// [`io::ErrorKind::Unsupported`] on epoll.
     pub fn transfer(&self, files: &Arc<[File]>, mut buffer: Aligned) -> io::Result<Transfer> {
+        // Submitting to a device whose queue is full blocks.
+        self.schedule().pulse.mute();
         let backend = match &self.reactor {
             Reactor::Uring(reactor) => {
                 let place = reactor.place(files, &mut buffer);

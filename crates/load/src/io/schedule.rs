@@ -4,6 +4,7 @@
 //! (`executor`).
 
 use super::clock::Clock;
+use super::pulse::{BEAT, Pulse};
 use super::stopper::Stopper;
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -14,10 +15,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// Interval of the check for stalled operations.
-pub(super) const SWEEP: Duration = Duration::from_millis(100);
-
-/// No timeout, in sweeps.
+/// No timeout, in beats.
 pub(super) const UNLIMITED: u32 = u32::MAX;
 
 pub(crate) struct Schedule {
@@ -25,10 +23,11 @@ pub(crate) struct Schedule {
     /// The task that is currently polled.
     current: Cell<u32>,
     tasks: RefCell<Tasks>,
-    /// Number of sweeps so far, the clock of stall timeouts.
-    sweeps: Cell<u32>,
+    /// Number of beats so far, the clock of stall timeouts.
+    beats: Cell<u32>,
     interrupted: Cell<bool>,
     pub stopper: Stopper,
+    pub pulse: Pulse,
 }
 
 #[derive(Default)]
@@ -46,7 +45,19 @@ struct Tasks {
 pub(crate) enum Wait {
     No,
     For(Duration),
+    /// Until something happens, such as the next beat.
     Forever,
+}
+
+impl Wait {
+    #[inline]
+    fn most_ns(self) -> u64 {
+        match self {
+            Wait::No => 0,
+            Wait::For(time) => time.min(BEAT).as_nanos() as u64,
+            Wait::Forever => BEAT.as_nanos() as u64,
+        }
+    }
 }
 
 impl Schedule {
@@ -55,9 +66,10 @@ impl Schedule {
             clock: Clock::since(origin),
             current: Cell::new(0),
             tasks: RefCell::default(),
-            sweeps: Cell::new(0),
+            beats: Cell::new(0),
             interrupted: Cell::new(false),
             stopper: Stopper::new()?,
+            pulse: Pulse::default(),
         })
     }
 
@@ -94,23 +106,19 @@ impl Schedule {
     /// Wakes the tasks whose timers have expired. Returns how long the turn may block.
     #[inline]
     pub(crate) fn wait(&self) -> Wait {
-        let tasks = &mut *self.tasks.borrow_mut();
-        if !tasks.sleeping.is_empty() {
-            return tasks.wait_for_sleepers(self.now_ns());
-        }
-        match tasks.ready.is_empty() {
-            true => Wait::Forever,
-            false => Wait::No,
-        }
+        let now_ns = self.now_ns();
+        let wait = self.tasks.borrow_mut().wait(now_ns);
+        self.pulse.beat(now_ns, wait.most_ns());
+        wait
     }
 
     #[inline]
-    pub(crate) fn sweeps(&self) -> u32 {
-        self.sweeps.get()
+    pub(crate) fn beats(&self) -> u32 {
+        self.beats.get()
     }
 
-    pub(crate) fn count_sweep(&self) {
-        self.sweeps.set(self.sweeps.get().wrapping_add(1));
+    pub(crate) fn count_beat(&self) {
+        self.beats.set(self.beats.get().wrapping_add(1));
     }
 
     #[inline]
@@ -149,6 +157,15 @@ impl Tasks {
         }
     }
 
+    #[inline]
+    fn wait(&mut self, now_ns: u64) -> Wait {
+        match self.sleeping.is_empty() {
+            false => self.wait_for_sleepers(now_ns),
+            true if self.ready.is_empty() => Wait::Forever,
+            true => Wait::No,
+        }
+    }
+
     fn wait_for_sleepers(&mut self, now_ns: u64) -> Wait {
         while let Some(&Reverse((at_ns, task))) = self.sleeping.peek() {
             if at_ns > now_ns {
@@ -172,11 +189,11 @@ impl Tasks {
     }
 }
 
-/// Converts a timeout to whole sweeps, rounded up. An operation that saw more sweeps has stalled.
-pub(super) fn sweeps_in(limit: Option<Duration>) -> u32 {
+/// Converts a timeout to whole beats, rounded up. An operation that saw more beats has stalled.
+pub(super) fn beats_in(limit: Option<Duration>) -> u32 {
     limit.map_or(UNLIMITED, |limit| {
-        let sweeps = limit.as_nanos().div_ceil(SWEEP.as_nanos());
-        u32::try_from(sweeps).map_or(UNLIMITED, |sweeps| sweeps.clamp(1, UNLIMITED))
+        let beats = limit.as_nanos().div_ceil(BEAT.as_nanos());
+        u32::try_from(beats).map_or(UNLIMITED, |beats| beats.clamp(1, UNLIMITED))
     })
 }
 
@@ -270,11 +287,11 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_is_rounded_up_to_whole_sweeps() {
-        assert_eq!(sweeps_in(None), UNLIMITED);
-        assert_eq!(sweeps_in(Some(Duration::ZERO)), 1);
-        assert_eq!(sweeps_in(Some(Duration::from_millis(100))), 1);
-        assert_eq!(sweeps_in(Some(Duration::from_millis(101))), 2);
-        assert_eq!(sweeps_in(Some(Duration::MAX)), UNLIMITED);
+    fn a_timeout_is_rounded_up_to_whole_beats() {
+        assert_eq!(beats_in(None), UNLIMITED);
+        assert_eq!(beats_in(Some(Duration::ZERO)), 1);
+        assert_eq!(beats_in(Some(Duration::from_millis(10))), 1);
+        assert_eq!(beats_in(Some(Duration::from_millis(11))), 2);
+        assert_eq!(beats_in(Some(Duration::MAX)), UNLIMITED);
     }
 }

@@ -115,17 +115,11 @@ impl Stream {
 
     /// Sets the timeout of each operation, None for no timeout. An operation that waits longer ends with
     /// [`io::ErrorKind::TimedOut`], at most 0.2 s late, and the stream is unusable then.
-    ///
-    /// # Errors
-    /// I/O errors of setting the timer.
-    pub fn set_stall_timeout(&mut self, limit: Option<Duration>) -> io::Result<()> {
+    pub fn set_stall_timeout(&mut self, limit: Option<Duration>) {
         match &mut self.0 {
             Inner::Uring(stream) => stream.set_stall_timeout(limit),
             Inner::Epoll(stream) => stream.set_stall_timeout(limit),
-            Inner::Blocking(stream) => {
-                stream.set_stall_timeout(limit);
-                Ok(())
-            }
+            Inner::Blocking(stream) => stream.set_stall_timeout(limit),
         }
     }
 }

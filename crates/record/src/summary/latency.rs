@@ -29,6 +29,9 @@ pub struct Percentiles {
     /// Percentiles of few samples, or whose samples come from few seconds.
     #[serde(default)]
     pub uncertain: Vec<Percentile>,
+    /// Those of them that the load generator's own stalls decide.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub of_generator: Vec<Percentile>,
 }
 
 impl Percentiles {
@@ -62,6 +65,11 @@ impl Percentiles {
             Percentile::P999 => "p99.9",
             other => other.text(),
         };
+        if self.of_generator.contains(&percentile) {
+            return Some(format!(
+                "the load generator did not run while the operations above the {name} waited"
+            ));
+        }
         self.is_uncertain(percentile)
             .then(|| match above < SAMPLES_ABOVE {
                 true => format!(

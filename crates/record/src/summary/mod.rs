@@ -207,6 +207,20 @@ pub struct EngineCheck {
     pub invalid: Option<String>,
     /// Lateness that is a visible part of the percentiles, which remain valid.
     pub note: Option<String>,
+    /// Seconds of the measured part in which it did not run; none where they matter to no figure, and in older records.
+    #[serde(default)]
+    pub stalls: Option<OwnStalls>,
+}
+
+/// The load generator's own stalls in the measured part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OwnStalls {
+    /// Seconds of the trial that count for no stall, level shift or period.
+    pub seconds: Vec<u32>,
+    /// In one sentence, for people.
+    pub text: String,
+    /// Whether they decide the trial's figures.
+    pub is_invalid: bool,
 }
 
 /// The measured part of a load against its standard.

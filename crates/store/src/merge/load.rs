@@ -6,7 +6,9 @@
 use super::trial::Piece;
 use super::{MergeError, histograms};
 use record::TrialKey;
-use record::load::{EngineNote, ErrorCount, Loaded, Mode, OpenNote, Unfinished, done_series};
+use record::load::{
+    EngineNote, EngineStall, ErrorCount, Loaded, Mode, OpenNote, Unfinished, done_series,
+};
 use record::names::{LINK_RECEIVED, LINK_RECEIVED_PACKETS, LINK_SENT, LINK_SENT_PACKETS};
 use std::collections::BTreeMap;
 
@@ -179,7 +181,26 @@ fn engine(pieces: &[Piece]) -> EngineNote {
         until_s: notes().filter_map(|note| note.until_s).reduce(f64::max),
         unfinished: added_unfinished(pieces),
         shards: pieces.iter().map(|piece| piece.start.clone()).collect(),
+        stalls: worst_stalls(pieces),
     }
+}
+
+/// Of each second the shard that stood still the longest: its operations are a part of all percentiles.
+fn worst_stalls(pieces: &[Piece]) -> Vec<EngineStall> {
+    let mut worst: BTreeMap<u32, EngineStall> = BTreeMap::new();
+    for piece in pieces {
+        let shift = shift_s(pieces, piece);
+        for stall in &piece.load.engine.stalls {
+            let second = stall.second + shift;
+            let known = worst.entry(second).or_insert_with(|| EngineStall {
+                second,
+                ..stall.clone()
+            });
+            known.stood_s = known.stood_s.max(stall.stood_s);
+            known.longest_s = known.longest_s.max(stall.longest_s);
+        }
+    }
+    worst.into_values().collect()
 }
 
 fn added_unfinished(pieces: &[Piece]) -> Vec<Unfinished> {

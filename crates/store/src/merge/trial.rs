@@ -75,9 +75,8 @@ pub(super) fn merged(parts: &[Part], key: &TrialKey) -> Result<Trial, MergeError
             event.ended_ns = event.ended_ns.map(|ended| on_server(ended, first.start));
         }
         let load = load::merged(&pieces, key)?;
-        let summary = load.summary.as_ref();
-        if let Some(reason) = summary.and_then(|summary| summary.engine.invalid.clone()) {
-            trial.invalidate(FlagKind::EngineLimit, reason);
+        if let Some(summary) = &load.summary {
+            trial.flag_engine(&summary.engine);
         }
         trial.load = Some(Box::new(load));
     }

@@ -7,6 +7,7 @@ mod faults;
 mod open;
 mod outages;
 mod shares;
+mod stalls;
 
 use super::*;
 use crate::arrivals::Arrivals;

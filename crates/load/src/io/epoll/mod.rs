@@ -8,7 +8,8 @@ mod stream;
 
 pub(super) use stream::Stream;
 
-use super::schedule::{SWEEP, Schedule, UNLIMITED, Wait};
+use super::pulse::BEAT;
+use super::schedule::{Schedule, Wait};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::{
@@ -24,13 +25,13 @@ use std::time::{Duration, Instant};
 const EVENTS: usize = 512;
 
 const WAKE_UP: u64 = u64::MAX;
-const SWEEPER: u64 = u64::MAX - 1;
+const TIMER: u64 = u64::MAX - 1;
 
 pub(super) struct Reactor {
     pub schedule: Schedule,
     epoll: OwnedFd,
-    /// Fires every [`SWEEP`] while any stream has a timeout.
-    sweeper: OwnedFd,
+    /// Fires every [`BEAT`].
+    timer: OwnedFd,
     state: RefCell<State>,
 }
 
@@ -38,7 +39,6 @@ struct State {
     events: Vec<Event>,
     slots: Vec<Slot>,
     free: Vec<u32>,
-    limited: usize,
 }
 
 impl Reactor {
@@ -47,19 +47,23 @@ impl Reactor {
         let reactor = Reactor {
             schedule: Schedule::new(origin)?,
             epoll: epoll::create(CreateFlags::CLOEXEC)?,
-            sweeper: timerfd_create(TimerfdClockId::Monotonic, flags)?,
+            timer: timerfd_create(TimerfdClockId::Monotonic, flags)?,
             state: RefCell::new(State {
                 events: Vec::with_capacity(EVENTS),
                 slots: Vec::with_capacity(capacity),
                 free: Vec::new(),
-                limited: 0,
             }),
         };
         let once = EventFlags::IN | EventFlags::ET;
         let wake_fd = reactor.schedule.stopper.wake_fd();
         epoll::add(&reactor.epoll, wake_fd, EventData::new_u64(WAKE_UP), once)?;
-        let data = EventData::new_u64(SWEEPER);
-        epoll::add(&reactor.epoll, &reactor.sweeper, data, EventFlags::IN)?;
+        let beat = Itimerspec {
+            it_interval: timespec(BEAT),
+            it_value: timespec(BEAT),
+        };
+        timerfd_settime(&reactor.timer, TimerfdTimerFlags::empty(), &beat)?;
+        let data = EventData::new_u64(TIMER);
+        epoll::add(&reactor.epoll, &reactor.timer, data, EventFlags::IN)?;
         Ok(reactor)
     }
 
@@ -78,11 +82,11 @@ impl Reactor {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
             Err(error) => return Err(error),
         }
-        let mut swept = false;
+        let mut has_beaten = false;
         for event in state.events.drain(..) {
             match event.data.u64() {
                 WAKE_UP => {}
-                SWEEPER => swept = true,
+                TIMER => has_beaten = true,
                 slot => {
                     let slot = &mut state.slots[slot as usize];
                     if slot.mark(event.flags) {
@@ -91,7 +95,7 @@ impl Reactor {
                 }
             }
         }
-        if swept {
+        if has_beaten {
             self.sweep(state);
         }
         Ok(())
@@ -114,11 +118,11 @@ impl Reactor {
 
     fn sweep(&self, state: &mut State) {
         // Reading resets the timer's event. The number of expirations does not matter.
-        let _ = rustix::io::read(&self.sweeper, &mut [0; 8]);
-        self.schedule.count_sweep();
-        let sweeps = self.schedule.sweeps();
+        let _ = rustix::io::read(&self.timer, &mut [0; 8]);
+        self.schedule.count_beat();
+        let beats = self.schedule.beats();
         self.cancel(state, io::ErrorKind::TimedOut, |slot| {
-            slot.has_stalled(sweeps)
+            slot.has_stalled(beats)
         });
     }
 
@@ -162,27 +166,11 @@ impl Reactor {
         Ok(())
     }
 
-    fn limit(&self, slot: u32, sweeps: u32) -> io::Result<()> {
-        let state = &mut *self.state.borrow_mut();
-        let before = std::mem::replace(&mut state.slots[slot as usize].limit, sweeps);
-        let was_limited = state.limited > 0;
-        state.limited += usize::from(sweeps != UNLIMITED);
-        state.limited -= usize::from(before != UNLIMITED);
-        if was_limited == (state.limited > 0) {
-            return Ok(());
-        }
-        let every = timespec(if was_limited { Duration::ZERO } else { SWEEP });
-        let timer = Itimerspec {
-            it_interval: every,
-            it_value: every,
-        };
-        timerfd_settime(&self.sweeper, TimerfdTimerFlags::empty(), &timer)?;
-        Ok(())
+    fn limit(&self, slot: u32, beats: u32) {
+        self.with(slot, |slot| slot.limit = beats);
     }
 
     fn vacate(&self, slot: u32) {
-        // If disarming fails, the timer costs ten wake-ups per second.
-        let _ = self.limit(slot, UNLIMITED);
         let state = &mut *self.state.borrow_mut();
         state.slots[slot as usize] = Slot::default();
         state.free.push(slot);

@@ -18,7 +18,7 @@ pub(super) struct Slot {
     /// The peer has closed or reset the connection, so receiving never blocks again.
     hung_up: bool,
     cancelled: Option<io::ErrorKind>,
-    /// In sweeps.
+    /// In beats.
     pub limit: u32,
     begun: u32,
 }
@@ -43,7 +43,7 @@ impl Slot {
     ///
     /// # Errors
     /// If an earlier operation was cancelled.
-    pub(super) fn begin(&mut self, task: u32, sweeps: u32) -> io::Result<()> {
+    pub(super) fn begin(&mut self, task: u32, beats: u32) -> io::Result<()> {
         if let Some(why) = self.cancelled {
             return Err(why.into());
         }
@@ -53,7 +53,7 @@ impl Slot {
             ));
         }
         self.task = task;
-        self.begun = sweeps;
+        self.begun = beats;
         Ok(())
     }
 
@@ -98,8 +98,8 @@ impl Slot {
         self.readable = self.hung_up;
     }
 
-    pub(super) fn has_stalled(&self, sweeps: u32) -> bool {
-        self.limit != UNLIMITED && sweeps.wrapping_sub(self.begun) > self.limit
+    pub(super) fn has_stalled(&self, beats: u32) -> bool {
+        self.limit != UNLIMITED && beats.wrapping_sub(self.begun) > self.limit
     }
 
     pub(super) fn cancel(&mut self, why: io::ErrorKind) {

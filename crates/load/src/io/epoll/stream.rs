@@ -4,7 +4,7 @@ use super::Reactor;
 use super::slot::Need;
 use crate::io::Operation;
 use crate::io::buffers::Buffers;
-use crate::io::schedule::sweeps_in;
+use crate::io::schedule::beats_in;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::io;
@@ -62,8 +62,8 @@ impl Stream {
         }
     }
 
-    pub(crate) fn set_stall_timeout(&mut self, limit: Option<Duration>) -> io::Result<()> {
-        self.reactor.limit(self.slot, sweeps_in(limit))
+    pub(crate) fn set_stall_timeout(&mut self, limit: Option<Duration>) {
+        self.reactor.limit(self.slot, beats_in(limit));
     }
 
     /// The result of connecting, once the socket is writable.
@@ -76,9 +76,9 @@ impl Stream {
         if schedule.is_interrupted() {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        let (task, sweeps) = (schedule.current(), schedule.sweeps());
+        let (task, beats) = (schedule.current(), schedule.beats());
         self.reactor
-            .with(self.slot, |slot| slot.begin(task, sweeps))?;
+            .with(self.slot, |slot| slot.begin(task, beats))?;
         self.step = match operation {
             Operation::Send => Step::Send,
             Operation::Exchange => Step::SendThenReceive,

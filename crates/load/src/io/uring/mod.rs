@@ -14,7 +14,8 @@ pub(super) use transfer::Place;
 
 use super::Operation;
 use super::buffers::Buffers;
-use super::schedule::{SWEEP, Schedule, UNLIMITED, Wait};
+use super::pulse::BEAT;
+use super::schedule::{Schedule, Wait};
 use state::State;
 use std::cell::RefCell;
 use std::io;
@@ -80,8 +81,8 @@ impl Reactor {
         }
         let state = &mut *self.state.borrow_mut();
         let task = self.schedule.current();
-        let sweeps = self.schedule.sweeps();
-        state.slots[slot as usize].begin(operation, task, sweeps, buffers)?;
+        let beats = self.schedule.beats();
+        state.slots[slot as usize].begin(operation, task, beats, buffers)?;
         state.in_flight += 1;
         state.submit(slot)
     }
@@ -91,13 +92,11 @@ impl Reactor {
         self.state.borrow_mut().slots[slot as usize].outcome(buffers)
     }
 
-    fn limit(&self, slot: u32, sweeps: u32) -> io::Result<()> {
-        self.state.borrow_mut().limit(slot, sweeps)
+    fn limit(&self, slot: u32, beats: u32) {
+        self.state.borrow_mut().slots[slot as usize].limit = beats;
     }
 
     fn abandon(&self, slot: u32) {
-        // A failure to arm the sweeper does not matter to a closed stream.
-        let _ = self.limit(slot, UNLIMITED);
         let state = &mut *self.state.borrow_mut();
         if state.slots[slot as usize].abandon() {
             state.vacate(slot);
@@ -113,7 +112,7 @@ impl Drop for Reactor {
         let until = Instant::now() + DRAIN;
         state.cancel_all();
         while state.in_flight > 0 && Instant::now() < until {
-            if state.enter(Wait::For(SWEEP)).is_err() {
+            if state.enter(Wait::For(BEAT)).is_err() {
                 break;
             }
             state.reap();

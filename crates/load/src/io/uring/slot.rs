@@ -64,7 +64,7 @@ pub(super) struct Slot {
     error: Option<io::Error>,
     /// Why the operation was cancelled. It overrides the completion's result.
     cancelled: Option<io::ErrorKind>,
-    /// In sweeps.
+    /// In beats.
     pub limit: u32,
     begun: u32,
     /// Its stream was dropped.
@@ -107,7 +107,7 @@ impl Slot {
         &mut self,
         operation: Operation,
         task: u32,
-        sweeps: u32,
+        beats: u32,
         buffers: &mut Option<Box<Buffers>>,
     ) -> io::Result<()> {
         if self.phase != Phase::Idle {
@@ -118,7 +118,7 @@ impl Slot {
         self.phase = Phase::InFlight;
         self.operation = operation;
         self.task = task;
-        self.begun = sweeps;
+        self.begun = beats;
         // An assignment would generate code to drop the old value, which is always None.
         std::mem::swap(&mut self.buffers, buffers);
         Ok(())
@@ -128,10 +128,10 @@ impl Slot {
         self.phase == Phase::InFlight
     }
 
-    pub(super) fn has_stalled(&self, sweeps: u32) -> bool {
+    pub(super) fn has_stalled(&self, beats: u32) -> bool {
         self.is_in_flight()
             && self.limit != UNLIMITED
-            && sweeps.wrapping_sub(self.begun) > self.limit
+            && beats.wrapping_sub(self.begun) > self.limit
             && self.cancelled.is_none()
     }
 

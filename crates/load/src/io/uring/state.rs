@@ -7,7 +7,8 @@ use super::slot::{self, Progress, Slot, Target};
 use super::tag::{PART_BITS, Part, Tag};
 use crate::io::aligned::Aligned;
 use crate::io::attempts::Attempts;
-use crate::io::schedule::{SWEEP, Schedule, UNLIMITED, Wait};
+use crate::io::pulse::BEAT;
+use crate::io::schedule::{Schedule, Wait};
 use io_uring::squeue::{Entry, SubmissionQueue};
 use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, types};
@@ -26,7 +27,7 @@ const BUFFERS_MAX: usize = 1 << 14;
 const GET_EVENTS: u32 = 1;
 
 const WAKE_UP: u64 = service(0);
-const SWEEPER: u64 = service(1);
+const TIMER: u64 = service(1);
 
 const fn service(number: u64) -> u64 {
     number << PART_BITS | Part::Service as u64
@@ -48,10 +49,9 @@ pub(super) struct State {
     buffers: Option<u32>,
     pub attempts: Attempts,
     pub in_flight: usize,
-    /// Number of streams with a timeout. If it is 0, there are no sweeps.
-    limited: usize,
-    sweeper: Sweeper,
-    every: Box<Timespec>,
+    /// Whether the ring's timer has fired.
+    has_beaten: bool,
+    beat: Box<Timespec>,
 }
 
 /// The registered files, which save descriptor lookups. If the kernel refuses, plain descriptors are used.
@@ -61,14 +61,6 @@ enum Table {
     Sockets(u32),
     /// The files of the transfers.
     Files(Arc<[File]>),
-}
-
-/// A timeout in the ring that triggers the check for stalled operations.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Sweeper {
-    Idle,
-    Armed,
-    Due,
 }
 
 impl State {
@@ -85,11 +77,11 @@ impl State {
             buffers: None,
             attempts: Attempts::default(),
             in_flight: 0,
-            limited: 0,
-            sweeper: Sweeper::Idle,
-            every: Box::new(Timespec::from(SWEEP)),
+            has_beaten: false,
+            beat: Box::new(Timespec::from(BEAT)),
         };
         state.listen()?;
+        state.set_timer()?;
         Ok(state)
     }
 
@@ -167,13 +159,6 @@ impl State {
         let target = self.register(slot, &socket);
         self.slots[slot as usize].occupy(socket, target);
         slot
-    }
-
-    pub(super) fn limit(&mut self, slot: u32, sweeps: u32) -> io::Result<()> {
-        let before = std::mem::replace(&mut self.slots[slot as usize].limit, sweeps);
-        self.limited += usize::from(sweeps != UNLIMITED);
-        self.limited -= usize::from(before != UNLIMITED);
-        self.arm_sweeper()
     }
 
     /// Queues an entry, which the next [`State::enter`] submits.
@@ -255,8 +240,8 @@ impl State {
                     continue;
                 }
                 Part::Service => {
-                    if completion.user_data() == SWEEPER {
-                        self.sweeper = Sweeper::Due;
+                    if completion.user_data() == TIMER {
+                        self.has_beaten = true;
                     }
                     continue;
                 }
@@ -279,8 +264,7 @@ impl State {
     /// Does the follow-up work of completions, of which there is usually none.
     #[inline]
     pub(super) fn follow_up(&mut self) -> io::Result<()> {
-        let due = self.sweeper == Sweeper::Due;
-        if due || !self.to_resubmit.is_empty() || !self.to_free.is_empty() {
+        if self.has_beaten || !self.to_resubmit.is_empty() || !self.to_free.is_empty() {
             return self.follow();
         }
         Ok(())
@@ -294,10 +278,9 @@ impl State {
         while let Some(slot) = self.to_free.pop() {
             self.vacate(slot);
         }
-        if self.sweeper == Sweeper::Due {
+        if std::mem::take(&mut self.has_beaten) {
             self.sweep();
-            self.sweeper = Sweeper::Idle;
-            self.arm_sweeper()?;
+            self.set_timer()?;
         }
         Ok(())
     }
@@ -324,21 +307,18 @@ impl State {
         self.free.push(slot);
     }
 
-    fn arm_sweeper(&mut self) -> io::Result<()> {
-        if self.limited == 0 || self.sweeper != Sweeper::Idle {
-            return Ok(());
-        }
-        self.sweeper = Sweeper::Armed;
-        let every: *const Timespec = &*self.every;
-        let timeout = opcode::Timeout::new(every);
-        self.push(&timeout.build().user_data(SWEEPER))
+    /// A timer in the ring costs less than a limit of each wait.
+    fn set_timer(&mut self) -> io::Result<()> {
+        let beat: *const Timespec = &*self.beat;
+        let timeout = opcode::Timeout::new(beat);
+        self.push(&timeout.build().user_data(TIMER))
     }
 
     fn sweep(&mut self) {
-        self.schedule.count_sweep();
-        let sweeps = self.schedule.sweeps();
+        self.schedule.count_beat();
+        let beats = self.schedule.beats();
         for slot in &mut self.slots {
-            if slot.has_stalled(sweeps) {
+            if slot.has_stalled(beats) {
                 slot.cancel(io::ErrorKind::TimedOut);
             }
         }
@@ -361,7 +341,7 @@ fn free_entries(submission: &SubmissionQueue) -> usize {
 #[inline]
 fn queue(submission: &mut SubmissionQueue, entry: &Entry) -> io::Result<()> {
     // SAFETY: what an entry points to is not moved or freed before its completion: the buffers of a slot or an attempt are on the
-    // heap and returned only then; the sweeper's timespec and the eventfd live as long as the ring.
+    // heap and returned only then; the timer's timespec and the eventfd live as long as the ring.
     unsafe { submission.push(entry) }.map_err(io::Error::other)
 }
 

@@ -3,7 +3,7 @@
 use super::{Reactor, slot};
 use crate::io::Operation;
 use crate::io::buffers::Buffers;
-use crate::io::schedule::sweeps_in;
+use crate::io::schedule::beats_in;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -53,8 +53,8 @@ impl Stream {
         }
     }
 
-    pub(crate) fn set_stall_timeout(&mut self, limit: Option<Duration>) -> io::Result<()> {
-        self.reactor.limit(self.slot, sweeps_in(limit))
+    pub(crate) fn set_stall_timeout(&mut self, limit: Option<Duration>) {
+        self.reactor.limit(self.slot, beats_in(limit));
     }
 
     /// The result of connecting, once the socket is writable.

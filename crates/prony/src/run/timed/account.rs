@@ -6,11 +6,11 @@ use super::concurrent::Observed;
 use super::{Driving, Timed, drive};
 use crate::run::shards;
 use host::machine;
-use load::{Backend, Driven, Ending, Second, Window};
+use load::{Backend, Driven, Ending, OwnStall, Second, Window};
 use observe::Gap;
 use record::{
-    Account, EngineNote, ErrorCount, ErrorKind, EventNote, FlagKind, HistogramNote, Kind,
-    LiveSample, Loaded, Mode, OpenNote, Requirement, ShardStart, Standard, Trial, Unfinished,
+    Account, EngineNote, EngineStall, ErrorCount, ErrorKind, EventNote, FlagKind, HistogramNote,
+    Kind, LiveSample, Loaded, Mode, OpenNote, Requirement, ShardStart, Standard, Trial, Unfinished,
     done_series,
 };
 use std::collections::BTreeMap;
@@ -80,9 +80,7 @@ pub(super) fn enter(
         open,
     };
     let summary = stats::summarise(&load);
-    if let Some(reason) = &summary.engine.invalid {
-        trial.invalidate(FlagKind::EngineLimit, reason.clone());
-    }
+    trial.flag_engine(&summary.engine);
     if let Some(text) = stats::too_long(&load, &summary.accounts) {
         trial.invalidate(FlagKind::OperationTooLong, text);
     }
@@ -313,6 +311,15 @@ fn engine(operations: &[String], driven: &Driven) -> EngineNote {
         until_s: Some(driven.until.as_secs_f64()),
         unfinished: unfinished(operations, driven),
         shards: Vec::new(),
+        stalls: driven.stalls.iter().map(engine_stall).collect(),
+    }
+}
+
+fn engine_stall(stall: &OwnStall) -> EngineStall {
+    EngineStall {
+        second: stall.second,
+        stood_s: stall.stood.as_secs_f64(),
+        longest_s: stall.longest.as_secs_f64(),
     }
 }
 
