@@ -28,6 +28,7 @@ mod limits;
 mod load;
 mod load_faults;
 mod own_sql;
+mod pack;
 mod passwords;
 mod plans;
 mod power_cut;

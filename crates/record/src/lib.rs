@@ -46,7 +46,7 @@ pub use number::{grouped, percent, separated};
 pub use plan::{FormKind, PlanForm};
 pub use query_error::QueryError;
 
-pub use run::{Factor, Question, Run, WorkloadNote};
+pub use run::{Factor, Question, Run, Slim, WorkloadNote};
 pub use sharing::{ShardNote, Sharing};
 pub use state::{State, StateKind};
 pub use summary::{

@@ -1,6 +1,6 @@
 //! One run: its question and its environment.
 
-use crate::claim::Claim;
+use crate::claim::{Claim, Judged};
 use crate::environment::Environment;
 use crate::looks::Looks;
 use crate::sharing::Sharing;
@@ -25,6 +25,27 @@ pub struct Run {
     pub sharing: Option<Sharing>,
     pub started_ns: i64,
     pub environment: Environment,
+    /// None for a whole record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slim: Option<Slim>,
+}
+
+/// What stands in a slim record for the series and histograms of the whole one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Slim {
+    /// The prony that made it.
+    pub prony_version: String,
+    /// The version of the rules that made the summaries of its loads. They cannot be made again.
+    pub rules: u32,
+    /// The verdicts of the whole record, in the order of the question's claims.
+    pub verdicts: Vec<Judged>,
+}
+
+impl Slim {
+    /// `slim record, figures by rules 7`
+    pub fn text(&self) -> String {
+        format!("slim record, figures by rules {}", self.rules)
+    }
 }
 
 /// The checked experiment, as far as a reader of the results needs it. Everything is in the file's order.

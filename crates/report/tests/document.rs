@@ -30,6 +30,29 @@ fn the_document_of_an_open_load() {
     insta::assert_snapshot!(outline(&Document::of(&run, &trials, Detail::Full)));
 }
 
+/// As `prony pack --slim` leaves it.
+#[test]
+fn the_document_of_a_slim_record_has_its_verdicts_and_says_what_it_lacks() {
+    let (mut run, mut trials) = timed::troubled();
+    let mut verdicts = explain::judge(&run.question, &trials);
+    verdicts[0].reason = Some("as the whole record said".into());
+    run.slim = Some(record::Slim {
+        prony_version: "0.1.0 (abc)".into(),
+        rules: 6,
+        verdicts,
+    });
+    for trial in &mut trials {
+        trial.events.clear();
+        let Some(load) = &mut trial.load else {
+            continue;
+        };
+        load.series.clear();
+        load.node_series.clear();
+        load.histograms.clear();
+    }
+    insta::assert_snapshot!(outline(&Document::of(&run, &trials, Detail::Full)));
+}
+
 #[test]
 fn the_document_of_a_rate_search() {
     let (run, trials) = timed::searched();

@@ -16,6 +16,8 @@ pub enum StoreError {
     Damaged(PathBuf),
     #[error("{}: a compressed record can be read, not continued; unpack it first", .0.display())]
     Packed(PathBuf),
+    #[error("{}: a slim record has no seconds, so it can be read, not continued; use the whole record", .0.display())]
+    Slim(PathBuf),
     #[error("{}: compressed while prony wrote to it, so its end is missing; compress the run again", .0.display())]
     PackedTooEarly(PathBuf),
     #[error("{}: written by a newer prony (schema {found}, this one knows {known}); use that prony", path.display())]

@@ -17,9 +17,11 @@ mod packed;
 mod plans;
 mod read;
 mod series;
+mod slim;
 mod write;
 
 pub use error::StoreError;
+pub use slim::slim;
 
 pub(crate) use load::{HistogramRow, NodeSeries};
 use read::Depth;

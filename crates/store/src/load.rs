@@ -91,20 +91,20 @@ fn save_errors(at: &Connection, trial: i64, load: &Loaded) -> Result<()> {
 
 /// A load with its summary, without its series, histograms and errors.
 pub(super) fn brief(at: &Connection, trial: i64, lists: &Lists) -> Result<Option<Loaded>> {
-    let Some((load, rules)) = row(at, trial, lists)? else {
+    let Some(load) = row(at, trial, lists)? else {
         return Ok(None);
     };
-    if rules == RULES && load.summary.is_some() {
+    if load.summary.is_some() {
         return Ok(Some(load));
     }
     let summary = fill(at, trial, load.clone())?.summary;
     Ok(Some(Loaded { summary, ..load }))
 }
 
-/// A whole load. A summary by the rules of another prony is recomputed.
+/// A whole load, as far as the record has it. A summary by the rules of another prony is recomputed.
 pub(super) fn whole(at: &Connection, trial: i64, lists: &Lists) -> Result<Option<Loaded>> {
     match row(at, trial, lists)? {
-        Some((load, _)) => fill(at, trial, load).map(Some),
+        Some(load) => fill(at, trial, load).map(Some),
         None => Ok(None),
     }
 }
@@ -124,17 +124,18 @@ fn fill(at: &Connection, trial: i64, load: Loaded) -> Result<Loaded> {
     Ok(load)
 }
 
-/// Leaves out a summary that cannot be read or that other rules made, because its form may differ.
-fn row(at: &Connection, trial: i64, lists: &Lists) -> Result<Option<(Loaded, u32)>> {
+/// Leaves out a summary that cannot be read or that other rules made, because its form may differ. A slim record has no other.
+fn row(at: &Connection, trial: i64, lists: &Lists) -> Result<Option<Loaded>> {
+    let is_slim = super::open::is_slim(at)?;
     let mut statement = at.prepare_cached(
         "select mode_json, warmup_json, started_ns, elapsed_s, operations_json, engine_json, open_json, names, moved_json, rules, summary_json
          from load where trial = ?1",
     )?;
     let load = |row: &Row| {
-        let rules = row.get(9)?;
+        let rules: u32 = row.get(9)?;
         let operations: Operations = read::json(row, 4)?;
         let (operations, standard) = operations.parts();
-        let load = Loaded {
+        Ok(Loaded {
             mode: read::json(row, 0)?,
             warmup: read::json(row, 1)?,
             started_ns: row.get(2)?,
@@ -148,12 +149,14 @@ fn row(at: &Connection, trial: i64, lists: &Lists) -> Result<Option<(Loaded, u32
             counters: lists.unpack(row, 7)?,
             engine: read::json(row, 5)?,
             open: json_or_none(row, 6)?,
-            summary: match rules == RULES {
-                true => read::json(row, 10).ok(),
-                false => None,
+            summary: if is_slim {
+                Some(read::json(row, 10)?)
+            } else if rules == RULES {
+                read::json(row, 10).ok()
+            } else {
+                None
             },
-        };
-        Ok((load, rules))
+        })
     };
     statement.query_row([trial], load).optional()
 }

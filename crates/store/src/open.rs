@@ -10,6 +10,9 @@ use std::time::Duration;
 /// `pron` in ASCII, <https://sqlite.org/pragma.html#pragma_application_id>.
 const APPLICATION_ID: i32 = 0x7072_6f6e;
 
+/// `prsl`: a slim record. It has a number of its own, so that a prony that does not know slim records refuses it.
+pub(super) const SLIM_ID: i32 = 0x7072_736c;
+
 /// How long a statement waits for another process's lock. A trial is written in milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -64,6 +67,12 @@ pub(super) fn schema(at: &Connection) -> Result<i32> {
     at.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
+/// Whether its series and histograms were left out.
+pub(super) fn is_slim(at: &Connection) -> Result<bool> {
+    let id: i32 = at.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    Ok(id == SLIM_ID)
+}
+
 pub(super) fn writing(path: &Path) -> Result<Connection, StoreError> {
     exists(path)?;
     if packed::is_packed(path)? {
@@ -72,6 +81,9 @@ pub(super) fn writing(path: &Path) -> Result<Connection, StoreError> {
     let open = || Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
     let at = open().map_err(|e| StoreError::of(path, e))?;
     recognise(&at, path, file_bytes(path))?;
+    if is_slim(&at).map_err(|e| StoreError::of(path, e))? {
+        return Err(StoreError::Slim(path.to_path_buf()));
+    }
     prepare(at)
         .and_then(raise)
         .map_err(|e| StoreError::of(path, e))
@@ -219,7 +231,7 @@ fn recognise(at: &Connection, path: &Path, there: Option<u64>) -> Result<(), Sto
     let number = |pragma: &str| at.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
     let name = |e| StoreError::of(path, e);
     at.busy_timeout(PATIENCE).map_err(name)?;
-    if number("application_id").map_err(name)? != APPLICATION_ID {
+    if ![APPLICATION_ID, SLIM_ID].contains(&number("application_id").map_err(name)?) {
         return Err(StoreError::NotARun(path.to_path_buf()));
     }
     // SQLite counts a truncated page as whole and reads its end as zeros.

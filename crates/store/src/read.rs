@@ -104,6 +104,7 @@ pub(super) fn run(at: &Connection) -> Result<Run> {
                 started_ns: row.get(6)?,
                 environment: json(row, 7)?,
                 sharing: json_or_none(row, 8)?,
+                slim: super::slim::of(at)?,
             })
         },
     )

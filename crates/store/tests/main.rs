@@ -11,4 +11,5 @@ mod merge;
 mod older;
 mod plan;
 mod property;
+mod slim;
 mod store;

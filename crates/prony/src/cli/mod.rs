@@ -22,6 +22,7 @@ mod hints;
 mod list;
 mod merge;
 mod null;
+mod pack;
 mod report;
 mod run;
 mod server;
@@ -63,6 +64,8 @@ enum Verb {
     Merge(merge::Args),
     /// Write report.html
     Report(report::Args),
+    /// Write the record of a run as one compressed file, without its seconds with --slim
+    Pack(pack::Args),
     /// Benchmark without an experiment file: prony bench oltp-update-index --server mysql@5.6.14 --clients 1,8,64 --time 30s
     #[command(override_usage = "prony bench [OPTIONS] <WORKLOAD>")]
     Bench(Box<bench::Args>),
@@ -149,6 +152,7 @@ pub fn main() -> std::process::ExitCode {
         Verb::Compare(args) => compare::run(args),
         Verb::Merge(args) => merge::run(&args),
         Verb::Report(args) => report::run(args),
+        Verb::Pack(args) => pack::run(&args),
         Verb::Server(command) => server::run(command),
         Verb::Cache(command) => cache::run(command),
         Verb::Data(args) => data::run(args),

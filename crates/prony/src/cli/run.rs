@@ -12,7 +12,7 @@ use spec::{Experiment, UNTIL_DECIDED_TIMES as TIMES};
 
 use record::{Run, TrialKey};
 use report::{Detail, Document};
-use store::Store;
+use store::{Store, StoreError};
 
 #[derive(clap::Args)]
 #[command(after_help = gate::EXIT)]
@@ -116,6 +116,9 @@ fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
     let path = folder::find(&args.results.results, name)?.join("run.sqlite");
     let store = Store::open(&path)?;
     let run: Run = store.run()?;
+    if run.slim.is_some() {
+        return Err(StoreError::Slim(path).into());
+    }
     let overrides = Overrides::recorded(&run.overrides)?;
     let mut experiment =
         experiment::parse(&run.question.name, name, &run.experiment_toml, &overrides)?;

@@ -38,6 +38,12 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
     let store = Store::open(&path)?;
     let run = store.run()?;
     args.gate.check(&run.question)?;
+    if run.slim.is_some() && args.format == Format::Samples {
+        return Err(Failure::usage(format!(
+            "{}: a slim record has no seconds to print; name the whole record, or choose another --format",
+            path.display()
+        )));
+    }
     let (trials, controls) = match args.format {
         Format::Table | Format::Markdown if !stats::needs_query_counters(&run.question) => (
             store.trials_with(&explain::telling_settings())?,

@@ -278,6 +278,7 @@ fn begin(
         ),
         seed: request.seed,
         part: request.part.as_ref().map(ToString::to_string),
+        slim: None,
         sharing,
         started_ns: now_ns(),
         environment,

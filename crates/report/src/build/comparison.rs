@@ -6,7 +6,7 @@ use crate::document::{
     Section, Table,
 };
 use crate::format;
-use record::{Run, Trial, TrialState};
+use record::{Run, Slim, Trial, TrialState};
 use stats::{Control, LeftOut};
 
 /// Settings in the terminal.
@@ -89,7 +89,7 @@ fn table_of_runs(runs: &[Run], trials: &[Vec<Trial>]) -> Table {
         let cells = [
             (place + 1).to_string(),
             run.id.clone(),
-            run.question.workload.summary.clone(),
+            workload(run),
             format::moment(run.started_ns),
             format!("{} of {}", counted.count(), run.question.trials),
         ];
@@ -101,6 +101,13 @@ fn table_of_runs(runs: &[Run], trials: &[Vec<Trial>]) -> Table {
         (Kind::Figure, &["trials"]),
     ]);
     Table::new("", columns, runs.iter().zip(trials).enumerate().map(row))
+}
+
+/// `read-write on 1 table of 10000 rows, InnoDB; slim record, figures by rules 7`
+fn workload(run: &Run) -> String {
+    let summary = run.question.workload.summary.clone();
+    let slim = run.slim.iter().map(Slim::text);
+    Vec::from_iter([summary].into_iter().chain(slim)).join("; ")
 }
 
 fn differing(comparison: &Comparison, settings_in_some: usize) -> Option<Section> {

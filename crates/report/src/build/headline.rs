@@ -259,6 +259,7 @@ pub(super) fn subtitle(run: &Run, trials: &[Trial]) -> String {
     parts.push(progress(run, trials));
     parts.extend(run.part.iter().map(|part| format!("part {part}")));
     parts.extend(run.sharing.iter().map(record::Sharing::text));
+    parts.extend(run.slim.iter().map(record::Slim::text));
     let published = question.published.iter();
     parts.extend(published.map(|published| format!("published as {published}")));
     parts.join("; ")

@@ -35,7 +35,7 @@ use crate::looks::Blocks;
 use crate::why;
 pub use comparison::Measured;
 use loads::Loads;
-use record::{Run, Trial};
+use record::{Judged, Run, Trial};
 use rows::Rows;
 
 /// How much of the record goes into the document.
@@ -75,8 +75,8 @@ impl<'r> Document<'r> {
         controls: &'r [Trial],
         detail: Detail,
     ) -> Document<'r> {
-        let judged = explain::judge(&run.question, trials).into_iter();
-        let claims: Vec<Claim> = judged
+        let claims: Vec<Claim> = judged(run, trials)
+            .into_iter()
             .map(|judged| why::claim(judged, run, trials))
             .collect();
         let largest = explain::explain_largest(run, trials, usize::MAX);
@@ -115,6 +115,14 @@ impl<'r> Document<'r> {
         };
         (document.headline, document.sections) = contents(&context, &document);
         document
+    }
+}
+
+/// A slim record keeps the verdicts of the whole one.
+fn judged(run: &Run, trials: &[Trial]) -> Vec<Judged> {
+    match &run.slim {
+        Some(slim) => slim.verdicts.clone(),
+        None => explain::judge(&run.question, trials),
     }
 }
 

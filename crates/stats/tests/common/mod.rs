@@ -42,6 +42,7 @@ pub(crate) fn run() -> Run {
         seed: u64::MAX - 1,
         part: None,
         sharing: None,
+        slim: None,
         started_ns: 1_700_000_000_000_000_000,
         environment: Environment {
             prony_version: "0.1.0".into(),

@@ -36,6 +36,9 @@ impl Part {
     fn open(path: &Path) -> Result<Part, MergeError> {
         let store = Store::open(path)?;
         let run = store.run()?;
+        if run.slim.is_some() {
+            return Err(StoreError::Slim(path.to_path_buf()).into());
+        }
         let note = match &run.sharing {
             Some(Sharing::Shard(note)) => note.clone(),
             Some(merged) => {

@@ -266,6 +266,7 @@ fn run(servers: &[&str], claims: Vec<Claim>, trials: u64) -> Run {
         seed: 1,
         part: None,
         sharing: None,
+        slim: None,
         started_ns: 0,
         environment,
     }

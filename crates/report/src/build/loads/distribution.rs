@@ -30,14 +30,15 @@ pub(super) fn section(cells: &[&Point]) -> Option<Section> {
         Block::fold(
             "Percentiles of each block (ms)",
             false,
-            vec![Block::table(table(cells)).page()],
+            vec![Block::table(percentiles(cells)).page()],
         )
         .page(),
     ];
     Section::of("distribution", "Latency distribution", nodes)
 }
 
-fn table(cells: &[&Point]) -> Table {
+/// The percentiles of each block (ms), which need no histograms.
+pub(super) fn percentiles(cells: &[&Point]) -> Table {
     let has = |cell: &&&Point, kind: Kind| {
         let mut blocks = cell.blocks.iter();
         cell.open && blocks.any(|block| block.summary.latency.of(kind).is_some())

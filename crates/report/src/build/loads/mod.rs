@@ -19,6 +19,7 @@ mod overview;
 mod predicted;
 mod recovery;
 mod seconds;
+mod slim;
 mod stalls;
 mod states;
 mod tables;
@@ -73,10 +74,18 @@ pub(super) fn sections(context: &Context, loads: &Loads) -> Vec<Option<Section>>
 /// What the figures consist of.
 pub(super) fn evidence(context: &Context, loads: &Loads) -> Vec<Option<Section>> {
     let measured: Vec<&Cell> = loads.measured().collect();
+    if let Some(slim) = &context.run.slim {
+        return vec![
+            slim::section(slim),
+            stalls::section(&measured, "not in a slim record"),
+            slim::percentiles(&measured),
+            errors::section(&measured),
+        ];
+    }
     vec![
         boxes::section(&measured),
         seconds::section(&measured),
-        stalls::section(&measured),
+        stalls::section(&measured, "not known"),
         distribution::section(&measured),
         predicted::section(context),
         around::section(context),

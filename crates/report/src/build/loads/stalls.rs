@@ -8,14 +8,15 @@ use crate::format;
 use explain::{NamedCause, StallEvidence, stall_causes};
 use record::{Moved, Stall};
 
-pub(super) fn section(cells: &[&Point]) -> Option<Section> {
+/// `unknown` stands where no cause is named.
+pub(super) fn section(cells: &[&Point], unknown: &str) -> Option<Section> {
     let blocks = cells
         .iter()
         .flat_map(|cell| cell.blocks.iter().map(move |block| (cell, block)));
     let rows: Vec<Vec<Cell>> = blocks
         .flat_map(|(cell, block)| {
             let stalls = block.summary.stalls.iter();
-            stalls.map(move |stall| row(cell, block, stall))
+            stalls.map(move |stall| row(cell, block, stall, unknown))
         })
         .collect();
     if rows.is_empty() {
@@ -46,7 +47,7 @@ pub(super) fn section(cells: &[&Point]) -> Option<Section> {
     Section::of("stalls", "Stalls", nodes)
 }
 
-fn row(cell: &Point, block: &OneBlock, stall: &Stall) -> Vec<Cell> {
+fn row(cell: &Point, block: &OneBlock, stall: &Stall, unknown: &str) -> Vec<Cell> {
     let causes = stall_causes(block.trial, block.load, block.summary, stall);
     let named: Vec<String> = causes.iter().map(|named| named.cause.text()).collect();
     let evidence: Vec<String> = causes.iter().flat_map(shown).collect();
@@ -62,7 +63,7 @@ fn row(cell: &Point, block: &OneBlock, stall: &Stall) -> Vec<Cell> {
         Cell::text(format::count(stall.operations_lost)),
         Cell::figure(stall.late_ms, format::milliseconds),
         match named.is_empty() {
-            true => Cell::text("not known"),
+            true => Cell::text(unknown),
             false => Cell::text(named.join("; ")),
         },
         Cell::text(evidence.join("; ")),

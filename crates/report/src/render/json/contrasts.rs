@@ -4,7 +4,7 @@ use super::{ControlNote, FailedNote, ProgressNote, finite, levels};
 use crate::build::contrasts::word;
 use crate::document::{Comparison, Difference, DifferenceKind};
 use crate::format;
-use record::{BlocksUsed, Limit, Value};
+use record::{BlocksUsed, Limit, Slim, Value};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use stats::{Contrast, Estimate};
@@ -19,6 +19,7 @@ pub fn comparison_json(comparison: &Comparison) -> String {
         prony: &run.environment.prony_version,
         incomplete: faults.missing.map(ProgressNote::of),
         invalid: faults.invalid.len(),
+        slim: run.slim.as_ref().map(SlimNote::of),
     });
     let left_out = comparison.left_out.iter().map(|row| LeftOutNote {
         run: row.run,
@@ -60,6 +61,26 @@ struct RunNote<'a> {
     incomplete: Option<ProgressNote>,
     /// Trials that failed or are invalid.
     invalid: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slim: Option<SlimNote<'a>>,
+}
+
+/// Of a slim record.
+#[derive(Serialize)]
+pub(super) struct SlimNote<'a> {
+    /// The prony that made it.
+    prony: &'a str,
+    /// The version of the rules that made its summaries.
+    rules: u32,
+}
+
+impl SlimNote<'_> {
+    pub(super) fn of(slim: &Slim) -> SlimNote<'_> {
+        SlimNote {
+            prony: &slim.prony_version,
+            rules: slim.rules,
+        }
+    }
 }
 
 #[derive(Serialize)]

@@ -13,7 +13,7 @@ pub use contrasts::comparison_json;
 
 use super::csv;
 use crate::document::{Claim, Document, Recorded};
-use contrasts::ContrastNote;
+use contrasts::{ContrastNote, SlimNote};
 use load::{LatencyNote, LoadNote, Sample};
 use record::names::{DEVICE_READ, SERVER_READ};
 use record::{
@@ -40,6 +40,7 @@ pub fn json(document: &Document) -> String {
         incomplete: document.faults.missing.map(ProgressNote::of),
         environment: &run.environment,
         sharing: run.sharing.as_ref(),
+        slim: run.slim.as_ref().map(SlimNote::of),
         trials: (document.trials.iter().chain(&document.controls))
             .map(|recorded| trial(run, recorded))
             .collect(),
@@ -72,6 +73,9 @@ struct RunNote<'a> {
     /// Of a load from several machines.
     #[serde(skip_serializing_if = "Option::is_none")]
     sharing: Option<&'a Sharing>,
+    /// Of a record without seconds: the samples of its trials are empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slim: Option<SlimNote<'a>>,
     /// Those of the control last.
     trials: Vec<TrialNote<'a>>,
     claims: Vec<ClaimNote<'a>>,
