@@ -8,6 +8,7 @@ mod support;
 
 mod abrupt_end;
 mod architecture;
+mod believed;
 mod cache;
 mod causes_known;
 mod cloud;

@@ -22,6 +22,7 @@ pub use io::{Aligned, Backend, Cut, Endpoint, Io, OnSilence, Stopper, Stream, Tr
 pub use pacer::WhenFull;
 pub use recorder::{Ending, Fault, Kind, Tally};
 pub use seam::{
-    Background, Failure, Left, Outcome, Pauses, Placement, Request, Requirement, Standard, Workload,
+    Background, Effects, Failure, Left, Outcome, Pauses, Placement, Request, Requirement, Standard,
+    Workload,
 };
 pub use share::Share;

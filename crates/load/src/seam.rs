@@ -95,6 +95,25 @@ pub struct Requirement {
     pub p90_limit_s: f64,
 }
 
+/// Operations of one name that were done and of which the target's replies say something more. Each counts once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effects {
+    /// A statement that changes rows changed none.
+    pub changed_nothing: u64,
+    /// A statement that returns rows found none.
+    pub found_nothing: u64,
+    /// A statement caused warnings.
+    pub warned: u64,
+}
+
+impl std::ops::AddAssign<&Effects> for Effects {
+    fn add_assign(&mut self, other: &Effects) {
+        self.changed_nothing += other.changed_nothing;
+        self.found_nothing += other.found_nothing;
+        self.warned += other.warned;
+    }
+}
+
 /// Where clients run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
@@ -151,6 +170,11 @@ pub trait Workload: Sync {
     /// sessions of all clients are closed.
     fn take(&self, _session: &mut Self::Session) -> Option<Left> {
         None
+    }
+    /// What the target's replies said of the operations that were done since this workload was made, in the order of
+    /// [`Workload::operations`]; empty if the workload does not read them. Complete once all sessions are closed.
+    fn effects(&self) -> Vec<Effects> {
+        Vec::new()
     }
     /// Opens the session of a client.
     async fn open(&self, io: &Io, client: u32) -> Result<Self::Session, Failure>;

@@ -22,6 +22,8 @@ words! {
         ClockStepped = "clock_stepped",
         /// The hypervisor took more than 1 % of the CPU time.
         CpuSteal = "cpu_steal",
+        /// On an external server, the tables are not quite those that were loaded.
+        DataMoved = "data_moved",
         /// The buffer pool was sized to hold the data, and did not.
         DataNotHeld = "data_not_held",
         /// The clients keep more operations in flight than the queue of the device holds.
@@ -37,6 +39,12 @@ words! {
         FrequencyChanged = "frequency_changed",
         /// The load generator itself did not run for a part of the load.
         GeneratorStalled = "generator_stalled",
+        /// More than 1 % of the operations of a name changed no row or found none.
+        NoEffect = "no_effect",
+        /// More than 1 % of the operations of a name caused warnings.
+        OperationsWarned = "operations_warned",
+        /// The server's query cache answered.
+        QueryCache = "query_cache",
         HintIgnored = "hint_ignored",
         LimitLost = "limit_lost",
         LimitNotReached = "limit_not_reached",

@@ -4,6 +4,7 @@
 //! a file), no statistics (`stats`), nothing of servers or SQL dialects. Counters, settings and plans are opaque names and
 //! texts here; crate `explain` interprets them.
 
+pub mod answer_hash;
 mod audit;
 mod calendar;
 pub mod claim;
@@ -37,9 +38,9 @@ pub use flag::{Flag, FlagKind};
 pub use histogram::PackedHistogram;
 pub use histogram_sum::HistogramSum;
 pub use load::{
-    Arrivals, EngineNote, EngineStall, ErrorCount, ErrorKind, HistogramNote, Kind, LiveSample,
-    LiveTrial, Loaded, Mode, OpenNote, Requirement, ShardStart, Standard, Unfinished, Warmup,
-    done_series,
+    Arrivals, EffectNote, EngineNote, EngineStall, ErrorCount, ErrorKind, HistogramNote, Kind,
+    LiveSample, LiveTrial, Loaded, Mode, OpenNote, Requirement, ShardStart, Standard, Unfinished,
+    Warmup, done_series,
 };
 pub use looks::{Ended, Look, Looks};
 pub use number::{grouped, percent, separated};

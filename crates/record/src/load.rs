@@ -194,6 +194,9 @@ pub struct EngineNote {
     /// Operations that were still running then, where there were any; none in older records.
     #[serde(default)]
     pub unfinished: Vec<Unfinished>,
+    /// What the server's replies say of the operations, where they say something more; none in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<EffectNote>,
     /// Of a load that several runs share: when this shard began, or each of those that were merged. Empty for a whole load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shards: Vec<ShardStart>,
@@ -238,6 +241,20 @@ pub struct Unfinished {
     pub done: u64,
     /// Failed or lost then, or abandoned at the end of the drain.
     pub not_done: u64,
+}
+
+/// Operations of one name that were done, over the whole load with its warm-up, and of these the ones whose replies show that a
+/// statement had no effect or caused warnings.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct EffectNote {
+    pub operation: String,
+    pub done: u64,
+    /// A statement that changes rows changed none.
+    pub changed_nothing: u64,
+    /// A statement that returns rows found none.
+    pub found_nothing: u64,
+    /// A statement caused warnings.
+    pub warned: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

@@ -225,7 +225,15 @@ pub struct DatasetNote {
     pub fingerprint: String,
     /// The build, its version and its binary.
     pub server: String,
+    /// When the tables were loaded; on an external server, before the run, and before each timed load.
     pub rows: u64,
+    /// Whether the server has estimated `rows`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rows_estimated: bool,
+    /// The share of sampled rows that differ from the loaded ones (0 to 1), on an external server before the run or the timed load; none
+    /// where no sample was taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<f64>,
     /// Of the tables with their indexes, as the server reports them.
     pub data_bytes: u64,
     /// Index size as the server reports it; none where it was not requested.

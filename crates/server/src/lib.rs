@@ -29,7 +29,9 @@ pub use managed::adjusted::{Adjusted, differences as adjusted};
 pub use node::{Abilities, Connector, Node, Server, Started};
 pub use provider::{FakeProvider, Provider, provider};
 pub use recovery::{LogLine, LogWatch, RecoveryLog};
-pub use session::{Cutter, Producer, Reply, Script, ServerError, Session, TakeRow, login};
+pub use session::{
+    ColumnKind, Cutter, Producer, Reply, Script, ServerError, Session, TakeRow, login,
+};
 pub use settings::SettingTable;
 pub use sha256::Sha256;
 pub use sqlite::Sqlite;

@@ -22,6 +22,8 @@ use std::io::{ErrorKind, Write};
 use std::time::{Duration, Instant};
 use wire::{Blocking, WireError};
 
+pub use wire::ColumnKind;
+
 /// Time limit of a control statement, in total.
 const CONTROL_WITHIN: Duration = Duration::from_secs(30);
 
@@ -29,8 +31,8 @@ const CONTROL_WITHIN: Duration = Duration::from_secs(30);
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
     pub columns: Vec<String>,
-    /// Which columns are floating-point numbers, whose last digits depend on the order of the operations. May be shorter.
-    pub inexact: Vec<bool>,
+    /// How the values of each column are compared. May be shorter; the rest is [`ColumnKind::Other`].
+    pub kinds: Vec<ColumnKind>,
     pub rows: Vec<Vec<Option<Vec<u8>>>>,
     /// From sending the statement to reading the last row.
     pub elapsed: Duration,
@@ -230,6 +232,14 @@ impl Session {
 }
 
 impl Session {
+    /// The number of warnings of the last statement, at most 65,535.
+    pub fn warnings(&self) -> u16 {
+        match self {
+            Session::MySql(connection) => connection.warnings(),
+            Session::Sqlite(_) | Session::Scripted(_) => 0,
+        }
+    }
+
     /// The rows that the last statement, a LOAD DATA LOCAL, skipped because their keys existed already. Servers before 5.7 do
     /// not warn of them.
     pub fn skipped_rows(&self) -> u64 {
@@ -276,7 +286,15 @@ fn query_sqlite(connection: &rusqlite::Connection, sql: &str) -> rusqlite::Resul
     let columns: Vec<String> = statement.column_names().map(String::from).collect();
     let mut found = statement.query([])?;
     let mut rows = Vec::new();
+    // A column of SQLite has no type of its own: it is one of numbers if all its values are.
+    let mut kinds = vec![ColumnKind::Exact; columns.len()];
     while let Some(row) = found.next()? {
+        for (n, kind) in kinds.iter_mut().enumerate() {
+            use rusqlite::types::ValueRef::{Blob, Text};
+            if matches!(row.get_ref(n)?, Text(_) | Blob(_)) {
+                *kind = ColumnKind::Other;
+            }
+        }
         rows.push(
             (0..columns.len())
                 .map(|n| row.get_ref(n).map(sqlite_text))
@@ -285,7 +303,7 @@ fn query_sqlite(connection: &rusqlite::Connection, sql: &str) -> rusqlite::Resul
     }
     Ok(Reply {
         columns,
-        inexact: Vec::new(),
+        kinds,
         rows,
         elapsed: Duration::ZERO,
     })

@@ -53,6 +53,7 @@ pub struct SqlRequest {
     pub load: Vec<(String, String)>,
     /// Texts of the dump and what replaces them.
     pub replace: Vec<(String, String)>,
+    pub accept_warnings: bool,
 }
 
 /// The flags of the workload `fileio`, as written.
@@ -115,7 +116,9 @@ impl SqlRequest {
             let table: Table = pairs.map(|(name, text)| (name, text.into())).collect();
             (key.to_string(), Value::from(table))
         });
-        texts.chain(tables).collect()
+        let accepts = self.accept_warnings.then_some(true);
+        let accepts = accepts.map(|accepts| ("accept_warnings".to_string(), accepts.into()));
+        texts.chain(tables).chain(accepts).collect()
     }
 }
 

@@ -236,8 +236,9 @@ pub(crate) fn settings(node: &Node) -> Option<Pairs<Setting>> {
                 "set it once",
             );
         } else if let Some(value) = setting(&node) {
-            if is_of_server {
-                note_unconfined(&node, &value);
+            match is_of_server {
+                true => note_unconfined(&node, &value),
+                false => note_uncommitted(&node, &name, &value),
             }
             pairs.push((name, value));
         }
@@ -249,6 +250,19 @@ fn note_unconfined(node: &Node, value: &Setting) {
     if let Some(refused) = Unconfined::of(node.key, &value.to_string()) {
         let (says, label, help) = refused.texts(node.key);
         node.note(says, label, help);
+    }
+}
+
+/// Without autocommit, nothing of what the server acknowledges is kept.
+fn note_uncommitted(node: &Node, name: &str, value: &Setting) {
+    let commits = ["1", "on", "true"].map(|on| Setting::Literal(on.into()));
+    let lower = Setting::Literal(value.to_string().to_ascii_lowercase());
+    if name == "autocommit" && !commits.contains(&lower) {
+        node.note(
+            format!("autocommit = {value} would leave every operation uncommitted"),
+            "must be 1",
+            "remove it: every session sets autocommit = 1; for a transaction of several statements write begin; ...; commit",
+        );
     }
 }
 

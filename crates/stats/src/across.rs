@@ -19,7 +19,7 @@ const RUN: &str = "run";
 const RATE: f64 = 0.01;
 /// What an open load with a full queue does, if it ends.
 const STOPS: &str = "stop";
-/// Where a record lacks the number of rows: data whose sizes differ by more is not the same.
+/// Where a record lacks the exact number of rows: data whose sizes differ by more is not the same.
 const SIZES: f64 = 2.0;
 
 /// Further runs against the first one.
@@ -269,15 +269,66 @@ fn unlike_clients(old: &Trial, new: &Trial) -> Option<String> {
 }
 
 fn unlike_data(old: &Trial, new: &Trial) -> Option<String> {
-    let rows = |trial: &Trial| trial.dataset.as_ref().map(|dataset| dataset.rows);
     let bytes = |trial: &Trial| trial.data_bytes as f64;
-    match (rows(old), rows(new)) {
-        (Some(old), Some(new)) => (old != new).then(|| format!("{old} rows against {new} rows")),
-        _ => ((bytes(new) / bytes(old)).ln().abs() > SIZES.ln()).then(|| {
+    let are_far = |old: f64, new: f64| (new / old).ln().abs() > SIZES.ln();
+    match (&old.dataset, &new.dataset) {
+        (Some(old), Some(new)) => {
+            // An estimate differs from one look to the next.
+            let is_estimated = old.rows_estimated || new.rows_estimated;
+            let differ = match is_estimated {
+                true => are_far(old.rows as f64, new.rows as f64),
+                false => old.rows != new.rows,
+            };
+            let about = if is_estimated { "about " } else { "" };
+            differ.then(|| format!("{about}{} rows against {} rows", old.rows, new.rows))
+        }
+        _ => are_far(bytes(old), bytes(new)).then(|| {
             format!(
                 "{} bytes of data against {}",
                 old.data_bytes, new.data_bytes
             )
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{DatasetNote, Role, TrialKey};
+    use std::collections::BTreeMap;
+
+    fn of_rows(rows: u64, rows_estimated: bool) -> Trial {
+        let key = TrialKey {
+            block: 0,
+            server: None,
+            levels: Vec::new(),
+            role: Role::Measured,
+        };
+        let mut trial = Trial::unmeasured(key, 0);
+        trial.dataset = Some(DatasetNote {
+            fingerprint: "schema-shop".into(),
+            server: "mysql".into(),
+            rows,
+            rows_estimated,
+            moved: None,
+            data_bytes: 1 << 20,
+            index_bytes: None,
+            load_s: None,
+            index_s: BTreeMap::new(),
+            method: "already there".into(),
+        });
+        trial
+    }
+
+    #[test]
+    fn counted_rows_are_equal_and_estimated_ones_are_near() {
+        let (ten, eleven) = (of_rows(10, false), of_rows(11, false));
+        assert_eq!(unlike_data(&ten, &ten), None);
+        let says = unlike_data(&ten, &eleven).unwrap();
+        assert_eq!(says, "10 rows against 11 rows");
+        let (about, twice) = (of_rows(11, true), of_rows(21, true));
+        assert_eq!(unlike_data(&ten, &about), None);
+        let says = unlike_data(&ten, &twice).unwrap();
+        assert_eq!(says, "about 10 rows against 21 rows");
     }
 }

@@ -266,6 +266,8 @@ fn dataset() -> impl Strategy<Value = DatasetNote> {
             fingerprint: texts[0].clone(),
             server: texts[1].clone(),
             rows,
+            rows_estimated: rows % 2 == 0,
+            moved: load_s,
             data_bytes,
             index_bytes,
             load_s,

@@ -25,6 +25,8 @@ pub struct Blocking {
     statement_timeout: Option<Duration>,
     /// The server's summary of the last load.
     info: String,
+    /// Of the last statement.
+    warnings: u16,
 }
 
 // SAFETY: what is not `Send` are the reference counts and cells of the blocking reactor that `open` creates. Only `io` and
@@ -53,6 +55,7 @@ impl Blocking {
             io,
             statement_timeout: None,
             info: String::new(),
+            warnings: 0,
         })
     }
 
@@ -88,7 +91,9 @@ impl Blocking {
     /// An error of the server, after which the connection stays usable, or one that ended it: [`WireError::is_lost`].
     pub fn run(&mut self, sql: &str) -> Result<Done, WireError> {
         self.begin();
-        now(self.connection.query(sql))
+        let done = now(self.connection.query(sql))?;
+        self.warnings = done.warnings;
+        Ok(done)
     }
 
     /// Runs a statement and passes its columns and rows to `sink` as they arrive.
@@ -97,7 +102,9 @@ impl Blocking {
     /// As [`Blocking::run`]; those of `sink`; [`WireError::ReplyTooLarge`] for a row of more than 64 MiB.
     pub fn read(&mut self, sql: &str, sink: &mut dyn Sink) -> Result<Done, WireError> {
         self.begin();
-        now(self.connection.read(sql, sink))
+        let done = now(self.connection.read(sql, sink))?;
+        self.warnings = done.warnings;
+        Ok(done)
     }
 
     /// Runs a LOAD DATA LOCAL INFILE of a file `name`, whose contents `file` writes, and returns the number of loaded rows. A
@@ -116,6 +123,7 @@ impl Blocking {
         self.info.clear();
         let loaded = self.connection.load(sql, name, file)?;
         self.info = loaded.info;
+        self.warnings = loaded.warnings;
         Ok(loaded.rows)
     }
 
@@ -124,7 +132,13 @@ impl Blocking {
         &self.info
     }
 
-    fn begin(&self) {
+    /// The number of warnings of the last statement, at most 65,535; 0 if it failed.
+    pub fn warnings(&self) -> u16 {
+        self.warnings
+    }
+
+    fn begin(&mut self) {
+        self.warnings = 0;
         self.set_deadline(self.statement_timeout);
     }
 

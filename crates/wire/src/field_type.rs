@@ -24,6 +24,7 @@ pub(crate) const VECTOR: u8 = 242;
 /// The type of an expression that the server does not know yet.
 pub(crate) const INVALID: u8 = 243;
 pub(crate) const JSON: u8 = 245;
+pub(crate) const NEWDECIMAL: u8 = 246;
 pub(crate) const VAR_STRING: u8 = 253;
 pub(crate) const STRING: u8 = 254;
 /// The last one. From JSON to here are NEWDECIMAL, ENUM, SET and the kinds of BLOB and string.

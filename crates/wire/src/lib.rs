@@ -33,4 +33,4 @@ pub use load::{Endpoint, OnSilence, Stopper};
 pub use login::{Login, Protection, ServerKey, Tls, Verification};
 pub use reply::Done;
 pub use request::Param;
-pub use row::Value;
+pub use row::{ColumnKind, Value};

@@ -50,13 +50,23 @@ impl Column {
     }
 }
 
+/// How the values of a column are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// A number that is exact: an integer or a decimal.
+    Exact,
+    /// FLOAT or DOUBLE.
+    Approximate,
+    /// Text, bytes, dates and everything else.
+    Other,
+}
+
 /// A column of a text reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Described<'a> {
     /// Its alias, or its name in the table.
     pub name: &'a [u8],
-    /// FLOAT or DOUBLE.
-    pub is_floating: bool,
+    pub kind: ColumnKind,
 }
 
 impl<'a> Described<'a> {
@@ -72,10 +82,19 @@ impl<'a> Described<'a> {
             let (kind, _) = kind_and_flags(&mut Fields(definition))?;
             Some(Described {
                 name,
-                is_floating: matches!(kind, field_type::FLOAT | field_type::DOUBLE),
+                kind: column_kind(kind),
             })
         };
         described().ok_or_else(|| WireError::malformed("a column definition is truncated"))
+    }
+}
+
+fn column_kind(kind: u8) -> ColumnKind {
+    use field_type::*;
+    match kind {
+        FLOAT | DOUBLE => ColumnKind::Approximate,
+        TINY | SHORT | INT24 | LONG | LONGLONG | YEAR | DECIMAL | NEWDECIMAL => ColumnKind::Exact,
+        _ => ColumnKind::Other,
     }
 }
 

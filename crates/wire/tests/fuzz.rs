@@ -150,7 +150,7 @@ fn of_session(recorded: &Turns) -> Turns {
 struct Seen(usize);
 
 impl Sink for Seen {
-    fn column(&mut self, _: u64, name: &[u8], _: bool) -> Result<(), WireError> {
+    fn column(&mut self, _: u64, name: &[u8], _: wire::ColumnKind) -> Result<(), WireError> {
         self.0 += name.len();
         Ok(())
     }

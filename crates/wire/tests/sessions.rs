@@ -6,6 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use wire::ColumnKind::{self, Approximate, Exact, Other};
 use wire::{Blocking, Endpoint, Login, Sink, WireError};
 
 /// A timeout that no test reaches, even on a busy machine.
@@ -104,14 +105,14 @@ fn session<T: Send + 'static>(
 /// Keeps everything.
 #[derive(Default)]
 struct All {
-    columns: Vec<(u64, String, bool)>,
+    columns: Vec<(u64, String, ColumnKind)>,
     rows: Vec<Vec<Option<String>>>,
 }
 
 impl Sink for All {
-    fn column(&mut self, place: u64, name: &[u8], is_floating: bool) -> Result<(), WireError> {
+    fn column(&mut self, place: u64, name: &[u8], kind: ColumnKind) -> Result<(), WireError> {
         let name = String::from_utf8_lossy(name).into_owned();
-        self.columns.push((place, name, is_floating));
+        self.columns.push((place, name, kind));
         Ok(())
     }
 
@@ -157,10 +158,14 @@ fn a_reply_is_read_with_its_columns_values_and_nulls() {
     let mut all = All::default();
     let done = session.read("SELECT 1", &mut all).unwrap();
     assert_eq!(done.rows, 2);
-    let columns = [(0, "id", false), (1, "ratio", true), (2, "text", false)];
+    let columns = [
+        (0, "id", Exact),
+        (1, "ratio", Approximate),
+        (2, "text", Other),
+    ];
     assert_eq!(
         all.columns,
-        columns.map(|(place, name, is)| (place, name.to_string(), is))
+        columns.map(|(place, name, kind)| (place, name.to_string(), kind))
     );
     let some = |text: &str| Some(text.to_string());
     assert_eq!(
@@ -175,7 +180,7 @@ fn a_reply_is_read_with_its_columns_values_and_nulls() {
 }
 
 #[test]
-fn a_column_of_any_type_is_text_and_only_floats_and_doubles_are_floating() {
+fn a_column_of_any_type_is_text_and_its_kind_follows_from_the_type() {
     let (mut session, played) = session(|peer| {
         for kind in 0..=255 {
             peer.answer(&[b"\x01", &column("c", kind), b"\x02ab", END]);
@@ -184,11 +189,12 @@ fn a_column_of_any_type_is_text_and_only_floats_and_doubles_are_floating() {
     for kind in 0..=255_u8 {
         let mut all = All::default();
         session.read("SELECT c", &mut all).unwrap();
-        assert_eq!(
-            all.columns,
-            [(0, "c".to_string(), matches!(kind, 4 | 5))],
-            "type {kind}"
-        );
+        let expected = match kind {
+            4 | 5 => Approximate,
+            0..=3 | 8 | 9 | 13 | 246 => Exact,
+            _ => Other,
+        };
+        assert_eq!(all.columns, [(0, "c".to_string(), expected)], "type {kind}");
         assert_eq!(all.rows, [[Some("ab".to_string())]], "type {kind}");
     }
     drop(session);
@@ -217,7 +223,7 @@ fn every_result_of_a_statement_is_read() {
     session.read("CALL p()", &mut all).unwrap();
     assert_eq!(
         all.columns,
-        [(0, "a".to_string(), false), (0, "b".to_string(), false)]
+        [(0, "a".to_string(), Exact), (0, "b".to_string(), Exact)]
     );
     assert_eq!(all.rows, [[Some("1".to_string())], [Some("2".to_string())]]);
     assert_eq!(session.run("CALL p()").unwrap().rows, 2);
@@ -315,7 +321,7 @@ fn a_version_of_100_000_digits_is_refused() {
 struct Few(u32);
 
 impl Sink for Few {
-    fn column(&mut self, _: u64, _: &[u8], _: bool) -> Result<(), WireError> {
+    fn column(&mut self, _: u64, _: &[u8], _: ColumnKind) -> Result<(), WireError> {
         Ok(())
     }
 

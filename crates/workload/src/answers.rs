@@ -1,10 +1,18 @@
 //! Query results in a canonical form, so that servers, rounds and a reference can be compared by hash.
 //!
 //! Purpose: equal rows have the same hash on every server, different rows never do. A rounded reference is compared within
-//! the tolerance of its column. Boundaries: floating-point columns are compared to ten digits only.
+//! the tolerance of its column. Boundaries: `cell` compares values.
+
+mod cell;
+mod order;
+
+pub use cell::Cell;
+pub(crate) use cell::of_reference;
 
 use crate::Operation;
-use server::{Reply, Sha256};
+use cell::{canonical, shown};
+use record::answer_hash;
+use server::{ColumnKind, Reply, Sha256};
 
 /// The expected result of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +24,7 @@ pub enum Reference {
         rows: Vec<Vec<String>>,
         columns: &'static [Precision],
     },
-    /// For results that are not stored: the number of rows and their [`Canonical::hash`].
+    /// For results that are not stored: the number of rows and their [`Canonical::reference_hash`].
     Hash { rows: u64, hash: String },
 }
 
@@ -34,8 +42,10 @@ pub enum Precision {
 impl Precision {
     /// Whether the cell, in the canonical form, matches the reference.
     pub fn agrees(self, cell: &str, reference: &str) -> bool {
-        if self == Precision::Exact || cell == reference {
-            return cell == reference;
+        // The reference does not show spaces at the end of a text.
+        let is_equal = cell.trim_end_matches(' ') == reference;
+        if self == Precision::Exact || is_equal {
+            return is_equal;
         }
         let (Ok(r), Ok(v)) = (cell.parse::<f64>(), reference.parse::<f64>()) else {
             return false;
@@ -49,51 +59,56 @@ impl Precision {
     }
 }
 
-/// The rows of a result: numbers without trailing zeros, NULL as `\N`, ties of the ORDER BY in a fixed order.
+/// The rows of a result in the canonical form, ties of the ORDER BY in a fixed order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Canonical {
-    pub rows: Vec<Vec<String>>,
+    pub rows: Vec<Vec<Cell>>,
 }
 
 impl Canonical {
     /// The canonical form of a server's result. Only ties are sorted, so a wrong row order stays wrong.
     pub fn of(operation: &Operation, reply: &Reply) -> Canonical {
-        let is_inexact = |column: usize| reply.inexact.get(column) == Some(&true);
-        let cell = |(column, cell): (usize, &Option<Vec<u8>>)| match cell.as_deref() {
-            Some(bytes) if is_inexact(column) => rounded(&String::from_utf8_lossy(bytes)),
-            other => canonical_cell(other),
+        let kind = |column: usize| reply.kinds.get(column).copied();
+        let cell = |(column, cell): (usize, &Option<Vec<u8>>)| {
+            let kind = kind(column).unwrap_or(ColumnKind::Other);
+            canonical(kind, cell.as_deref())
         };
         let rows = reply.rows.iter();
         let rows = rows
             .map(|row| row.iter().enumerate().map(cell).collect())
             .collect();
-        Canonical::in_order(operation, rows)
-    }
-
-    /// Rows with cells already in the canonical form.
-    pub fn in_order(operation: &Operation, mut rows: Vec<Vec<String>>) -> Canonical {
-        let key = |row: &Vec<String>| -> Vec<Option<String>> {
-            operation
-                .ordered_by
-                .iter()
-                .map(|&column| row.get(column).cloned())
-                .collect()
+        // Only prony's own queries say by which columns they order.
+        let ordered_by = match &operation.place {
+            None => operation.ordered_by.clone(),
+            Some(_) => order::columns(&operation.mysql, reply),
         };
-        for ties in rows.chunk_by_mut(|a, b| key(a) == key(b)) {
-            ties.sort();
+        Canonical {
+            rows: in_order(&ordered_by, rows, |cell: &Cell| cell.as_deref()),
         }
-        Canonical { rows }
     }
 
-    /// SHA-256 in hex over the cells (each followed by 0x1F) and the rows (each followed by a line feed).
+    /// The hash that is recorded: equal for equal rows, and different for any other. It has the version of the canonical form.
     pub fn hash(&self) -> String {
+        answer_hash::of_this_version(&self.digest(|cell, hash| update_escaped(hash, cell)))
+    }
+
+    /// The hash of references that were computed without the types of columns: spaces at the end of a text do not count, and NULL is
+    /// the text `\N`. SHA-256 in hex over the cells (each followed by 0x1F) and the rows (each followed by a line feed).
+    pub fn reference_hash(&self) -> String {
+        self.digest(|cell, hash| match cell {
+            None => hash.update(b"\\N"),
+            Some(bytes) => hash.update(trimmed(bytes)),
+        })
+    }
+
+    fn digest(&self, update: impl Fn(&Cell, &mut Sha256)) -> String {
         let mut hash = Sha256::default();
         for row in &self.rows {
             for cell in row {
-                hash.update(cell.as_bytes());
-                hash.update([0x1f]);
+                update(cell, &mut hash);
+                hash.update([CELL_END]);
             }
-            hash.update(b"\n");
+            hash.update([ROW_END]);
         }
         hash.hex()
     }
@@ -101,10 +116,14 @@ impl Canonical {
     /// Compares with a reference; the error describes the first difference.
     pub fn difference(&self, reference: &Reference) -> Option<String> {
         match reference {
-            Reference::Rows(rows) => self.difference_of_rows(rows, |got, right| got == right),
+            Reference::Rows(rows) => self.difference_of_rows(rows, |got, right| {
+                let agrees =
+                    |(cell, right): (&Cell, &String)| cell.as_deref() == Some(right.as_bytes());
+                got.len() == right.len() && got.iter().zip(right).all(agrees)
+            }),
             Reference::Rounded { rows, columns } => self.difference_of_rows(rows, |got, right| {
-                let agrees = |((cell, reference), precision): ((&String, &String), &Precision)| {
-                    precision.agrees(cell, reference)
+                let agrees = |((cell, right), precision): ((&Cell, &String), &Precision)| {
+                    cell.is_some() && precision.agrees(&shown(cell), right)
                 };
                 got.len() == right.len() && got.iter().zip(right).zip(*columns).all(agrees)
             }),
@@ -113,7 +132,7 @@ impl Canonical {
     }
 
     fn difference_of_hash(&self, rows: u64, hash: &str) -> Option<String> {
-        let (got_rows, got) = (self.rows.len(), self.hash());
+        let (got_rows, got) = (self.rows.len(), self.reference_hash());
         (got != hash).then(|| {
             format!(
                 "there are {got_rows} rows with the hash {got}, the reference has {rows} rows with the hash {hash}"
@@ -125,16 +144,16 @@ impl Canonical {
     fn difference_of_rows(
         &self,
         reference: &[Vec<String>],
-        agree: impl Fn(&[String], &[String]) -> bool,
+        agree: impl Fn(&[Cell], &[String]) -> bool,
     ) -> Option<String> {
-        let shown = |row: &[String]| row.join(", ");
+        let own = |row: &[Cell]| row.iter().map(shown).collect::<Vec<_>>().join(", ");
         for (n, (got, right)) in self.rows.iter().zip(reference).enumerate() {
             if !agree(got, right) {
                 return Some(format!(
                     "row {} is ({}), the reference says ({})",
                     n + 1,
-                    shown(got),
-                    shown(right)
+                    own(got),
+                    right.join(", ")
                 ));
             }
         }
@@ -143,60 +162,55 @@ impl Canonical {
             std::cmp::Ordering::Equal => None,
             std::cmp::Ordering::Less => Some(format!(
                 "there are {got} rows, the reference has {right}; the first missing row is ({})",
-                shown(&reference[got])
+                reference[got].join(", ")
             )),
             std::cmp::Ordering::Greater => Some(format!(
                 "there are {got} rows, the reference has {right}; the first surplus row is ({})",
-                shown(&self.rows[right])
+                own(&self.rows[right])
             )),
         }
     }
 }
 
-/// The canonical form of a cell sent by a server; None is NULL.
-pub fn canonical_cell(cell: Option<&[u8]>) -> String {
-    match cell {
-        None => "\\N".into(),
-        Some(bytes) => {
-            let text = String::from_utf8_lossy(bytes);
-            canonical_number(&text).unwrap_or_else(|| text.trim_end_matches(' ').into())
-        }
+/// Sorts rows that are equal in the columns of the ORDER BY. `bytes` are those of a value, None is NULL. Letters in either case are
+/// equal there, as in most collations.
+pub(crate) fn in_order<C: Ord>(
+    ordered_by: &[usize],
+    mut rows: Vec<Vec<C>>,
+    bytes: impl Fn(&C) -> Option<&[u8]>,
+) -> Vec<Vec<C>> {
+    let key = |row: &Vec<C>| -> Vec<Option<Vec<u8>>> {
+        let key = |column: usize| Some(trimmed(bytes(row.get(column)?)?).to_ascii_lowercase());
+        ordered_by.iter().map(|&column| key(column)).collect()
+    };
+    for ties in rows.chunk_by_mut(|a, b| key(a) == key(b)) {
+        ties.sort();
     }
+    rows
 }
 
-/// Significant digits of floating-point numbers. A DOUBLE has 15 that are exact; sums in another order differ in the last.
-const DIGITS: usize = 10;
+const CELL_END: u8 = 0x1f;
+const ROW_END: u8 = b'\n';
+const ESCAPE: u8 = b'\\';
 
-/// A floating-point number with the digits that do not depend on the order of the operations.
-fn rounded(text: &str) -> String {
-    match text.parse::<f64>() {
-        Ok(0.0) => "0".into(),
-        Ok(number) => format!("{number:.*e}", DIGITS - 1),
-        Err(_) => text.into(),
+/// Adds a cell so that no two cells are the same bytes: NULL is `\N`, and what ends a cell or a row, or escapes, is escaped.
+fn update_escaped(hash: &mut Sha256, cell: &Cell) {
+    let Some(bytes) = cell else {
+        return hash.update([ESCAPE, b'N']);
+    };
+    let ends = |byte: &u8| [CELL_END, ROW_END, ESCAPE].contains(byte);
+    let mut rest = bytes.as_slice();
+    while let Some(at) = rest.iter().position(ends) {
+        hash.update(&rest[..at]);
+        hash.update([ESCAPE, rest[at]]);
+        rest = &rest[at + 1..];
     }
+    hash.update(rest);
 }
 
-/// `446268068091.0000` and `446268068091` are the same SUM. None if the text is not a plain decimal number.
-fn canonical_number(text: &str) -> Option<String> {
-    let (sign, digits) = match text.strip_prefix('-') {
-        Some(rest) => ("-", rest),
-        None => ("", text),
-    };
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let all_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || !all_digits(whole) || !all_digits(fraction) {
-        return None;
-    }
-    let whole = match whole.trim_start_matches('0') {
-        "" => "0",
-        rest => rest,
-    };
-    let fraction = fraction.trim_end_matches('0');
-    Some(match (whole, fraction) {
-        ("0", "") => "0".into(),
-        (whole, "") => format!("{sign}{whole}"),
-        (whole, fraction) => format!("{sign}{whole}.{fraction}"),
-    })
+fn trimmed(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().rposition(|byte| *byte != b' ');
+    &bytes[..end.map_or(0, |end| end + 1)]
 }
 
 #[cfg(test)]
@@ -226,39 +240,6 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_is_the_same_with_and_without_its_zeroes() {
-        let with = Canonical::of(&operation(&[]), &reply(&[&["446268068091.0000"]]));
-        let without = Canonical::of(&operation(&[]), &reply(&[&["446268068091"]]));
-        assert_eq!(with.hash(), without.hash());
-        assert_eq!(with.rows, [["446268068091"]]);
-    }
-
-    #[test]
-    fn text_with_digits_is_unchanged() {
-        let rows = Canonical::of(
-            &operation(&[]),
-            &reply(&[&["MFGR#1210", "1e5", ".", "-", "1.2.3"]]),
-        )
-        .rows;
-        assert_eq!(rows, [["MFGR#1210", "1e5", ".", "-", "1.2.3"]]);
-    }
-
-    #[test]
-    fn floating_point_numbers_are_compared_to_ten_digits() {
-        let of = |cell: &str| {
-            let floats = Reply {
-                inexact: vec![true],
-                ..reply(&[&[cell]])
-            };
-            Canonical::of(&operation(&[]), &floats).hash()
-        };
-        assert_eq!(of("0.30000000000000004"), of("0.3"));
-        assert_eq!(of("-0"), of("0"));
-        assert_eq!(of("1e22"), of("10000000000000000000000"));
-        assert_ne!(of("0.30000001"), of("0.3"));
-    }
-
-    #[test]
     fn ties_may_come_in_any_order() {
         let one = Canonical::of(
             &operation(&[0]),
@@ -279,6 +260,26 @@ mod tests {
     }
 
     #[test]
+    fn the_order_of_a_users_query_counts_where_it_orders() {
+        let of = |sql: &str, rows: &[&[&str]]| {
+            let own = Operation {
+                mysql: sql.into(),
+                place: Some("q.sql:1".into()),
+                ..operation(&[])
+            };
+            let named = Reply {
+                columns: vec!["id".into()],
+                ..reply(rows)
+            };
+            Canonical::of(&own, &named).hash()
+        };
+        let (up, down): (&[&[&str]], &[&[&str]]) = (&[&["1"], &["2"]], &[&["2"], &["1"]]);
+        let (ordered, open) = ("select id from t order by id", "select id from t");
+        assert_ne!(of(ordered, up), of(ordered, down));
+        assert_eq!(of(open, up), of(open, down));
+    }
+
+    #[test]
     fn null_is_not_an_empty_string() {
         let null = Reply {
             rows: vec![vec![None]],
@@ -288,6 +289,36 @@ mod tests {
             Canonical::of(&operation(&[]), &null).hash(),
             Canonical::of(&operation(&[]), &reply(&[&[""]])).hash()
         );
+    }
+
+    #[test]
+    fn null_the_text_for_it_and_separators_in_text_have_hashes_of_their_own() {
+        let of = |cells: &[Option<&[u8]>]| {
+            let row = cells.iter().map(|cell| cell.map(<[u8]>::to_vec)).collect();
+            Canonical { rows: vec![row] }.hash()
+        };
+        let all: [&[Option<&[u8]>]; 9] = [
+            &[None],
+            &[Some(b"\\N")],
+            &[Some(b"\\\\N")],
+            &[Some(b"")],
+            &[Some(b"a"), Some(b"b")],
+            &[Some(b"a\x1fb")],
+            &[Some(b"a\\\x1fb")],
+            &[Some(&[0x81])],
+            &[Some(&[0x82])],
+        ];
+        for (n, one) in all.iter().enumerate() {
+            let equal = all.iter().filter(|other| of(other) == of(one)).count();
+            assert_eq!(equal, 1, "case {n}");
+        }
+    }
+
+    #[test]
+    fn spaces_at_the_end_count_in_the_hash_but_not_in_that_of_a_reference() {
+        let of = |text: &str| Canonical::of(&operation(&[]), &reply(&[&[text]]));
+        assert_ne!(of("a ").hash(), of("a").hash());
+        assert_eq!(of("a ").reference_hash(), of("a").reference_hash());
     }
 
     #[test]
@@ -335,8 +366,9 @@ mod tests {
             (Ratio, "-2.03", "-2", false),
             (Exact, "323", "323", true),
             (Exact, "323.01", "323", false),
-            (Sum, "\\N", "5", false),
-            (Sum, "\\N", "\\N", true),
+            (Sum, "NULL", "5", false),
+            (Exact, "a ", "a", true),
+            (Exact, " a", "a", false),
         ] {
             assert_eq!(
                 precision.agrees(cell, reference),
@@ -367,7 +399,7 @@ mod tests {
         let answer = Canonical::of(&operation(&[]), &reply(&[&["1992", "7"]]));
         let right = Reference::Hash {
             rows: 1,
-            hash: answer.hash(),
+            hash: answer.reference_hash(),
         };
         assert_eq!(answer.difference(&right), None);
         let other = Reference::Hash {
@@ -384,18 +416,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn equal_numbers_in_different_forms_are_equal(number in any::<i64>(), zeroes in 0usize..6) {
-            let plain = number.to_string();
-            let long = format!("{plain}.{}", "0".repeat(zeroes));
-            prop_assert_eq!(canonical_number(&long).unwrap(), canonical_number(&plain).unwrap());
-            prop_assert_eq!(canonical_number(&plain).unwrap(), plain);
-        }
-
-        #[test]
-        fn different_rows_have_different_hashes(a in "[a-z ]{0,6}", b in "[a-z ]{0,6}", c in "[a-z ]{0,6}", d in "[a-z ]{0,6}") {
-            let one = Canonical { rows: vec![vec![a.clone(), b.clone()]] };
-            let other = Canonical { rows: vec![vec![c.clone(), d.clone()]] };
+        fn different_rows_have_different_hashes(one in rows(), other in rows()) {
+            let (one, other) = (Canonical { rows: one }, Canonical { rows: other });
             prop_assert_eq!(one == other, one.hash() == other.hash());
         }
+    }
+
+    fn rows() -> impl Strategy<Value = Vec<Vec<Cell>>> {
+        let byte = prop::sample::select(vec![b'a', b' ', b'\\', b'N', b'\n', 0x1f, 0x80]);
+        let cell = prop::option::of(prop::collection::vec(byte, 0..4));
+        prop::collection::vec(prop::collection::vec(cell, 1..3), 0..3)
     }
 }

@@ -5,11 +5,13 @@
 //! keeps snapshots and measures.
 
 pub mod answers;
+mod commits;
 mod engines;
 pub mod fileio;
 mod first_errors;
 mod generated;
 mod hashes;
+mod held;
 mod indexes;
 mod keys;
 pub mod loader;
@@ -26,10 +28,11 @@ pub mod toy;
 pub mod tpcc;
 pub mod tpch;
 
+pub use held::Held;
 pub use loader::Connect;
 pub use preload::Preloaded;
 pub use schema::index_bytes;
-pub use script::Driver;
+pub use script::{Driver, Witness};
 pub use seam::{
     AfterLoad, AllowDrop, AuditError, Audited, Auditor, Dataset, Dialect, Divided, Ended, Estimate,
     Files, FilesError, Further, LoadError, Loaded, Operation, Precondition, Progress, Queries,

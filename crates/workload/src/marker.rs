@@ -4,6 +4,7 @@
 //! Purpose: distinguish "completely loaded, with this fingerprint" from "partly loaded", "the user's" and "absent". Boundaries: the marker does not
 //! prove that the rows are correct (`Dataset::verify` counts them, and every round checks the results).
 
+use super::held::Look;
 use super::{Dialect, State};
 use record::Moment;
 use server::{Reply, ServerError, Session, Sha256};
@@ -11,6 +12,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The marker's table.
 pub(crate) const TABLE: &str = "prony_dataset";
+
+/// Error code: unknown column.
+const NO_SUCH_COLUMN: u16 = 1054;
 
 /// The content of the marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +112,7 @@ pub(crate) fn make(session: &mut Session, schema: &str, engine: &str) -> Result<
     };
     session
         .execute(&format!(
-            "CREATE TABLE {table} (fingerprint VARCHAR(200) NOT NULL, loaded_at VARCHAR(40) NOT NULL, loaded_rows BIGINT NOT NULL){engine}"
+            "CREATE TABLE {table} (fingerprint VARCHAR(200) NOT NULL, loaded_at VARCHAR(40) NOT NULL, loaded_rows BIGINT NOT NULL, look MEDIUMTEXT){engine}"
         ))
         .map(drop)
 }
@@ -121,7 +125,7 @@ pub(crate) fn write(
 ) -> Result<(), ServerError> {
     let table = qualified(session, schema);
     session.execute(&format!(
-        "INSERT INTO {table} VALUES ('{}', '{}', {})",
+        "INSERT INTO {table} (fingerprint, loaded_at, loaded_rows) VALUES ('{}', '{}', {})",
         marker.fingerprint,
         now(),
         marker.rows
@@ -134,6 +138,31 @@ fn now() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let at = Moment::of(since.map_or(0, |since| since.as_secs() as i64));
     format!("{}T{}Z", at.date(), at.time())
+}
+
+/// Adds a look at the loaded tables to the marker.
+pub(crate) fn write_look(
+    session: &mut Session,
+    schema: &str,
+    look: &Look,
+) -> Result<(), ServerError> {
+    let table = qualified(session, schema);
+    let text = look.text().replace('\\', "\\\\").replace('\'', "''");
+    session.execute(&format!("UPDATE {table} SET look = '{text}'"))?;
+    Ok(())
+}
+
+/// The look at the tables when they were loaded; None where an older prony has loaded them.
+pub(crate) fn read_look(session: &mut Session, schema: &str) -> Result<Option<Look>, ServerError> {
+    let table = qualified(session, schema);
+    match session.query(&format!("SELECT look FROM {table}")) {
+        Ok(reply) => Ok(reply.first_text().as_deref().and_then(Look::parse)),
+        Err(ServerError::Refused {
+            code: NO_SUCH_COLUMN,
+            ..
+        }) => Ok(None),
+        Err(other) => Err(other),
+    }
 }
 
 fn qualified(session: &Session, schema: &str) -> String {

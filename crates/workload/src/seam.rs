@@ -4,8 +4,10 @@
 //! Nothing here is on a measured path. Boundaries: `load` drives operations, `run` decides when to load, measure and audit.
 
 use super::answers::Reference;
+use super::held::Held;
 use super::loader::Connect;
 use super::preload::Preloaded;
+use super::script::witness::Witness;
 use load::{Drivable, Tally};
 use record::AuditNote;
 use server::{ServerError, Session};
@@ -56,6 +58,8 @@ pub struct Work {
     pub driver: Box<dyn Drivable>,
     /// Has what the clients of `driver` remember. None if the workload has no audit.
     pub audit: Option<Box<dyn Auditor>>,
+    /// Rows of the clients of `driver` that another connection looks for after the load.
+    pub witness: Option<Witness>,
 }
 
 impl Work {
@@ -63,6 +67,7 @@ impl Work {
         Work {
             driver: Box::new(driver),
             audit: None,
+            witness: None,
         }
     }
 }
@@ -238,6 +243,12 @@ pub trait Dataset: Send + Sync {
     }
     /// What the server already holds of the data.
     fn state(&self, session: &mut Session) -> Result<State, ServerError>;
+    /// What the tables hold now, compared with what was loaded. Counts the rows of prony's own tables exactly.
+    fn held(&self, session: &mut Session) -> Result<Held, ServerError>;
+    /// Whether [`Dataset::state`] notices every change that a timed load makes.
+    fn knows_changes(&self) -> bool {
+        false
+    }
     /// Checks that the load changes nothing outside prony's schema, before it runs on a server that others use. Only statements of the
     /// user's own can.
     fn confined(&self, _session: &mut Session) -> Result<(), LoadError> {
@@ -335,7 +346,7 @@ impl AllowDrop {
 /// What happens to tables that a timed load has changed, on a server without snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterLoad {
-    /// The next trial uses them as they are.
+    /// The next trial uses them, if their rows and indexes are as loaded.
     Keep,
     /// The next trial is refused.
     Refuse,

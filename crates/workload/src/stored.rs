@@ -3,11 +3,12 @@
 //! Purpose: one `Dataset` for all workloads with generated rows: create, load, count, mark, preload. Boundaries: a workload
 //! provides the statements, and the rows through `Rows`.
 
+use super::held::{self, Look};
 use super::indexes::{self, IndexBuild, Plan};
 use super::loader::{self, Indexes};
 use super::marker::{self, Marker};
 use super::{
-    AfterLoad, AllowDrop, Dataset, Dialect, Divided, Estimate, LoadError, Loaded, Preloaded,
+    AfterLoad, AllowDrop, Dataset, Dialect, Divided, Estimate, Held, LoadError, Loaded, Preloaded,
     Progress, State, preload, schema,
 };
 use server::{ServerError, Session};
@@ -46,8 +47,10 @@ pub struct Stored {
     pub cost: Cost,
     /// Statements after the rows of MySQL's dialect are loaded.
     pub after_rows: Vec<String>,
-    /// None: a timed load leaves the tables fit for the next one.
+    /// None: a timed load leaves the tables fit for the next one, as far as their rows and indexes tell.
     pub changing: Option<Changing>,
+    /// Without `changing`: whether tables with other rows may be dropped and loaded anew.
+    pub reload: bool,
 }
 
 /// Tables that a timed load changes so much that the next one would measure something else. They need a schema of their own.
@@ -124,6 +127,15 @@ impl Dataset for Stored {
             }
             (state, _) => Ok(state),
         }
+    }
+
+    fn held(&self, session: &mut Session) -> Result<Held, ServerError> {
+        let rows: Vec<u64> = self.rows.tables().iter().map(|table| table.rows).collect();
+        held::compared(session, self.schema, &self.rows.names(), &rows)
+    }
+
+    fn knows_changes(&self) -> bool {
+        self.changing.is_some()
     }
 
     fn create(&self, session: &mut Session, allow: &AllowDrop) -> Result<(), LoadError> {
@@ -209,6 +221,7 @@ impl Dataset for Stored {
 
     fn after_load(&self) -> AfterLoad {
         match &self.changing {
+            None if self.reload => AfterLoad::Reload,
             None => AfterLoad::Keep,
             Some(Changing { reload: true, .. }) => AfterLoad::Reload,
             Some(_) => AfterLoad::Refuse,
@@ -289,7 +302,11 @@ impl Stored {
         for statement in self.finish(Dialect::of(session)) {
             session.query(&statement).map_err(&failed)?;
         }
-        marker::write(session, self.schema, &self.marker()).map_err(failed)?;
+        marker::write(session, self.schema, &self.marker()).map_err(&failed)?;
+        if Dialect::of(session) == Dialect::MySql {
+            let look = Look::at(session, self.schema, &self.rows.names()).map_err(&failed)?;
+            marker::write_look(session, self.schema, &look).map_err(failed)?;
+        }
         Ok(begun.elapsed().as_secs_f64())
     }
 

@@ -6,7 +6,7 @@
 
 use super::answers::Reference;
 use super::{
-    AllowDrop, AuditError, Audited, Auditor, Dataset, Ended, Estimate, LoadError, Loaded,
+    AllowDrop, AuditError, Audited, Auditor, Dataset, Ended, Estimate, Held, LoadError, Loaded,
     Operation, Preloaded, Progress, Queries, State, Target, TargetKind, Unit, Work, Workload,
 };
 use load::{Ending, Failure, Io, Outcome, Placement, Request, Tally};
@@ -140,6 +140,7 @@ impl Workload for Toy {
         Some(Work {
             driver: Box::new(driver),
             audit,
+            witness: None,
         })
     }
 }
@@ -274,6 +275,13 @@ impl Dataset for ToyData {
             Some(fingerprint) => State::Complete(fingerprint),
             None if self.loaded.load(SeqCst) => State::Complete(self.fingerprint()),
             None => State::Absent,
+        })
+    }
+
+    fn held(&self, _session: &mut Session) -> Result<Held, ServerError> {
+        Ok(Held {
+            rows: self.rows,
+            ..Held::default()
         })
     }
 

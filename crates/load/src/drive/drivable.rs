@@ -5,7 +5,7 @@
 use super::driven::{DriveError, Driven};
 use super::settings::Drive;
 use super::{Watch, drive};
-use crate::seam::{Placement, Standard, Workload};
+use crate::seam::{Effects, Placement, Standard, Workload};
 use std::sync::atomic::AtomicBool;
 
 /// What a workload needs from a trial. Counts are per client.
@@ -23,6 +23,8 @@ pub trait Drivable: Sync {
     fn operations(&self) -> Vec<String>;
     /// The benchmark's requirements, if it has a standard.
     fn standard(&self) -> Option<Standard>;
+    /// See [`Workload::effects`].
+    fn effects(&self) -> Vec<Effects>;
     /// What it needs from a trial.
     fn needs(&self) -> Needs;
     /// As [`Workload::explain`].
@@ -50,6 +52,10 @@ impl<W: Workload> Drivable for W {
 
     fn explain(&self, code: u16) -> Option<String> {
         Workload::explain(self, code)
+    }
+
+    fn effects(&self) -> Vec<Effects> {
+        Workload::effects(self)
     }
 
     fn needs(&self) -> Needs {

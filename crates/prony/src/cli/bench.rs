@@ -117,6 +117,9 @@ struct Sql {
     /// Replace a text in the statements of the dump, not in its rows; repeatable
     #[arg(long, value_name = "TEXT=TEXT", value_parser = pair, requires = "dump")]
     replace: Vec<(String, String)>,
+    /// Load although the server stores some values other than they are written
+    #[arg(long, conflicts_with = "schema")]
+    accept_warnings: bool,
 }
 
 /// Reads and writes of files: `prony bench fileio --directory /mnt/disk`.
@@ -251,6 +254,7 @@ impl Sql {
             schema: self.schema.clone(),
             load: self.load.clone(),
             replace: self.replace.clone(),
+            accept_warnings: self.accept_warnings,
         }
     }
 }

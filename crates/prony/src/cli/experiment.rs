@@ -46,6 +46,9 @@ pub struct Overrides {
     /// Run without the limits of the experiment, which require root; each trial is flagged, and never compared with limited ones
     #[arg(long)]
     pub no_limits: bool,
+    /// Load a dump, setup or file although the server stores some of its values other than they are written
+    #[arg(long)]
+    pub accept_warnings: bool,
 }
 
 /// Parses the overrides of a record.
@@ -75,6 +78,9 @@ impl Overrides {
         }
         if self.no_limits {
             arguments.push("--no-limits".to_string());
+        }
+        if self.accept_warnings {
+            arguments.push("--accept-warnings".to_string());
         }
         let mut add = |flag: &str, value: String| arguments.extend([flag.to_string(), value]);
         for only in &self.only {
@@ -121,6 +127,9 @@ impl Overrides {
         }
         if self.no_limits {
             experiment = experiment.without_limits();
+        }
+        if self.accept_warnings {
+            experiment = experiment.with_accepted_warnings()?;
         }
         for server in &self.server {
             experiment = experiment.with_server(server)?;

@@ -3,7 +3,7 @@
 //! Purpose: a verdict for each query of a trial, and a flag for each wrong answer. Outside this module: the canonical form of an
 //! answer, which the workload defines.
 
-use record::{Answer, Flag, FlagKind, Trial};
+use record::{Answer, Flag, FlagKind, Trial, answer_hash};
 use std::collections::HashMap;
 
 /// The first answer to each query, and where it came from.
@@ -50,9 +50,10 @@ impl Answers {
                         place: place.clone(),
                         times: 0,
                     });
-                if seen.hash == query.answer_hash {
+                let is_same = answer_hash::same(&seen.hash, &query.answer_hash);
+                if is_same == Some(true) {
                     seen.times += 1;
-                } else {
+                } else if is_same == Some(false) {
                     query.answer = Answer::Wrong;
                     flags.push(Flag {
                         kind: FlagKind::WrongAnswer,

@@ -22,6 +22,8 @@ use workload::{AllowDrop, Dataset, LoadError, Loaded, State, Unit, index_bytes};
 pub(crate) struct Ready {
     /// The snapshot's data folder. None on an external server, where the data stays.
     pub data_folder: Option<PathBuf>,
+    /// Whether prony's own tables on an external server may be dropped and loaded anew between trials.
+    pub may_reload: bool,
     /// How the data was loaded. Stored with the snapshot, so that later runs can report it.
     pub note: DatasetNote,
 }
@@ -97,6 +99,7 @@ impl Datasets<'_> {
         if let Some(note) = read_note(&folder) {
             return Ok(Ready {
                 data_folder: Some(folder.join("data")),
+                may_reload: false,
                 note,
             });
         }
@@ -119,6 +122,7 @@ impl Datasets<'_> {
         drop(lease);
         Ok(Ready {
             data_folder: Some(folder.join("data")),
+            may_reload: false,
             note,
         })
     }
@@ -351,6 +355,8 @@ pub(super) fn note(server: &Provided, dataset: &dyn Dataset, filled: &Filled) ->
         fingerprint: dataset.fingerprint(),
         server: server.key(),
         rows: loaded.rows,
+        rows_estimated: false,
+        moved: None,
         data_bytes: filled.data_bytes,
         index_bytes: filled.index_bytes,
         load_s: Some(loaded.elapsed_s),

@@ -8,14 +8,14 @@ use super::servers::Provided;
 use super::shards::{self, Meeting};
 use super::{Progress, RunError};
 use host::interrupt;
-use record::DatasetNote;
+use record::{DatasetNote, FlagKind, Trial, percent};
 use server::{Node, ServerError, Session, StartRequest};
 use spec::{ServerSpec, Shard};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
-use workload::{AfterLoad, AllowDrop, Dataset, Loaded, State, index_bytes};
+use workload::{AfterLoad, AllowDrop, Dataset, Held, Loaded, State, index_bytes};
 
 /// What the first shard found in the schema: empty tables that it created, or those of an earlier run.
 const LOAD: &str = "load";
@@ -36,9 +36,9 @@ impl Datasets<'_> {
             return self.together(meeting, server, node, dataset, session);
         }
         self.lock_schema(&mut session, dataset.schema())?;
-        if !self.created(server, dataset, &mut session)? {
-            let note = already_there(server, dataset, &mut session)?;
-            return Ok(staying(note));
+        if let Some(held) = self.there_or_created(server, dataset, &mut session)? {
+            let note = already_there(server, dataset, &mut session, &held)?;
+            return Ok(self.staying(dataset, note));
         }
         let filled = fill(
             &server.spec.name,
@@ -47,29 +47,52 @@ impl Datasets<'_> {
             &mut session,
             self.progress,
         )?;
-        Ok(staying(note(server, dataset, &filled)))
+        Ok(self.staying(dataset, note(server, dataset, &filled)))
     }
 
-    /// Creates the empty tables, unless they are there as loaded. Returns whether it did.
-    fn created(
+    fn staying(&self, dataset: &dyn Dataset, note: DatasetNote) -> Ready {
+        let is_allowed = *self.allow_drop != AllowDrop::No;
+        let may_reload = match dataset.after_load() {
+            AfterLoad::Keep => is_allowed,
+            AfterLoad::Refuse => false,
+            AfterLoad::Reload => true,
+        };
+        Ready {
+            data_folder: None,
+            may_reload,
+            note,
+        }
+    }
+
+    /// What the tables hold if they are there as loaded; None once it has created them empty.
+    fn there_or_created(
         &self,
         server: &Provided,
         dataset: &dyn Dataset,
         session: &mut Session,
-    ) -> Result<bool, RunError> {
-        let allow = match found(dataset, session)? {
-            Found::AsLoaded => return Ok(false),
-            Found::Changed if dataset.after_load() == AfterLoad::Reload => &AllowDrop::Pronys,
-            Found::Changed if *self.allow_drop == AllowDrop::No => {
-                return Err(RunError::Usage(changed(&server.spec.name, dataset)));
+    ) -> Result<Option<Held>, RunError> {
+        let name = &server.spec.name;
+        let why = match found(dataset, session)? {
+            Found::AsLoaded => {
+                let held = dataset.held(session)?;
+                match held.differs() {
+                    None => return Ok(Some(held)),
+                    Some(says) => Some(not_as_loaded(name, dataset, &says)),
+                }
             }
-            Found::Changed | Found::Other => self.allow_drop,
+            Found::Changed => Some(changed(name, dataset)),
+            Found::Other => None,
+        };
+        let allow = match why {
+            Some(_) if dataset.after_load() == AfterLoad::Reload => &AllowDrop::Pronys,
+            Some(why) if *self.allow_drop == AllowDrop::No => return Err(RunError::Usage(why)),
+            Some(_) | None => self.allow_drop,
         };
         if !self.allow_setup {
             dataset.confined(session).map_err(failed)?;
         }
         dataset.create(session, allow).map_err(failed)?;
-        Ok(true)
+        Ok(None)
     }
 
     /// Loads the dataset together with the other shards: the first one creates the tables, each loads its part of the rows, and the
@@ -86,9 +109,10 @@ impl Datasets<'_> {
         let mut is_new = false;
         if shard.is_first() {
             self.lock_schema(&mut session, dataset.schema())?;
-            let created = self.created(server, dataset, &mut session);
+            let there = self.there_or_created(server, dataset, &mut session);
             // The other shards cannot know what the first one found, so nobody goes on.
-            is_new = created.map_err(|error| RunError::Failed(error.to_string()))?;
+            let there = there.map_err(|error| RunError::Failed(error.to_string()))?;
+            is_new = there.is_none();
         }
         let choice = shards::held(meeting).choose(if is_new { LOAD } else { THERE })?;
         let mut filled = None;
@@ -104,9 +128,12 @@ impl Datasets<'_> {
         }
         let note = match &filled {
             Some(filled) => note(server, dataset, filled),
-            None => already_there(server, dataset, &mut session)?,
+            None => {
+                let held = dataset.held(&mut session)?;
+                already_there(server, dataset, &mut session, &held)?
+            }
         };
-        Ok(staying(note))
+        Ok(self.staying(dataset, note))
     }
 
     /// Loads the shard's part of the rows. The first shard loads all of those that cannot be divided.
@@ -191,23 +218,19 @@ impl Datasets<'_> {
     }
 }
 
-fn staying(note: DatasetNote) -> Ready {
-    Ready {
-        data_folder: None,
-        note,
-    }
-}
-
 /// Describes the tables of an earlier run, which are reused.
 fn already_there(
     server: &Provided,
     dataset: &dyn Dataset,
     session: &mut Session,
+    held: &Held,
 ) -> Result<DatasetNote, ServerError> {
     Ok(DatasetNote {
         fingerprint: dataset.fingerprint(),
         server: server.key(),
-        rows: dataset.estimate().rows,
+        rows: held.rows,
+        rows_estimated: held.is_estimated,
+        moved: held.moved,
         data_bytes: dataset.data_bytes(session)?,
         index_bytes: index_bytes(session, dataset.schema())?,
         load_s: None,
@@ -233,6 +256,15 @@ fn found(dataset: &dyn Dataset, session: &mut Session) -> Result<Found, ServerEr
     })
 }
 
+/// Explains why tables that somebody or an earlier load has changed are not measured.
+fn not_as_loaded(server: &str, dataset: &dyn Dataset, says: &str) -> String {
+    format!(
+        "server {server}: the tables in {} are not what was loaded ({}): {says}; load them anew with --allow-drop, or before each trial with reload = true in the workload's section",
+        dataset.schema(),
+        dataset.summary()
+    )
+}
+
 /// Explains why changed tables are not measured.
 fn changed(server: &str, dataset: &dyn Dataset) -> String {
     format!(
@@ -242,31 +274,71 @@ fn changed(server: &str, dataset: &dyn Dataset) -> String {
     )
 }
 
+/// What a trial needs of tables that an earlier one may have changed.
+pub(super) struct Renewal {
+    pub is_timed: bool,
+    /// See [`Ready::may_reload`].
+    pub may_reload: bool,
+}
+
 /// Makes sure before a trial that the tables are as loaded. Loads them anew if an earlier trial has changed them and the workload
-/// allows that.
+/// allows that. Before a timed load, returns what the tables hold.
 pub(super) fn renew(
     server: &str,
     node: &dyn Node,
     dataset: &dyn Dataset,
+    needs: Renewal,
     progress: &Progress,
-) -> Result<(), ServerError> {
+) -> Result<Option<Held>, ServerError> {
     let mut session = node.connect()?;
-    match found(dataset, &mut session)? {
-        Found::AsLoaded => Ok(()),
-        Found::Changed => match dataset.after_load() {
-            AfterLoad::Keep => Ok(()),
-            AfterLoad::Refuse => Err(ServerError::Unusable(changed(server, dataset))),
-            AfterLoad::Reload => {
-                let created = dataset
-                    .create(&mut session, &AllowDrop::Pronys)
-                    .map_err(failed);
-                let filled =
-                    created.and_then(|()| fill(server, node, dataset, &mut session, progress));
-                let unusable = |error: RunError| ServerError::Unusable(error.to_string());
-                filled.map(drop).map_err(unusable)
+    let is_changed = match found(dataset, &mut session)? {
+        Found::AsLoaded if !needs.is_timed || dataset.knows_changes() => return Ok(None),
+        Found::AsLoaded => {
+            let held = dataset.held(&mut session)?;
+            match held.differs().filter(|_| !is_near(&held)) {
+                None => return Ok(Some(held)),
+                Some(says) => not_as_loaded(server, dataset, &says),
             }
-        },
-        Found::Other => Err(replaced(dataset)),
+        }
+        Found::Changed => changed(server, dataset),
+        Found::Other => return Err(replaced(dataset)),
+    };
+    if !needs.may_reload {
+        return Err(ServerError::Unusable(is_changed));
+    }
+    let created = dataset
+        .create(&mut session, &AllowDrop::Pronys)
+        .map_err(failed);
+    let filled = created.and_then(|()| fill(server, node, dataset, &mut session, progress));
+    let unusable = |error: RunError| ServerError::Unusable(error.to_string());
+    filled.map_err(unusable)?;
+    Ok(Some(dataset.held(&mut session)?))
+}
+
+/// The largest share of the rows by which a load may have moved its tables, so that the next trial still measures the same.
+const MOVED_SHARE: f64 = 0.01;
+
+/// Whether the tables are as loaded, but for a few rows.
+fn is_near(held: &Held) -> bool {
+    held.other_indexes.is_none() && held.moved_rows() <= MOVED_SHARE
+}
+
+/// Enters in a trial what its tables held before it.
+pub(super) fn enter(held: &Held, trial: &mut Trial) {
+    if let Some(note) = &mut trial.dataset {
+        note.rows = held.rows;
+        note.rows_estimated = held.is_estimated;
+        note.moved = held.moved;
+    }
+    let sampled = held.moved.filter(|moved| *moved > 0.0);
+    let sampled = sampled.map(|moved| format!("{} of the sampled rows differ", percent(moved)));
+    let differs: Vec<String> = held.differs().into_iter().chain(sampled).collect();
+    if !differs.is_empty() {
+        let text = format!(
+            "the tables are not those that were loaded: {}; load them anew before each trial with reload = true in the workload's section",
+            differs.join("; ")
+        );
+        trial.flag(FlagKind::DataMoved, text);
     }
 }
 
@@ -437,5 +509,46 @@ mod tests {
             server("new", "mysql@5.6.14", Some("old")),
         ];
         assert!(check(&between_own, &[]).is_ok());
+    }
+
+    fn held(rows: u64, indexes: Option<&str>, moved: Option<f64>) -> Held {
+        let says = format!("the tables have {rows} rows, 1000 were loaded");
+        Held {
+            rows,
+            loaded_rows: Some(1_000),
+            other_rows: if rows == 1_000 { vec![] } else { vec![says] },
+            other_indexes: indexes.map(String::from),
+            moved,
+            ..Held::default()
+        }
+    }
+
+    #[test]
+    fn a_timed_load_goes_on_with_a_hundredth_of_its_rows_moved_but_with_every_index() {
+        assert!(is_near(&held(1_000, None, Some(1.0))));
+        assert!(is_near(&held(990, None, None)) && is_near(&held(1_010, None, None)));
+        assert!(!is_near(&held(989, None, None)));
+        assert!(!is_near(&held(
+            1_000,
+            Some("the index t.k(k) is missing"),
+            None
+        )));
+    }
+
+    #[test]
+    fn a_trial_says_how_far_its_tables_have_moved() {
+        let flags = |held: &Held| -> Vec<String> {
+            let mut trial = crate::run::trial::blank();
+            enter(held, &mut trial);
+            trial.flags.into_iter().map(|flag| flag.text).collect()
+        };
+        assert!(flags(&held(1_000, None, Some(0.0))).is_empty());
+        let says = &flags(&held(995, None, Some(0.25)))[0];
+        assert!(
+            says.contains(
+                "the tables have 995 rows, 1000 were loaded; 25 % of the sampled rows differ"
+            ),
+            "{says}"
+        );
     }
 }

@@ -40,6 +40,7 @@ mod remaining;
 mod round;
 mod rounds;
 pub(crate) mod servers;
+mod sessions;
 pub(crate) mod settings;
 pub(crate) mod shards;
 pub(crate) mod space;

@@ -11,6 +11,7 @@ use super::place::{Place, Source};
 use super::pool;
 use super::recording::Recording;
 use super::rounds::Rounds;
+use super::sessions;
 use super::shards::{self, Meeting};
 use super::timed::{EachSecond, Timed};
 use super::{Progress, RunError};
@@ -88,6 +89,7 @@ impl Bench<'_> {
             trial.invalidate(lost.kind, lost.text);
         }
         pool::check(&planned.settings, &mut trial);
+        sessions::check_cache([&planned.session, &planned.settings], &mut trial);
         self.keep_log(&mut trial, &place.log());
         self.keep_recording(&mut trial, &place);
         self.keep_disturbances(&mut trial, stay, &pace);

@@ -3,7 +3,7 @@
 //! The crate `wire` explains why a login fails, for sessions and loads alike. The password of a DSN is the concern of `external`,
 //! waiting for a starting server that of `managed`.
 
-use super::{ServerError, Session, watch};
+use super::{ServerError, Session, query_mysql, run_mysql, watch};
 use spec::{Dsn, TlsMode};
 use std::time::Duration;
 use wire::{Blocking, Endpoint, Login, Protection, ServerKey, Tls, Verification, WireError};
@@ -12,7 +12,8 @@ use wire::{Blocking, Endpoint, Login, Protection, ServerKey, Tls, Verification, 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Session {
-    /// Connects by the DSN's socket, or by TCP if it names none, with the DSN's password. Autocommit is on.
+    /// Connects by the DSN's socket, or by TCP if it names none, with the DSN's password. Autocommit is on, whatever the server's
+    /// default is.
     pub fn open(dsn: &Dsn) -> Result<Session, ServerError> {
         let login = Login {
             schema: dsn.schema.clone(),
@@ -21,11 +22,31 @@ impl Session {
         let opened = Blocking::open(&login, &dsn.to_string(), host::interrupt::asked);
         match opened {
             Ok(mut connection) => {
+                let before = connection.set_statement_timeout(Some(TIMEOUT));
+                commit_each_statement(&mut connection)?;
+                connection.set_statement_timeout(before);
                 connection.on_silence(watch::of(dsn.clone(), connection.id()));
                 Ok(Session::MySql(Box::new(connection)))
             }
             Err(error) => Err(login_error(&error)),
         }
+    }
+}
+
+/// Turns autocommit on and makes sure that it is: the global value or `init_connect` may have turned it off, and then the server keeps
+/// nothing of what it acknowledges.
+fn commit_each_statement(connection: &mut Blocking) -> Result<(), ServerError> {
+    if run_mysql(connection, "SET SESSION autocommit = 1")?.autocommits() {
+        return Ok(());
+    }
+    // A proxy may not pass the state of the session on.
+    let value = query_mysql(connection, "SELECT @@autocommit")?.first_text();
+    match value.as_deref() {
+        Some("1") => Ok(()),
+        other => Err(ServerError::Unusable(format!(
+            "the server keeps autocommit = {} although the session sets it to 1; correct the server or the proxy before it",
+            other.unwrap_or("NULL")
+        ))),
     }
 }
 

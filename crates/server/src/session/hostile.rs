@@ -22,7 +22,8 @@ fn receive(peer: &mut TcpStream) {
     peer.read_exact(&mut vec![0; length as usize]).unwrap();
 }
 
-/// A session whose first request the peer answers with packets of these payloads, and then acts like this.
+/// A session that logs in and turns autocommit on, whose next request the peer answers with packets of these payloads, and then acts
+/// like this.
 fn session(
     payloads: &'static [&'static [u8]],
     act: impl FnOnce(TcpStream) + Send + 'static,
@@ -43,6 +44,8 @@ fn session(
         peer.write_all(&packet(0, GREETING)).unwrap();
         receive(&mut peer);
         peer.write_all(&packet(2, OK)).unwrap();
+        receive(&mut peer);
+        peer.write_all(&packet(1, OK)).unwrap();
         receive(&mut peer);
         for (number, payload) in (1..).zip(payloads) {
             peer.write_all(&packet(number, payload)).unwrap();
@@ -74,15 +77,15 @@ fn an_answer_without_end_is_an_error_at_64_mib() {
 }
 
 #[test]
-fn a_reply_has_names_values_and_which_columns_are_inexact() {
+fn a_reply_has_names_values_and_the_kinds_of_its_columns() {
     let (mut session, played) = session(
         &[b"\x01", COLUMN, b"\x030.5", b"\xfb", b"\xfe\0\0\x02\0\0\0"],
         drop,
     );
     let reply = session.query("SELECT c").unwrap();
     assert_eq!(
-        (reply.columns, reply.inexact),
-        (vec!["c".to_string()], vec![true])
+        (reply.columns, reply.kinds),
+        (vec!["c".to_string()], vec![ColumnKind::Approximate])
     );
     assert_eq!(reply.rows, [[Some(b"0.5".to_vec())], [None]]);
     assert_eq!(session.connection_id(), Some(31));

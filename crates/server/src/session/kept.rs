@@ -1,7 +1,7 @@
 //! What a session keeps of a reply: the rows of a query, up to a limit, or nothing.
 
 use super::{Reply, TakeRow};
-use wire::{Sink, WireError};
+use wire::{ColumnKind, Sink, WireError};
 
 /// The most memory that the answer of a query takes.
 const BYTES_MAX: usize = 64 << 20;
@@ -34,7 +34,7 @@ impl Kept {
 }
 
 impl Sink for Kept {
-    fn column(&mut self, place: u64, name: &[u8], is_floating: bool) -> Result<(), WireError> {
+    fn column(&mut self, place: u64, name: &[u8], kind: ColumnKind) -> Result<(), WireError> {
         self.is_full |= place == 0 && !self.reply.columns.is_empty();
         if self.is_full {
             return Ok(());
@@ -42,7 +42,7 @@ impl Sink for Kept {
         self.count(CELL_BYTES + name.len())?;
         let name = String::from_utf8_lossy(name).into_owned();
         self.reply.columns.push(name);
-        self.reply.inexact.push(is_floating);
+        self.reply.kinds.push(kind);
         Ok(())
     }
 
@@ -62,7 +62,7 @@ impl Sink for Kept {
 pub(super) struct Each<'a, 'b>(pub &'a mut TakeRow<'b>);
 
 impl Sink for Each<'_, '_> {
-    fn column(&mut self, _: u64, _: &[u8], _: bool) -> Result<(), WireError> {
+    fn column(&mut self, _: u64, _: &[u8], _: ColumnKind) -> Result<(), WireError> {
         Ok(())
     }
 
@@ -80,7 +80,7 @@ mod tests {
     fn only_the_first_result_is_kept() {
         let mut kept = Kept::default();
         for (name, cell) in [(&b"a"[..], &b"1"[..]), (b"b", b"2")] {
-            kept.column(0, name, false).unwrap();
+            kept.column(0, name, ColumnKind::Other).unwrap();
             kept.row(&[Some(cell)]).unwrap();
         }
         let reply = kept.reply();
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn rows_without_any_text_are_bounded_too() {
         let mut kept = Kept::default();
-        kept.column(0, b"a", false).unwrap();
+        kept.column(0, b"a", ColumnKind::Other).unwrap();
         let error = (0..BYTES_MAX)
             .find_map(|_| kept.row(&[None]).err())
             .unwrap();

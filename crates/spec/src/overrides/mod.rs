@@ -69,6 +69,15 @@ impl Experiment {
         Ok(self)
     }
 
+    /// `--accept-warnings`. The caller checks the section again.
+    ///
+    /// # Errors
+    /// Fails if the file varies it.
+    pub fn with_accepted_warnings(mut self) -> Result<Experiment, OverrideError> {
+        self.set_workload_key("accept_warnings", toml::Value::Boolean(true))?;
+        Ok(self)
+    }
+
     fn set_workload_key(&mut self, key: &str, value: toml::Value) -> Result<(), OverrideError> {
         if let Some(factor) = self.factor_of_workload_key(key) {
             let says =

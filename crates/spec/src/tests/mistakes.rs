@@ -54,6 +54,7 @@ added! {
     a_wrong_unit_of_time: "[protocol]\nquery_timeout = \"30 sec\"\n";
     a_wrong_unit_of_size: "[settings]\nkey_buffer_size = \"1 Gb\"\n";
     settings_that_leave_the_servers_folder: "[settings]\ngeneral_log_file = \"/tmp/x\"\nskip-grant-tables = true\nsecure_file_priv = \"\"\n[factor.f.x]\nsettings = { datadir = \"d\", slow_query_log_file = \"../x\" }\n[[event]]\nat = \"1s\"\nset = { settings = { general_log_file = \"/tmp/x\" } }\n";
+    sessions_that_commit_nothing: "[session]\nautocommit = 0\n[variant.v]\nsession = { autocommit = \"OFF\" }\n[variant.w]\nsession = { autocommit = \"ON\" }\n";
     a_size_relative_to_an_unknown_name: "[settings]\nkey_buffer_size = \"date / 8\"\n";
     a_round_that_does_not_exist: "[protocol]\nrounds = [\"cold\", \"hto\"]\n";
     a_unit_that_does_not_exist: "[protocol]\nunit = \"queries\"\n";

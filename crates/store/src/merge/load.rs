@@ -7,7 +7,8 @@ use super::trial::Piece;
 use super::{MergeError, histograms};
 use record::TrialKey;
 use record::load::{
-    EngineNote, EngineStall, ErrorCount, Loaded, Mode, OpenNote, Unfinished, done_series,
+    EffectNote, EngineNote, EngineStall, ErrorCount, Loaded, Mode, OpenNote, Unfinished,
+    done_series,
 };
 use record::names::{LINK_RECEIVED, LINK_RECEIVED_PACKETS, LINK_SENT, LINK_SENT_PACKETS};
 use std::collections::BTreeMap;
@@ -180,6 +181,7 @@ fn engine(pieces: &[Piece]) -> EngineNote {
         stopped,
         until_s: notes().filter_map(|note| note.until_s).reduce(f64::max),
         unfinished: added_unfinished(pieces),
+        effects: added_effects(pieces),
         shards: pieces.iter().map(|piece| piece.start.clone()).collect(),
         stalls: worst_stalls(pieces),
     }
@@ -213,6 +215,22 @@ fn added_unfinished(pieces: &[Piece]) -> Vec<Unfinished> {
             Some(sum) => {
                 sum.done += one.done;
                 sum.not_done += one.not_done;
+            }
+            None => sums.push(one.clone()),
+        }
+    }
+    sums
+}
+
+fn added_effects(pieces: &[Piece]) -> Vec<EffectNote> {
+    let mut sums: Vec<EffectNote> = Vec::new();
+    for one in pieces.iter().flat_map(|piece| &piece.load.engine.effects) {
+        match sums.iter_mut().find(|sum| sum.operation == one.operation) {
+            Some(sum) => {
+                sum.done += one.done;
+                sum.changed_nothing += one.changed_nothing;
+                sum.found_nothing += one.found_nothing;
+                sum.warned += one.warned;
             }
             None => sums.push(one.clone()),
         }

@@ -37,6 +37,7 @@ pub(crate) struct Loaded {
     pub(crate) rows: u64,
     /// `Records: 3  Deleted: 0  Skipped: 1  Warnings: 0`, possibly after a length byte.
     pub(crate) info: String,
+    pub(crate) warnings: u16,
 }
 
 impl Connection {
@@ -112,9 +113,10 @@ fn loaded(payload: &[u8]) -> Result<Loaded, WireError> {
 
 fn of_ok(mut fields: Fields) -> Option<Loaded> {
     let (rows, _insert_id) = (fields.integer()?, fields.integer()?);
-    let (_status, _warnings) = (fields.u16()?, fields.u16()?);
+    let (_status, warnings) = (fields.u16()?, fields.u16()?);
     Some(Loaded {
         rows,
+        warnings,
         info: String::from_utf8_lossy(fields.0).into_owned(),
     })
 }
@@ -204,6 +206,7 @@ mod tests {
     fn the_summary_of_a_load_is_read() {
         let loaded = loaded(b"\0\x03\0\x02\0\x01\0\x08Records:").unwrap();
         assert_eq!((loaded.rows, loaded.info.as_str()), (3, "\u{8}Records:"));
+        assert_eq!(loaded.warnings, 1);
         assert!(super::loaded(b"\0\x03\0\x02").is_err());
     }
 }

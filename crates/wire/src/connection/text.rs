@@ -5,15 +5,15 @@
 use super::{Connection, QUERY};
 use crate::error::WireError;
 use crate::reply::{Done, Step, Walk};
-use crate::row::{self, Described};
+use crate::row::{self, ColumnKind, Described};
 
 /// Receives the parts of a reply in order: for each result its columns, then its rows.
 pub trait Sink {
-    /// A column and its index in the row; index 0 begins a result. `is_floating` is true for FLOAT and DOUBLE.
+    /// A column and its index in the row; index 0 begins a result.
     ///
     /// # Errors
     /// An error ends the reply and makes the connection unusable.
-    fn column(&mut self, place: u64, name: &[u8], is_floating: bool) -> Result<(), WireError>;
+    fn column(&mut self, place: u64, name: &[u8], kind: ColumnKind) -> Result<(), WireError>;
 
     /// A row. NULL is None.
     ///
@@ -71,7 +71,7 @@ impl Connection {
                     }
                     *columns += 1;
                     let column = Described::read(definition)?;
-                    sink.column(place, column.name, column.is_floating)?;
+                    sink.column(place, column.name, column.kind)?;
                 }
                 Step::Row(payload) => {
                     cells.clear();

@@ -12,6 +12,8 @@ pub(crate) use whole::whole;
 use crate::error::WireError;
 use crate::packet::{self, CHUNK_MAX, CONTROL_MAX, Fields, HEADER};
 
+const IN_TRANSACTION: u16 = 0x0001;
+const AUTOCOMMIT: u16 = 0x0002;
 const MORE_RESULTS: u16 = 0x0008;
 
 /// Without CLIENT_DEPRECATE_EOF, a packet that begins with 0xfe and is shorter than this ends the rows.
@@ -28,8 +30,24 @@ pub struct Done {
     pub insert_id: u64,
     /// Number of rows in the result sets.
     pub rows: u64,
+    /// Number of warnings, at most 65,535.
+    pub warnings: u16,
     /// The server's status flags.
     pub status: u16,
+}
+
+impl Done {
+    /// Whether the session commits each statement that is outside of a transaction.
+    #[inline]
+    pub fn autocommits(&self) -> bool {
+        self.status & AUTOCOMMIT != 0
+    }
+
+    /// Whether the session is in a transaction.
+    #[inline]
+    pub fn in_transaction(&self) -> bool {
+        self.status & IN_TRANSACTION != 0
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -265,28 +283,32 @@ impl Walk {
 
     fn ok(&mut self, payload: &[u8]) -> Result<bool, WireError> {
         let mut fields = Fields(&payload[1..]);
-        let (Some(affected), Some(insert_id), Some(status)) =
-            (fields.integer(), fields.integer(), fields.u16())
-        else {
+        let (Some(affected), Some(insert_id), Some(status), Some(warnings)) = (
+            fields.integer(),
+            fields.integer(),
+            fields.u16(),
+            fields.u16(),
+        ) else {
             return Err(WireError::malformed("an OK packet is truncated"));
         };
         self.done.affected = self.done.affected.wrapping_add(affected);
         if insert_id != 0 {
             self.done.insert_id = insert_id;
         }
-        Ok(self.result_ends(status))
+        Ok(self.result_ends(status, warnings))
     }
 
     fn eof(&mut self, payload: &[u8]) -> Result<bool, WireError> {
         let mut fields = Fields(&payload[1..]);
-        let (Some(_warnings), Some(status)) = (fields.u16(), fields.u16()) else {
+        let (Some(warnings), Some(status)) = (fields.u16(), fields.u16()) else {
             return Err(WireError::malformed("an EOF packet is truncated"));
         };
-        Ok(self.result_ends(status))
+        Ok(self.result_ends(status, warnings))
     }
 
-    fn result_ends(&mut self, status: u16) -> bool {
+    fn result_ends(&mut self, status: u16, warnings: u16) -> bool {
         self.done.status = status;
+        self.done.warnings = self.done.warnings.saturating_add(warnings);
         self.phase = Phase::Head;
         status & MORE_RESULTS == 0
     }

@@ -193,3 +193,33 @@ fn a_row_above_the_limit_is_an_error_before_it_is_buffered() {
     assert!(step().unwrap());
     assert_eq!(step().unwrap_err().code(), 2020);
 }
+
+#[test]
+fn warnings_and_the_state_of_the_session_are_read_from_every_form_of_reply() {
+    let ok = packet(1, b"\0\x03\x09\x02\0\x05\0");
+    let rows_by_ok = [
+        packet(1, b"\x01"),
+        packet(2, b"\x03def"),
+        packet(3, b"\x01x"),
+        packet(4, b"\xfe\0\0\x01\0\x05\0"),
+    ];
+    let rows_by_eof = [
+        packet(1, b"\x01"),
+        packet(2, b"\x03def"),
+        packet(3, b"\xfe\0\0\x02\0"),
+        packet(4, b"\x01x"),
+        packet(5, b"\xfe\x05\0\x03\0"),
+    ];
+    for (bytes, ends_by_ok, autocommits, in_transaction) in [
+        (ok, true, true, false),
+        (rows_by_ok.concat(), true, false, true),
+        (rows_by_eof.concat(), false, true, true),
+    ] {
+        let fast = whole(&bytes, 1, ends_by_ok).unwrap();
+        for done in [fast, walked(&bytes, 1, ends_by_ok).0.unwrap()] {
+            assert_eq!(done.warnings, 5);
+            let state = (done.autocommits(), done.in_transaction());
+            assert_eq!(state, (autocommits, in_transaction));
+        }
+    }
+}

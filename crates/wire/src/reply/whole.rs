@@ -73,23 +73,25 @@ impl<'a> Packets<'a> {
     fn ended_by_ok(&self, counts: &[u8]) -> Option<Done> {
         let mut fields = Fields(counts);
         let (affected, insert_id) = (fields.integer()?, fields.integer()?);
-        self.ended(affected, insert_id, fields.u16()?)
+        let status = fields.u16()?;
+        self.ended(affected, insert_id, status, fields.u16()?)
     }
 
     #[inline(always)]
     fn ended_by_eof(&self, counts: &[u8]) -> Option<Done> {
         let mut fields = Fields(counts);
-        let _warnings = fields.u16()?;
-        self.ended(0, 0, fields.u16()?)
+        let warnings = fields.u16()?;
+        self.ended(0, 0, fields.u16()?, warnings)
     }
 
     #[inline(always)]
-    fn ended(&self, affected: u64, insert_id: u64, status: u16) -> Option<Done> {
+    fn ended(&self, affected: u64, insert_id: u64, status: u16, warnings: u16) -> Option<Done> {
         let is_whole = self.bytes.is_empty() && status & MORE_RESULTS == 0;
         is_whole.then_some(Done {
             affected,
             insert_id,
             rows: 0,
+            warnings,
             status,
         })
     }

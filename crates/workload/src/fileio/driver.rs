@@ -91,6 +91,7 @@ impl Driver {
         Work {
             driver: Box::new(self),
             audit: Some(audit),
+            witness: None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::lines::{Lines, fields, is_null};
 use super::tally::Tally;
+use super::warnings::refuse_losses;
 use super::{Piece, Table};
 use server::{ServerError, Session};
 use std::io;
@@ -86,6 +87,7 @@ impl Batch {
             return Ok(());
         }
         self.rows += session.execute(&String::from_utf8_lossy(&self.sql))?;
+        refuse_losses(session)?;
         self.sql.clear();
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! LOAD DATA LOCAL INFILE, fed by the generator.
 
 use super::tally::Tally;
+use super::warnings::refuse_losses;
 use super::{Piece, Table};
 use server::{ServerError, Session};
 use std::sync::Arc;
@@ -25,28 +26,7 @@ pub(super) fn load(
     let producer =
         move |to: &mut dyn std::io::Write| parts.try_for_each(|part| tally.write(at, part, to));
     let rows = session.load(&statement(&table.name), Box::new(producer))?;
-    no_warnings(session)?;
+    // With LOCAL a value that does not fit is changed with a warning, even in strict mode.
+    refuse_losses(session)?;
     Ok(rows)
-}
-
-/// With LOCAL a value that does not fit is truncated with a warning, even in strict mode.
-fn no_warnings(session: &mut Session) -> Result<(), ServerError> {
-    match warning(session)? {
-        None => Ok(()),
-        Some((code, message)) => Err(ServerError::Refused { code, message }),
-    }
-}
-
-/// The first warning of the last statement.
-pub(crate) fn warning(session: &mut Session) -> Result<Option<(u16, String)>, ServerError> {
-    let reply = session.control(|session| session.query("SHOW WARNINGS LIMIT 1"))?;
-    let cell = |row: &Vec<Option<Vec<u8>>>, n: usize| {
-        row.get(n)
-            .and_then(|cell| cell.as_deref())
-            .map(String::from_utf8_lossy)
-            .unwrap_or_default()
-            .into_owned()
-    };
-    let warning = |row| (cell(row, 1).parse().unwrap_or(0), cell(row, 2));
-    Ok(reply.rows.first().map(warning))
 }

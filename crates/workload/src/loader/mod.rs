@@ -14,6 +14,7 @@ mod queue;
 pub mod settings;
 mod sqlite;
 mod tally;
+pub(crate) mod warnings;
 mod watch;
 
 use super::{LoadError, Loaded, Progress};
@@ -26,7 +27,6 @@ use std::time::Instant;
 use tally::Tally;
 
 pub use build::Indexes;
-pub(crate) use local::warning;
 pub use pieces::part;
 pub use pieces::{Cut, Part, Piece, WriteRows};
 

@@ -55,6 +55,6 @@ impl Workload for Oltp {
 
     fn work(&self, target: &Target, seed: u64) -> Option<Work> {
         let driver = Driver::on(target, &self.script, tables::SCHEMA, seed)?;
-        Some(Work::without_audit(driver))
+        Some(driver.work())
     }
 }

@@ -9,12 +9,13 @@ use crate::script::{DUPLICATE, Policy, WEIGHT_MAX};
 use datagen::oltp::Distribution;
 use spec::Node;
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "operations",
     "tables",
     "rows",
     "engine",
     "secondary_index",
+    "reload",
     "distribution",
     "zipf_exponent",
     "pareto_share",
@@ -52,6 +53,8 @@ pub struct Data {
     pub engine: String,
     /// Whether there is an index on `k`. Default: true.
     pub secondary_index: bool,
+    /// Whether tables that a load has changed are loaded anew before each trial on a running server. Default: false.
+    pub reload: bool,
 }
 
 impl Default for Data {
@@ -61,13 +64,14 @@ impl Default for Data {
             rows: 100_000,
             engine: "InnoDB".into(),
             secondary_index: true,
+            reload: false,
         }
     }
 }
 
 impl Data {
     /// The keys of a section that define the data.
-    pub const KEYS: [&str; 4] = ["tables", "rows", "engine", "secondary_index"];
+    pub const KEYS: [&str; 5] = ["tables", "rows", "engine", "secondary_index", "reload"];
 
     /// Reads the data keys of a section, which may have others, and notes mistakes.
     pub fn read(section: &spec::Section) -> Data {
@@ -76,6 +80,7 @@ impl Data {
             rows: count(section, "rows", ROWS_MAX, 100_000) as u64,
             engine: engine(section),
             secondary_index: truth(section, "secondary_index", true),
+            reload: truth(section, "reload", false),
         }
     }
 }

@@ -57,6 +57,7 @@ pub fn tables(data: &Data) -> Stored {
         rows: Box::new(rows),
         after_rows: Vec::new(),
         changing: None,
+        reload: data.reload,
     }
 }
 
@@ -67,6 +68,7 @@ fn fingerprint(data: &Data) -> String {
         rows,
         engine,
         secondary_index,
+        reload: _,
     } = data;
     let index = if *secondary_index { "indexed" } else { "plain" };
     format!("oltp-{tables}x{rows}-{engine}-{index}-{hash}")
@@ -79,6 +81,7 @@ fn summary(data: &Data) -> String {
         rows,
         engine,
         secondary_index,
+        reload: _,
     } = data;
     let tables = match tables {
         1 => "1 table".into(),

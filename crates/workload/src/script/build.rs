@@ -2,6 +2,7 @@
 //!
 //! Purpose: find mistakes in statements before any server is contacted. Boundaries: only the server can validate the SQL.
 
+use super::effects::Purpose;
 use super::generator::{Generator, Parameter};
 use super::lex::{Kind, lex};
 use super::mix::Mix;
@@ -67,6 +68,7 @@ impl Builder {
         let mut steps = Vec::new();
         let mut depth = Transactions::default();
         let mut reads_only = true;
+        let mut autocommits = true;
         for part in parts {
             let mut step = Step {
                 times: part.times,
@@ -76,6 +78,7 @@ impl Builder {
             };
             for sql in statements(part.sql)? {
                 reads_only &= Control::of(sql).is_some() || (reads(sql) && !locks(sql));
+                autocommits = autocommit(sql).unwrap_or(autocommits);
                 step.commits.push(depth.follow(sql));
                 let statement = self.statement(sql)?;
                 for &parameter in &self.statements[usize::from(statement)].parameters {
@@ -89,6 +92,9 @@ impl Builder {
         }
         if depth.open {
             return Err(SqlMistake::Open);
+        }
+        if !autocommits {
+            return Err(SqlMistake::NoAutocommit);
         }
         self.operations.push(Operation {
             name: name.into(),
@@ -114,6 +120,7 @@ impl Builder {
         let tables = self.tables.filter(|_| sql.contains(TABLE));
         self.statements.push(Statement {
             control: Control::of(&sql).is_some(),
+            purpose: purpose(&sql),
             parameters,
             per_table: tables.is_some(),
             place: self.places,
@@ -223,6 +230,37 @@ pub(crate) fn reads(sql: &str) -> bool {
     let of_session = ["set", "use", "do", "savepoint", "release", "rollback"];
     let first = verbs(sql).next().unwrap_or_default();
     Effect::of(sql) == Effect::Nothing && !of_session.contains(&first.as_str())
+}
+
+/// The effect of a statement that its reply shows.
+fn purpose(sql: &str) -> Purpose {
+    let mut verbs = verbs(sql);
+    let first = verbs.next().unwrap_or_default();
+    let changes = |verb: &str| ["insert", "update", "delete", "replace"].contains(&verb);
+    match first.as_str() {
+        verb if changes(verb) => Purpose::Change,
+        "with" if verbs.any(|verb| verb == "update" || verb == "delete") => Purpose::Change,
+        // With INTO the rows go elsewhere.
+        "select" | "with" | "table" | "values" if !verbs.any(|verb| verb == "into") => {
+            Purpose::Find
+        }
+        _ => Purpose::Other,
+    }
+}
+
+/// What a statement sets autocommit to, for the statements after it.
+fn autocommit(sql: &str) -> Option<bool> {
+    let mut verbs = verbs(sql);
+    if verbs.next()? != "set" {
+        return None;
+    }
+    let code = words(sql).collect::<String>().to_ascii_lowercase();
+    let (_, after) = code.split_once("autocommit")?;
+    let value = after.trim_start_matches(['`', ':', '=']);
+    let is_off = ["0", "off", "false", "'off'", "\"off\""]
+        .iter()
+        .any(|off| value.starts_with(off));
+    Some(!is_off)
 }
 
 /// Whether a statement locks the rows that it reads.
@@ -374,6 +412,45 @@ mod tests {
         let script = finish(builder);
         let transactions: Vec<bool> = script.operations.iter().map(|o| o.transaction).collect();
         assert_eq!(transactions, [false, true]);
+    }
+
+    #[test]
+    fn an_operation_that_leaves_autocommit_off_is_refused() {
+        for off in [
+            "set autocommit = 0; insert into t values (1)",
+            "SET @@session.autocommit:=OFF; select 1",
+            "set /* all */ sql_mode = '', autocommit=false",
+            "set `autocommit` = 'off'",
+        ] {
+            let mistake = builder().operation("off", 1, &[part(off)]);
+            assert_eq!(mistake, Err(SqlMistake::NoAutocommit), "{off}");
+        }
+        for on in [
+            "set autocommit = 0; insert into t values (1); commit; set autocommit = 1",
+            "set autocommit = 1",
+            "select 'set autocommit = 0'",
+            "set @a = 0",
+        ] {
+            builder().operation("on", 1, &[part(on)]).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_purpose_of_a_statement_is_what_its_reply_can_show() {
+        for (sql, expected) in [
+            ("update t set a = 1", Purpose::Change),
+            ("insert ignore into t select * from u", Purpose::Change),
+            ("with x as (select 1) delete from t", Purpose::Change),
+            ("/* all */ select a from t", Purpose::Find),
+            ("(select 1) union (select 2)", Purpose::Find),
+            ("with x as (select 1) select * from x", Purpose::Find),
+            ("select a from t into @a", Purpose::Other),
+            ("set @a = 1", Purpose::Other),
+            ("call p()", Purpose::Other),
+            ("commit", Purpose::Other),
+        ] {
+            assert_eq!(purpose(sql), expected, "{sql}");
+        }
     }
 
     #[test]

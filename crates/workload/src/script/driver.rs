@@ -1,18 +1,23 @@
 //! The driver that runs a script for the load engine.
 
 use super::cursor::Cursor;
+use super::effects::{Noticed, Total};
 use super::policy::Verdict;
 use super::session::Session;
+use super::witness::Witness;
 use super::{Operation, Script};
 use crate::first_errors::FirstErrors;
-use crate::{Readers, Target};
+use crate::{Readers, Target, Work};
 use datagen::random::{hash, stream};
-use load::{Failure, Io, Outcome, Request, Workload};
+use load::{Effects, Failure, Io, Outcome, Request, Workload};
 use std::sync::Arc;
-use wire::{Login, WireError};
+use wire::{Done, Login, WireError};
 
 /// Keeps the mix independent of the hashes for values.
 const MIX: u64 = 0x6d69_7820_6d69_7820;
+
+/// Why an operation is not done although every statement was answered.
+const NOT_COMMITTED: &str = "the server answered every statement, and then autocommit was off or a transaction open, so that nothing is committed";
 
 /// State shared by all clients.
 #[derive(Clone)]
@@ -26,12 +31,17 @@ pub struct Driver {
     seed: u64,
     salt: u64,
     errors: Arc<FirstErrors>,
+    effects: Total,
+    /// None: nothing is written, or it is not looked for.
+    witness: Option<Witness>,
 }
 
 impl Driver {
     /// `session`: statements that each connection runs once after it opens: `SET SESSION ...`.
     pub fn new(script: Arc<Script>, login: Login, session: &[String], seed: u64) -> Driver {
         Driver {
+            effects: Total::of(script.operations.len()),
+            witness: None,
             script,
             login,
             readers: None,
@@ -62,8 +72,17 @@ impl Driver {
         });
         Some(Driver {
             readers,
+            witness: script.writes().then(|| Witness::new(schema)),
             ..Driver::new(Arc::clone(script), in_schema(login), session, seed)
         })
+    }
+
+    /// One load, whose writes another connection looks for.
+    pub(crate) fn work(self) -> Work {
+        Work {
+            witness: self.witness.clone(),
+            ..Work::without_audit(self)
+        }
     }
 
     /// Opens the sessions for operations that only read.
@@ -75,9 +94,14 @@ impl Driver {
         let nodes = if *in_turn { all } else { client..client + 1 };
         let mut readers = Vec::with_capacity(nodes.len());
         for node in nodes {
-            readers.push(Session::open(&self.script, io, login, node, &self.session).await?);
+            readers.push(self.open_session(io, login, node).await?);
         }
         Ok(readers)
+    }
+
+    async fn open_session(&self, io: &Io, login: &Login, client: u32) -> Result<Session, Failure> {
+        let (script, first) = (&self.script, &self.session);
+        Session::open(script, io, login, client, first, &self.effects).await
     }
 
     /// The outcome of an error. A transaction is rolled back: a deadlock has ended it, a lock wait timeout has not.
@@ -150,8 +174,12 @@ impl Workload for Driver {
         self.script.mix.pick(self.salt, number)
     }
 
+    fn effects(&self) -> Vec<Effects> {
+        self.effects.effects()
+    }
+
     async fn open(&self, io: &Io, client: u32) -> Result<Client, Failure> {
-        let own = Session::open(&self.script, io, &self.login, client, &self.session).await?;
+        let own = self.open_session(io, &self.login, client).await?;
         let readers = self.open_readers(io, client).await?;
         Ok(Client { own, readers })
     }
@@ -161,13 +189,24 @@ impl Workload for Driver {
         let session = client.session_for(operation, request.number);
         // Values depend only on the seed and the number, so a retry has the same values.
         let mut cursor = Cursor::new(request.number, stream(self.seed, request.number));
+        let (mut noticed, mut last) = (Noticed::default(), Done::default());
         let failed = loop {
-            let Some(asked) = session.ask_next(&self.script, operation, &mut cursor) else {
-                return Outcome::Done;
+            let asked = session.ask_next(&self.script, operation, &mut cursor);
+            let Some((purpose, asked)) = asked else {
+                break None;
             };
-            if let Err(error) = asked.await {
-                break error;
+            match asked.await {
+                Ok(done) => last = done,
+                Err(error) => break Some(error),
             }
+            noticed.reply(purpose, &last);
+        };
+        let Some(failed) = failed else {
+            let ended = session.ended(request.operation, noticed, &last);
+            if let Outcome::Failed(code) = ended {
+                self.errors.note(code, &NOT_COMMITTED);
+            }
+            return ended;
         };
         let commits = cursor.commits(operation);
         self.after(session, operation, request.retries, commits, failed)
@@ -180,9 +219,9 @@ impl Workload for Driver {
 
     async fn close(&self, client: Client) {
         for session in client.readers {
-            session.close().await;
+            session.close(None).await;
         }
-        client.own.close().await;
+        client.own.close(self.witness.as_ref()).await;
     }
 }
 
@@ -239,10 +278,13 @@ mod tests {
         now(driver.operate(&mut session, &REQUEST))
     }
 
-    /// The server hangs up after so many statements.
+    /// Statements of a new session: SET autocommit.
+    const FIRST: u64 = 1;
+
+    /// The server hangs up after so many statements of an operation.
     fn reset_after(statements: u64) -> Behaviour {
         Behaviour {
-            reset_after: Some(statements),
+            reset_after: Some(FIRST + statements),
             ..Behaviour::default()
         }
     }
@@ -257,7 +299,7 @@ mod tests {
         assert_eq!(outcome(sql, reset_after(2)), Outcome::Unknown(2013));
         assert_eq!(outcome(sql, reset_after(3)), Outcome::Done);
         let silent = Behaviour {
-            stall_after: Some(2),
+            stall_after: Some(FIRST + 2),
             ..Behaviour::default()
         };
         assert_eq!(outcome(sql, silent), Outcome::Unknown(2013));

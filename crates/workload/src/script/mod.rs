@@ -7,6 +7,7 @@
 mod build;
 mod cursor;
 mod driver;
+mod effects;
 mod generator;
 mod headings;
 mod lex;
@@ -14,6 +15,7 @@ mod mix;
 mod policy;
 mod session;
 mod split;
+pub(crate) mod witness;
 
 pub(crate) use build::reads;
 pub use build::{Builder, Part};
@@ -28,7 +30,9 @@ pub use mix::WEIGHT_MAX;
 pub use policy::{DUPLICATE, Policy, Verdict};
 pub(crate) use session::failure;
 pub use split::{SqlMistake, name_length, statements};
+pub use witness::Witness;
 
+use effects::Purpose;
 use generator::Parameter;
 use mix::Mix;
 
@@ -77,6 +81,8 @@ struct Statement {
     per_table: bool,
     /// Whether it starts or ends a transaction. Such statements are sent as text, since not every server can prepare them.
     control: bool,
+    /// The effect that its replies are to show.
+    purpose: Purpose,
     /// Its slot in a session; with `per_table` the slot of the first table, followed by the others.
     place: u32,
 }
@@ -88,6 +94,12 @@ impl Script {
         prepared
             .map(|statement| statement.copies(self.tables) as usize)
             .sum()
+    }
+
+    /// Whether an operation changes something.
+    pub(crate) fn writes(&self) -> bool {
+        let mut operations = self.operations.iter();
+        operations.any(|operation| !operation.reads_only)
     }
 
     /// Slots for statements in a session.

@@ -1,15 +1,20 @@
 //! The session of one client: its connection, its statements and the values of an operation.
 
 use super::cursor::Cursor;
+use super::effects::{Counted, Noticed, Purpose, Total};
 use super::generator::Drawn;
+use super::witness::Witness;
 use super::{Operation, Script, Statement, Step};
-use load::{Failure, Io};
-use wire::{Connection, Login, PendingReply, WireError};
+use crate::commits;
+use load::{Failure, Io, Outcome};
+use wire::{Connection, Done, Login, PendingReply, WireError};
 
 /// Error code: too many prepared statements.
 const TOO_MANY_STATEMENTS: u16 = 1461;
 /// Error code: the statement is not supported as a prepared statement.
 const NOT_PREPARED: u16 = 1295;
+/// Own error code: after the operation, its changes are not committed.
+const NOT_COMMITTED: u16 = 64_902;
 
 pub(super) struct Session {
     connection: Connection,
@@ -17,6 +22,9 @@ pub(super) struct Session {
     /// By parameter.
     drawn: Vec<Drawn>,
     text: Vec<u8>,
+    /// Whether replies show autocommit.
+    shows_autocommit: bool,
+    counted: Counted,
 }
 
 enum Prepared {
@@ -25,27 +33,27 @@ enum Prepared {
 }
 
 impl Session {
-    /// Connects, runs the initial statements (session variables) and prepares every statement.
+    /// Connects, runs the initial statements (session variables), turns autocommit on and prepares every statement.
     pub(super) async fn open(
         script: &Script,
         io: &Io,
         login: &Login,
         client: u32,
         first: &[String],
+        total: &Total,
     ) -> Result<Session, Failure> {
-        let connection = Connection::open(io, login, client)
+        let mut connection = Connection::open(io, login, client)
             .await
             .map_err(|error| failure("cannot connect", error))?;
+        let shows_autocommit = commits::begin(&mut connection, first, true).await?;
         let mut session = Session {
+            shows_autocommit,
+            counted: Counted::of(total),
             connection,
             prepared: Vec::with_capacity(script.places()),
             drawn: vec![Drawn::Int(0); script.parameters.len()],
             text: vec![0; script.text_bytes()],
         };
-        for sql in first {
-            let set = session.connection.query(sql).await;
-            set.map_err(|error| failure(sql, error))?;
-        }
         for statement in &script.statements {
             for sql in statement.texts(script.tables) {
                 let prepared = session.prepare(sql, statement.control).await?;
@@ -68,20 +76,35 @@ impl Session {
         }
     }
 
-    /// Sends the next statement of an operation; None at its end. This makes every operation one loop around one await.
+    /// Sends the next statement of an operation and returns its purpose; None at its end. This makes every operation one loop around
+    /// one await.
     #[inline]
     pub(super) fn ask_next(
         &mut self,
         script: &Script,
         operation: &Operation,
         cursor: &mut Cursor,
-    ) -> Option<PendingReply<'_>> {
+    ) -> Option<(Purpose, PendingReply<'_>)> {
         let step = cursor.step(operation)?;
         if cursor.is_at_draw(script.tables) {
             self.draw(script, step, cursor);
         }
         let statement = &script.statements[cursor.take(step)];
-        Some(self.ask(script, statement, cursor.table()))
+        Some((
+            statement.purpose,
+            self.ask(script, statement, cursor.table()),
+        ))
+    }
+
+    /// The outcome of an operation whose statements were all answered; `last` is the last answer. It is not done if the server does not
+    /// keep it: a statement, perhaps in a procedure, has turned autocommit off or begun a transaction.
+    #[inline]
+    pub(super) fn ended(&mut self, operation: u16, noticed: Noticed, last: &Done) -> Outcome {
+        if last.in_transaction() || (self.shows_autocommit && !last.autocommits()) {
+            return Outcome::Failed(NOT_COMMITTED);
+        }
+        self.counted.add(operation, noticed);
+        Outcome::Done
     }
 
     #[inline]
@@ -114,7 +137,10 @@ impl Session {
         self.connection.query("ROLLBACK").await.map(drop)
     }
 
-    pub(super) async fn close(self) {
+    pub(super) async fn close(mut self, witness: Option<&Witness>) {
+        if let Some(witness) = witness {
+            witness.write(&mut self.connection).await;
+        }
         self.connection.close().await;
     }
 }

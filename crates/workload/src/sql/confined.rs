@@ -377,6 +377,8 @@ mod tests {
             },
             files: Vec::new(),
             replace: Vec::new(),
+            accept_warnings: false,
+            reload: false,
         };
         let refused = check(&sources, &["shop".into()]).unwrap_err().to_string();
         assert!(

@@ -6,7 +6,7 @@
 use super::dump;
 use super::tables::{file_name, not_opened};
 use super::theirs;
-use crate::loader::warning;
+use crate::loader::warnings::{self, Loss, Values};
 use crate::{LoadError, marker, schema};
 use server::{ServerError, Session};
 use std::io::{self, BufRead as _, Read as _};
@@ -93,11 +93,12 @@ impl TableFile {
         [self.table.clone(), options, dump::digest(&self.path)]
     }
 
-    /// Loads the rows. `read` counts the bytes of the file.
+    /// Loads the rows. `read` counts the bytes of the file; `accepts`: values may be stored other than they are in the file.
     pub(super) fn load(
         &self,
         session: &mut Session,
         read: Arc<AtomicU64>,
+        accepts: bool,
     ) -> Result<(), LoadError> {
         let name = file_name(&self.path);
         let unreadable = |cause: io::Error| not_opened(&self.path, &cause);
@@ -117,15 +118,13 @@ impl TableFile {
             sent_name(&name),
             schema::quoted(&self.table)
         );
-        // A note, such as of a rounded decimal, is no mistake.
-        let prepared = session.execute("SET SESSION sql_notes = 0");
-        prepared.map_err(|cause| self.refused(&name, &cause))?;
         let mut rows = io::Cursor::new(first).chain(file);
         let loaded = session.load(&sql, Box::new(move |to| io::copy(&mut rows, to).map(drop)));
         loaded.map_err(|cause| self.refused(&name, &cause))?;
         let skipped = session.skipped_rows();
         let failed = LoadError::during("The warnings of LOAD DATA cannot be read");
-        match warning(session).map_err(failed)? {
+        match warnings::loss(session, Values::Given).map_err(failed)? {
+            _ if accepts => Ok(()),
             None if skipped == 0 => Ok(()),
             None => Err(LoadError::Written {
                 place: name,
@@ -134,9 +133,9 @@ impl TableFile {
                     self.table
                 ),
             }),
-            Some((code, message)) => {
+            Some(loss) => {
                 let before = u64::from(self.options.is_none() && header.is_some());
-                Err(wrong_row(&name, before, code, &message))
+                Err(wrong_row(&name, before, &loss))
             }
         }
     }
@@ -194,25 +193,15 @@ fn sent_name(name: &str) -> String {
 
 /// A row that the server could not store as it is. With LOCAL that is a warning, even in strict mode.
 /// `before`: the lines before the first row.
-fn wrong_row(name: &str, before: u64, code: u16, message: &str) -> LoadError {
-    let place = match row(message) {
+fn wrong_row(name: &str, before: u64, loss: &Loss) -> LoadError {
+    let place = match loss.row() {
         Some(row) => format!("{name}:{}", row + before),
         None => name.to_string(),
     };
     LoadError::Written {
         place,
-        says: format!("the server says {code} {message}"),
+        says: loss.says(),
     }
-}
-
-/// The number in `... at row 3`, `Row 3 was truncated`.
-fn row(message: &str) -> Option<u64> {
-    let words: Vec<&str> = message
-        .split(|sign: char| !sign.is_ascii_alphanumeric())
-        .collect();
-    let pairs = words.windows(2);
-    let mut rows = pairs.filter(|pair| pair[0].eq_ignore_ascii_case("row"));
-    rows.find_map(|pair| pair[1].parse().ok())
 }
 
 #[cfg(test)]
@@ -254,10 +243,18 @@ mod tests {
 
     #[test]
     fn a_wrong_value_names_the_line_of_the_file() {
-        let says = |before, message| wrong_row("orders.csv", before, 1366, message).to_string();
-        assert_eq!(
-            says(1, "Incorrect integer value: 'x' for column 'id' at row 3"),
-            "orders.csv:4: the server says 1366 Incorrect integer value: 'x' for column 'id' at row 3"
+        let says = |before, message: &str| {
+            let message = message.to_string();
+            let loss = Loss {
+                code: 1366,
+                message,
+            };
+            wrong_row("orders.csv", before, &loss).to_string()
+        };
+        let wrong = says(1, "Incorrect integer value: 'x' for column 'id' at row 3");
+        assert!(
+            wrong.starts_with("orders.csv:4: the server says 1366 Incorrect integer value: 'x' for column 'id' at row 3: what it stored differs"),
+            "{wrong}"
         );
         assert!(says(0, "Row 7 was truncated").starts_with("orders.csv:7: "));
         assert!(says(0, "Something else").starts_with("orders.csv: "));

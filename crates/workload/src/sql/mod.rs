@@ -7,6 +7,7 @@
 mod confined;
 mod dump;
 mod files;
+mod losses;
 mod parameter;
 mod queries;
 mod section;
@@ -107,7 +108,7 @@ impl Workload for Sql {
             return None;
         };
         let driver = Driver::on(target, script, self.data.schema(), seed)?;
-        Some(Work::without_audit(driver))
+        Some(driver.work())
     }
 }
 
@@ -133,7 +134,7 @@ impl Round {
 }
 
 impl Queries for Round {
-    /// Rows of a query may come in any order: which columns its ORDER BY means is not known without a grammar.
+    /// The answers find the columns of an ORDER BY in the text.
     fn operations(&self) -> Vec<Operation> {
         let operation = |query: &Query| Operation {
             name: query.name.clone(),

@@ -8,7 +8,7 @@ use super::source::{self, Source};
 use crate::script::{Builder, Part, Policy, Script, SqlMistake, WEIGHT_MAX, headed};
 use spec::{Node, Written as Text};
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 14] = [
     "queries",
     "operation",
     "operations",
@@ -17,6 +17,8 @@ const KEYS: [&str; 12] = [
     "load",
     "dump",
     "replace",
+    "accept_warnings",
+    "reload",
     "schema",
     "oltp",
     "on_deadlock",
@@ -143,6 +145,9 @@ fn wrong_statements(operation: &Written, wrong: SqlMistake) {
         }
         SqlMistake::Unnamed => "write :id, and [workload.sql.parameter.id] for its values".into(),
         SqlMistake::Open => "end it in the same operation".into(),
+        SqlMistake::NoAutocommit => {
+            "write begin; ...; commit for a transaction of several statements".into()
+        }
         _ => "statements are separated by semicolons".into(),
     };
     let name = &operation.name;

@@ -5,6 +5,7 @@
 use super::files::TableFile;
 use super::queries::in_file;
 use super::tables::{Creation, Sources};
+use crate::keys::truth;
 use crate::oltp;
 use crate::script::statements;
 use spec::{Node, Section, Written};
@@ -40,11 +41,15 @@ pub(super) fn read(section: &Section) -> Option<Source> {
     let named = either(section, &["setup", "dump", "schema", "oltp"], help);
     let files = files(section, named.as_ref());
     let replace = replace(section, named.as_ref());
+    let accept_warnings = truth(section, "accept_warnings", false);
+    let reload = truth(section, "reload", false);
     let created = |creation| -> Option<Source> {
         Some(Source::Created(Sources {
             creation,
             files: files?,
             replace: replace?,
+            accept_warnings,
+            reload,
         }))
     };
     let Some(node) = named else {

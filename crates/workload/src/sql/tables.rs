@@ -6,12 +6,17 @@
 use super::confined;
 use super::dump::{self, Action, Cut, Filter, Statements};
 use super::files::TableFile;
+use super::losses::{self, At};
 use super::theirs;
 use super::watched::{Watched, watched};
+use crate::held::{self, Held, Look};
 use crate::loader::Connect;
+use crate::loader::warnings::Values;
 use crate::marker::{self, Marker};
-use crate::script::statements;
-use crate::{AllowDrop, Dataset, Estimate, LoadError, Loaded, Preloaded, Progress, State, Unit};
+use crate::script::{statements, witness};
+use crate::{
+    AfterLoad, AllowDrop, Dataset, Estimate, LoadError, Loaded, Preloaded, Progress, State, Unit,
+};
 use crate::{preload, schema};
 use server::{ServerError, Session};
 use std::collections::BTreeMap;
@@ -55,6 +60,10 @@ pub struct Sources {
     pub files: Vec<TableFile>,
     /// Texts that are replaced in the statements of a dump, but not in its rows.
     pub replace: Vec<(String, String)>,
+    /// Whether values may be stored other than they are given.
+    pub accept_warnings: bool,
+    /// Whether tables that a load has changed are dropped and loaded anew before each trial on a running server.
+    pub reload: bool,
 }
 
 pub(super) struct Tables {
@@ -108,6 +117,19 @@ impl Dataset for Tables {
             Some(marker) => State::Complete(marker.fingerprint),
             None => State::Partial,
         })
+    }
+
+    fn held(&self, session: &mut Session) -> Result<Held, ServerError> {
+        let tables = loaded_tables(session)?;
+        let names: Vec<&str> = tables.iter().map(String::as_str).collect();
+        held::compared(session, SCHEMA, &names, &[])
+    }
+
+    fn after_load(&self) -> AfterLoad {
+        match self.sources.reload {
+            true => AfterLoad::Reload,
+            false => AfterLoad::Keep,
+        }
     }
 
     fn confined(&self, session: &mut Session) -> Result<(), LoadError> {
@@ -298,11 +320,12 @@ impl Load<'_> {
     }
 
     fn fill(&self, session: &mut Session) -> Result<(), LoadError> {
+        losses::show_all(session)?;
         match &self.sources.creation {
             Creation::Setup { sql, file } => {
                 let name = file.as_deref().unwrap_or("setup");
                 self.now_at(name);
-                self.run(session, name, sql.as_bytes(), |sql| {
+                self.run(session, (name, Values::Computed), sql.as_bytes(), |sql| {
                     // It was read as text.
                     Ok(Action::Run(String::from_utf8_lossy(sql)))
                 })?;
@@ -314,7 +337,7 @@ impl Load<'_> {
                 let opened = dump::open(path, Arc::clone(&self.read));
                 let dump = opened.map_err(|cause| not_opened(path, &cause))?;
                 let mut filter = Filter::new(&self.sources.replace);
-                self.run(session, &name, dump, |sql| {
+                self.run(session, (&name, Values::Given), dump, |sql| {
                     filter.action(sql).map_err(|refused| refused.to_string())
                 })?;
                 let ended = session.execute("COMMIT");
@@ -325,7 +348,11 @@ impl Load<'_> {
         }
         for file in &self.sources.files {
             self.now_at(&file_name(&file.path));
-            file.load(session, Arc::clone(&self.read))?;
+            file.load(
+                session,
+                Arc::clone(&self.read),
+                self.sources.accept_warnings,
+            )?;
         }
         Ok(())
     }
@@ -334,7 +361,7 @@ impl Load<'_> {
     fn run<R: BufRead>(
         &self,
         session: &mut Session,
-        name: &str,
+        (name, values): (&str, Values),
         from: R,
         mut action: impl for<'s> FnMut(&'s [u8]) -> Result<Action<'s>, String>,
     ) -> Result<(), LoadError> {
@@ -359,6 +386,13 @@ impl Load<'_> {
                 Action::Run(sql) => {
                     let ran = session.query(&sql);
                     ran.map_err(|cause| wrong(refused(&sql, &cause)))?;
+                    let at = At {
+                        file: name,
+                        line: statement.line,
+                    };
+                    if !self.sources.accept_warnings {
+                        losses::refuse(session, values, &sql, at)?;
+                    }
                 }
             }
         }
@@ -399,8 +433,7 @@ impl Sources {
 fn finish(connect: Connect<'_>, fingerprint: &str) -> Result<u64, ServerError> {
     let mut session = connect()?;
     schema::enter(&mut session, SCHEMA)?;
-    let mut tables = tables(&mut session)?;
-    tables.retain(|name| name != marker::TABLE);
+    let tables = loaded_tables(&mut session)?;
     if !tables.is_empty() {
         let names: Vec<String> = tables.iter().map(|name| schema::quoted(name)).collect();
         session.query(&format!("ANALYZE TABLE {}", names.join(", ")))?;
@@ -411,12 +444,21 @@ fn finish(connect: Connect<'_>, fingerprint: &str) -> Result<u64, ServerError> {
         rows,
     };
     marker::write(&mut session, SCHEMA, &marker)?;
+    let names: Vec<&str> = tables.iter().map(String::as_str).collect();
+    let look = Look::at(&mut session, SCHEMA, &names)?;
+    marker::write_look(&mut session, SCHEMA, &look)?;
     Ok(rows)
 }
 
 /// All tables of the schema, the marker's among them.
 fn tables(session: &mut Session) -> Result<Vec<String>, ServerError> {
     theirs::names(session, SCHEMA, "BASE TABLE")
+}
+
+fn loaded_tables(session: &mut Session) -> Result<Vec<String>, ServerError> {
+    let mut tables = tables(session)?;
+    tables.retain(|name| name != marker::TABLE && name != witness::TABLE);
+    Ok(tables)
 }
 
 fn views(session: &mut Session) -> Result<Vec<String>, ServerError> {
@@ -426,10 +468,8 @@ fn views(session: &mut Session) -> Result<Vec<String>, ServerError> {
 /// Rows of all tables but the marker's.
 fn count(session: &mut Session) -> Result<u64, ServerError> {
     let mut rows = 0;
-    for table in tables(session)? {
-        if table != marker::TABLE {
-            rows += schema::count(session, &schema::quoted(&table))?;
-        }
+    for table in loaded_tables(session)? {
+        rows += schema::count(session, &schema::quoted(&table))?;
     }
     Ok(rows)
 }
@@ -527,6 +567,8 @@ mod tests {
             },
             files: Vec::new(),
             replace: Vec::new(),
+            accept_warnings: false,
+            reload: false,
         }
     }
 
@@ -573,10 +615,7 @@ mod tests {
     fn a_dump_goes_into_pronys_schema_whatever_schema_it_names() {
         let (_folder, dump) = dump("CREATE DATABASE shop;\nUSE shop;\ncreate table t (a int);\n");
         let ran = load(dump).unwrap();
-        assert_eq!(
-            ran[..3],
-            ["USE prony_sql", "create table t (a int)", "COMMIT"]
-        );
+        assert_eq!(ran[2..4], ["create table t (a int)", "COMMIT"]);
         assert!(!ran.iter().any(|sql| sql.contains("shop")), "{ran:?}");
     }
 

@@ -74,6 +74,7 @@ impl Workload for Tpcc {
         Some(Work {
             driver: Box::new(driver),
             audit: Some(Box::new(audit)),
+            witness: None,
         })
     }
 }

@@ -78,6 +78,7 @@ pub(super) fn tables(section: &Section) -> Stored {
             .into_iter()
             .collect(),
         changing: Some(changing(section)),
+        reload: false,
     }
 }
 

@@ -80,6 +80,7 @@ fn data(section: &Section) -> Stored {
         rows: Box::new(rows),
         after_rows: Vec::new(),
         changing: None,
+        reload: false,
     }
 }
 

@@ -4,7 +4,7 @@
 //! results with each other.
 
 use super::queries::{QUERIES, Query};
-use crate::answers::{Canonical, Reference, canonical_cell};
+use crate::answers::{Reference, in_order, of_reference};
 use crate::{Operation, hashes};
 
 /// The expected result of a query at a scale; None if unknown.
@@ -26,7 +26,9 @@ pub(super) fn reference(scale: f64, operation: &Operation) -> Option<Reference> 
         _ => padded(datagen::tpch::validation_answer(number as u8 + 1)?),
     };
     Some(Reference::Rounded {
-        rows: Canonical::in_order(operation, rows).rows,
+        rows: in_order(&operation.ordered_by, rows, |cell: &String| {
+            Some(cell.as_bytes())
+        }),
         columns: QUERIES[number].columns,
     })
 }
@@ -52,7 +54,7 @@ fn padded(text: &str) -> Vec<Vec<String>> {
             Ok(_) => number,
             Err(_) => padded,
         };
-        canonical_cell(Some(cell.as_bytes()))
+        of_reference(cell)
     };
     lines
         .skip(1)

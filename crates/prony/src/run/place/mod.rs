@@ -20,7 +20,7 @@ use host::{Entered, Lease, Leases};
 use load::Needs;
 use observe::Prepared;
 use record::{DatasetNote, Flag, FlagKind, Trial};
-use server::ServerError;
+use server::{ServerError, Session};
 use spec::plan::PlannedTrial;
 use std::sync::Arc;
 use workload::{Audited, Connect, Target, Workload};
@@ -193,6 +193,14 @@ impl<'a> Place<'a> {
                 Ok(with(Audited::Server { connect, further }))
             }
             Place::Folder(place) => Ok(with(Audited::Folder(&place.data()))),
+        }
+    }
+
+    /// A connection to a server of one node; None on any other target.
+    pub(crate) fn single_session(&self) -> Result<Option<Session>, ServerError> {
+        match self {
+            Place::Server(place) => place.single_session(),
+            Place::Folder(_) => Ok(None),
         }
     }
 

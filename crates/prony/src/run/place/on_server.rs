@@ -8,13 +8,14 @@ use crate::run::changes::Changes;
 use crate::run::cold::{self, Before};
 use crate::run::dataset::Ready;
 use crate::run::event::{Action, Means, PreparedEvents, Reopen, keeps_from_a_node, recovery};
+use crate::run::in_place::Renewal;
 use crate::run::limits::{self, Held};
 use crate::run::recording::Recording;
 use crate::run::round::{Client, Live};
 use crate::run::servers::Provided;
 use crate::run::volume;
 use crate::run::watch::{Admin, Watch, stopper};
-use crate::run::{Progress, connections, in_place, redo_log, settings};
+use crate::run::{Progress, connections, in_place, redo_log, sessions, settings};
 use host::{Lease, Leases, LimitError};
 use load::Needs;
 use observe::{Observer, Prepared, ServerProcess, Targets, variables};
@@ -38,6 +39,8 @@ pub(crate) struct ServerPlace<'a> {
     workload: Arc<dyn Workload>,
     instance: Server,
     live: Option<Live>,
+    /// What every session executes before the statements of the file; None before the first start.
+    baseline: Option<Vec<String>>,
     /// The settings that the server reports, and those that differ from the requested ones.
     effective: BTreeMap<String, String>,
     adjusted: Vec<Adjusted>,
@@ -74,6 +77,7 @@ impl<'a> ServerPlace<'a> {
             workload,
             instance,
             live: None,
+            baseline: None,
             effective: BTreeMap::new(),
             adjusted: Vec::new(),
             not_permitted: None,
@@ -113,7 +117,7 @@ impl<'a> ServerPlace<'a> {
         if !self.is_started() {
             self.place_data()?;
         }
-        self.renew_data(progress)?;
+        self.renew_data(trial, progress)?;
         trial.flags.extend(self.not_available());
         trial.flags.extend(volume::flags(&self.planned.host));
         trial.flags.extend(limits::lifted(&self.planned));
@@ -153,14 +157,21 @@ impl<'a> ServerPlace<'a> {
     }
 
     /// Makes sure that the tables are as loaded on a server without snapshots.
-    fn renew_data(&self, progress: &Progress) -> Result<(), ServerError> {
+    fn renew_data(&self, trial: &mut Trial, progress: &Progress) -> Result<(), ServerError> {
         match self.workload.data() {
             Some(dataset) if self.is_external() => {
                 let node = self.node().as_ref();
                 node.start(&StartRequest::default())?;
                 // Another server has other tables, so its name is the better message.
                 self.is_the_same()?;
-                in_place::renew(&self.server.spec.name, node, dataset, progress)
+                let needs = Renewal {
+                    is_timed: self.planned.rounds.is_empty(),
+                    may_reload: self.ready.may_reload,
+                };
+                let server = &self.server.spec.name;
+                let held = in_place::renew(server, node, dataset, needs, progress)?;
+                held.iter().for_each(|held| in_place::enter(held, trial));
+                Ok(())
             }
             _ => Ok(()),
         }
@@ -247,8 +258,12 @@ impl<'a> ServerPlace<'a> {
         })?;
         self.is_the_same()?;
         trial.start_s.push(started.elapsed_s);
-        let mut session = self.query_session()?;
         let abilities = self.node().abilities();
+        if abilities.mysql && self.baseline.is_none() {
+            let mut session = self.session()?;
+            self.baseline = Some(sessions::baseline(self.set(), &mut session)?);
+        }
+        let mut session = self.query_session()?;
         if let (false, Some(dataset)) = (abilities.snapshots, self.workload.data()) {
             in_place::still_holds(dataset, &mut session)?;
         }
@@ -358,13 +373,16 @@ impl<'a> ServerPlace<'a> {
         Ok(())
     }
 
+    /// What the file sets for the sessions and the server.
+    fn set(&self) -> sessions::Set<'_> {
+        [&self.planned.session, &self.planned.settings]
+    }
+
     /// Compares the requested session settings with those in force, and records the latter.
     fn look_at_session(&mut self, session: &mut Session) -> Result<(), ServerError> {
         let requested = settings::resolve(&self.planned.session, self.ready.note.data_bytes);
-        if requested.is_empty() {
-            return Ok(());
-        }
         let in_force = variables::of_session(session)?;
+        self.effective.extend(sessions::recorded(&in_force));
         self.adjusted.extend(adjusted(&requested, &in_force));
         for (name, _) in requested {
             let name = settings::plain(&name);
@@ -495,12 +513,20 @@ impl<'a> ServerPlace<'a> {
 
     /// The statements that each connection executes first.
     fn session_statements(&self) -> Vec<String> {
-        settings::session_statements(&self.planned.session, self.ready.note.data_bytes)
+        let own = settings::session_statements(&self.planned.session, self.ready.note.data_bytes);
+        let baseline = self.baseline.iter().flatten().cloned();
+        baseline.chain(own).collect()
     }
 
     /// A new connection in the workload's schema, without the session settings.
     pub(crate) fn session(&self) -> Result<Session, ServerError> {
         self.connector()()
+    }
+
+    /// The same, where the server has one node.
+    pub(crate) fn single_session(&self) -> Result<Option<Session>, ServerError> {
+        let is_single = self.instance.formation().is_none();
+        is_single.then(|| self.session()).transpose()
     }
 
     /// Opens such connections, from any thread.

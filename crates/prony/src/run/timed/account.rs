@@ -3,7 +3,7 @@
 //! Purpose: record everything that the statistics need, and flag what makes the figures unusable. Outside this module: judging them.
 
 use super::concurrent::Observed;
-use super::{Driving, Timed, drive};
+use super::{Driving, Timed, drive, effects};
 use crate::run::shards;
 use host::machine;
 use load::{Backend, Driven, Ending, OwnStall, Second, Window};
@@ -33,10 +33,13 @@ pub(super) fn enter(
     let Driving {
         operations,
         standard,
+        effects,
         driven,
         recorded,
     } = drive;
     flag_failures(trial, &driven);
+    let effects = effects::noted(&operations, &driven.tallies, &effects);
+    trial.flags.extend(effects::flags(&effects));
     observed.happened.enter(trial);
     let throughput = recorded
         .series
@@ -68,6 +71,7 @@ pub(super) fn enter(
         errors: recorded.errors,
         engine: EngineNote {
             shards: started(timed, &driven),
+            effects,
             ..engine(&operations, &driven)
         },
         histograms: recorded.histograms,
@@ -310,6 +314,7 @@ fn engine(operations: &[String], driven: &Driven) -> EngineNote {
         stopped: driven.stopped.clone(),
         until_s: Some(driven.until.as_secs_f64()),
         unfinished: unfinished(operations, driven),
+        effects: Vec::new(),
         shards: Vec::new(),
         stalls: driven.stalls.iter().map(engine_stall).collect(),
     }

@@ -7,6 +7,7 @@ mod account;
 pub(crate) mod beats;
 mod concurrent;
 pub(crate) mod drive;
+mod effects;
 
 use super::audit::{self, Pending};
 use super::event::Action;
@@ -18,11 +19,11 @@ use account::Recorder;
 use concurrent::{Concurrent, Latest};
 use load::{Drivable, Drive, DriveError, Driven, Second, Share, Tally, Watch, Window};
 use record::{FlagKind, LiveSample, Standard, Trial};
-use server::ServerError;
+use server::{ServerError, Session};
 use spec::plan::PlannedTrial;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use workload::{Target, Work, Workload};
+use workload::{Target, Witness, Work, Workload};
 
 /// How often an interruption is checked for during a load.
 const TICK: Duration = Duration::from_millis(50);
@@ -35,6 +36,7 @@ struct Driving {
     /// The names of the workload's operations.
     operations: Vec<String>,
     standard: Option<Standard>,
+    effects: Vec<load::Effects>,
     driven: Driven,
     recorded: Recorder,
 }
@@ -70,7 +72,12 @@ impl Timed<'_> {
             })?;
             precondition::run(self, place, trial)?;
         }
-        let Work { driver, mut audit } = self.work(place)?;
+        let Work {
+            driver,
+            mut audit,
+            witness,
+        } = self.work(place)?;
+        let witness = witness.filter(|_| self.bench.meeting.is_none());
         if self.bench.meeting.is_some() && audit.take().is_some() {
             trial.flag(
                 FlagKind::NotAudited,
@@ -81,6 +88,7 @@ impl Timed<'_> {
             audit::before(place, auditor.as_mut(), &self.bench.home.work())?;
         }
         place.admits(self.planned, &driver.needs())?;
+        look(place, witness.as_ref(), Witness::prepare)?;
         let measured_from_s = drive::measured_from_s(self.bench.protocol);
         let mut concurrent = Concurrent::prepare(place, self.actions(), measured_from_s)?;
         let device_before = self.device(place);
@@ -101,6 +109,9 @@ impl Timed<'_> {
         place.power_back(trial)?;
         // The engine counts lost connections and reconnects, so a server that died must be detected here.
         place.still_runs()?;
+        if let Some(text) = look(place, witness.as_ref(), Witness::check)?.flatten() {
+            trial.invalidate(FlagKind::AuditFailed, text);
+        }
         self.look_at_the_disk(place, &tallies, moved_bytes, trial)?;
         Ok(audit.map(|auditor| Pending { auditor, tallies }))
     }
@@ -204,6 +215,7 @@ impl Timed<'_> {
         Ok(Driving {
             operations,
             standard,
+            effects: driver.effects(),
             driven,
             recorded,
         })
@@ -235,6 +247,20 @@ impl Timed<'_> {
             recorded.second(&one);
         }
     }
+}
+
+/// Lets the witness use a connection that is none of the clients'. None where there is no witness, or no single server.
+fn look<T>(
+    place: &Place,
+    witness: Option<&Witness>,
+    with: fn(&Witness, &mut Session) -> Result<T, ServerError>,
+) -> Result<Option<T>, ServerError> {
+    let Some(witness) = witness else {
+        return Ok(None);
+    };
+    let mut session = place.single_session()?;
+    let session = session.as_mut();
+    session.map(|session| with(witness, session)).transpose()
 }
 
 /// Drives with a stop flag, which is also set when the user interrupts.

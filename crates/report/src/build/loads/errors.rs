@@ -56,6 +56,7 @@ pub(super) fn words(code: u16) -> &'static str {
         1927 => "connection killed",
         2006 => "server has gone away",
         2013 => "lost connection",
+        64_902 => "not committed: a transaction is open or autocommit is off",
         _ => "",
     }
 }

@@ -106,7 +106,7 @@ fn audited(
     time: Duration,
     meddle: impl FnOnce(),
 ) -> (Driven, Option<AuditNote>) {
-    let Work { driver, audit } = work;
+    let Work { driver, audit, .. } = work;
     let mut audit = audit.unwrap();
     let place = crate::Audited::Folder(folder.path());
     audit.before(place, folder.path()).unwrap();

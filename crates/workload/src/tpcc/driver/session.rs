@@ -3,6 +3,7 @@
 use super::stop::Saw;
 use super::terminal::Home;
 use super::{delivery, new_order, order_status, payment, stock_level};
+use crate::commits;
 use crate::script::failure;
 use crate::tpcc::ledger::Book;
 use load::{Failure, Io, Request};
@@ -37,14 +38,7 @@ impl Session {
         let mut connection = Connection::open(io, login, client)
             .await
             .map_err(|error| failure("cannot connect", error))?;
-        for sql in first
-            .iter()
-            .map(String::as_str)
-            .chain(["SET autocommit = 0"])
-        {
-            let set = connection.query(sql).await;
-            set.map_err(|error| failure(sql, error))?;
-        }
+        commits::begin(&mut connection, first, false).await?;
         let prepare = &mut Prepare(&mut connection);
         Ok(Session {
             io: io.clone(),

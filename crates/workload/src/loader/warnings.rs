@@ -1,0 +1,172 @@
+//! Warnings of statements that load: values that the server did not store as they were given.
+//!
+//! Purpose: a number that was clipped or a name that was cut is an error, in strict mode or not. Boundaries: the caller names the file
+//! and the line.
+
+use server::{Reply, ServerError, Session};
+
+/// Warnings that concern the wording of a statement, or objects that are there or not, never the stored rows.
+const HARMLESS: [u16; 20] = [
+    1050, // the table exists
+    1051, // unknown table in DROP IF EXISTS
+    1246, // a column was converted to a type of its size
+    1280, // the name of a primary key is ignored
+    1287, // deprecated syntax
+    1305, // unknown routine in DROP IF EXISTS
+    1360, // unknown trigger in DROP IF EXISTS
+    1449, // the definer does not exist
+    1478, // a table option that this engine ignores
+    1592, // unsafe for the binary log
+    1618, // an option that the server ignores
+    1681, // deprecated
+    1831, // duplicate index
+    1911, // unknown option
+    3090, // a change of sql_mode is deprecated
+    3129, // sql_mode was changed
+    3135, // modes that belong to strict mode
+    3719, // utf8 is an alias
+    3720, // NATIONAL is an alias
+    3778, // a deprecated collation
+];
+/// Data truncated for a column. As a note: digits or a time of day that the column has no place for.
+const TRUNCATED: u16 = 1265;
+
+/// Where the values of a statement come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Values {
+    /// They are written down, so they are to be stored as they are.
+    Given,
+    /// A setup may compute them; a result that is rounded to its column is what was requested.
+    Computed,
+}
+
+/// What the server says of a value that it did not store as given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Loss {
+    pub code: u16,
+    pub message: String,
+}
+
+/// The first loss of the last statement.
+///
+/// # Errors
+/// The warnings cannot be read.
+pub(crate) fn loss(session: &mut Session, values: Values) -> Result<Option<Loss>, ServerError> {
+    if session.warnings() == 0 {
+        return Ok(None);
+    }
+    let shown = session.control(|session| session.query("SHOW WARNINGS"))?;
+    Ok(first(&shown, values))
+}
+
+/// # Errors
+/// A generated value was not stored as it is.
+pub(super) fn refuse_losses(session: &mut Session) -> Result<(), ServerError> {
+    match loss(session, Values::Given)? {
+        None => Ok(()),
+        Some(Loss { code, message }) => Err(ServerError::Refused { code, message }),
+    }
+}
+
+fn first(shown: &Reply, values: Values) -> Option<Loss> {
+    if shown.rows.is_empty() {
+        return Some(Loss {
+            code: 0,
+            message: "the statement has warnings, and the server does not show them (max_error_count = 0)".into(),
+        });
+    }
+    let losses = (0..shown.rows.len()).filter_map(|row| {
+        let (level, message) = (shown.text(row, 0)?, shown.text(row, 2)?);
+        let code: u16 = shown.text(row, 1)?.parse().ok()?;
+        let is_loss = match level.as_str() {
+            "Note" => values == Values::Given && code == TRUNCATED,
+            _ => !HARMLESS.contains(&code) && !message.contains("deprecated"),
+        };
+        is_loss.then_some(Loss { code, message })
+    });
+    losses.into_iter().next()
+}
+
+impl Loss {
+    /// The row of the statement or the file, from `... at row 3`, `Row 3 was truncated`.
+    pub(crate) fn row(&self) -> Option<u64> {
+        let is_sign = |sign: char| !sign.is_ascii_alphanumeric();
+        let words: Vec<&str> = self.message.split(is_sign).collect();
+        let mut rows = words.windows(2).rev();
+        rows.find_map(|pair| match pair[0].eq_ignore_ascii_case("row") {
+            true => pair[1].parse().ok(),
+            false => None,
+        })
+    }
+
+    /// A sentence with the way out.
+    pub(crate) fn says(&self) -> String {
+        format!(
+            "the server says {} {}: what it stored differs from what is written; correct the value or the column, or accept it with --accept-warnings (accept_warnings = true)",
+            self.code, self.message
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(rows: &[(&str, &str, &str)]) -> Reply {
+        let cell = |text: &str| Some(text.as_bytes().to_vec());
+        Reply {
+            rows: rows
+                .iter()
+                .map(|(level, code, message)| vec![cell(level), cell(code), cell(message)])
+                .collect(),
+            ..Reply::default()
+        }
+    }
+
+    fn code(rows: &[(&str, &str, &str)], values: Values) -> Option<u16> {
+        first(&shown(rows), values).map(|loss| loss.code)
+    }
+
+    #[test]
+    fn a_value_that_was_changed_is_a_loss_and_words_about_the_statement_are_none() {
+        let harmless = [
+            ("Note", "1051", "Unknown table 't'"),
+            ("Warning", "1681", "Integer display width is deprecated"),
+            ("Warning", "9999", "'x' is deprecated and will be removed"),
+        ];
+        assert_eq!(code(&harmless, Values::Given), None);
+        for lost in ["1264", "1265", "1366", "1406", "1292", "1062", "1048"] {
+            let rows = [&harmless[..], &[("Warning", lost, "at row 1")]].concat();
+            assert_eq!(code(&rows, Values::Computed), lost.parse().ok());
+        }
+    }
+
+    #[test]
+    fn digits_without_a_place_are_a_loss_unless_they_were_computed() {
+        let note = [("Note", "1265", "Data truncated for column 'a' at row 1")];
+        assert_eq!(code(&note, Values::Given), Some(1265));
+        assert_eq!(code(&note, Values::Computed), None);
+    }
+
+    #[test]
+    fn warnings_that_the_server_does_not_show_are_a_loss() {
+        assert_eq!(code(&[], Values::Computed), Some(0));
+    }
+
+    #[test]
+    fn the_row_is_the_one_that_the_message_ends_with() {
+        let row = |message: &str| {
+            let loss = Loss {
+                code: 1366,
+                message: message.into(),
+            };
+            loss.row()
+        };
+        assert_eq!(
+            row("Incorrect value: 'row 9' for column 'a' at row 3"),
+            Some(3)
+        );
+        assert_eq!(row("Row 7 was truncated"), Some(7));
+        assert_eq!(row("Something else"), None);
+    }
+}

@@ -1,0 +1,102 @@
+//! Refuses a setup or a dump whose values the server stores other than they are written.
+//!
+//! Boundaries: `loader::warnings` tells which warnings are losses.
+
+use crate::LoadError;
+use crate::loader::warnings::{self, Values};
+use crate::script::{Kind, lex};
+use server::{ServerError, Session};
+
+/// The longest statement that sets variables.
+const SETS_BYTES: usize = 4096;
+
+/// The first line of a statement.
+pub(super) struct At<'a> {
+    pub file: &'a str,
+    pub line: u64,
+}
+
+/// Makes the server keep every warning of a statement, and notes too.
+pub(super) fn show_all(session: &mut Session) -> Result<(), LoadError> {
+    let shown = session.execute("SET SESSION sql_notes = 1, max_error_count = 65535");
+    shown.map(drop).map_err(unread)
+}
+
+/// Looks at the warnings of the statement that ran last.
+///
+/// # Errors
+/// The file and the line with a value that is not stored as it is written.
+pub(super) fn refuse(
+    session: &mut Session,
+    values: Values,
+    sql: &str,
+    at: At,
+) -> Result<(), LoadError> {
+    if let Some(loss) = warnings::loss(session, values).map_err(unread)? {
+        let within = loss.row().map_or(0, |row| line_of_row(sql, row));
+        return Err(LoadError::Written {
+            place: format!("{}:{}", at.file, at.line + within),
+            says: loss.says(),
+        });
+    }
+    // Dumps turn notes off, and a note says that digits were cut.
+    match sets_notes(sql) {
+        true => show_all(session),
+        false => Ok(()),
+    }
+}
+
+/// Only short statements do.
+fn sets_notes(sql: &str) -> bool {
+    sql.len() <= SETS_BYTES && sql.to_ascii_lowercase().contains("sql_notes")
+}
+
+fn unread(cause: ServerError) -> LoadError {
+    LoadError::during("The warnings of the load cannot be read")(cause)
+}
+
+/// The line within the text of an INSERT in which its row with this number begins, from 0; 0 if it cannot be found.
+fn line_of_row(sql: &str, row: u64) -> u64 {
+    let start = rows_of(sql).nth(row.saturating_sub(1) as usize);
+    let before = start.map_or("", |start| &sql[..start]);
+    before.bytes().filter(|byte| *byte == b'\n').count() as u64
+}
+
+/// Where the rows after VALUES begin.
+fn rows_of(sql: &str) -> impl Iterator<Item = usize> {
+    let pieces = lex(sql).unwrap_or_default().into_iter();
+    let code = pieces.filter(|(kind, _)| *kind == Kind::Code);
+    let (mut depth, mut has_values) = (0, false);
+    let mut starts = Vec::new();
+    for (_, range) in code {
+        let text = sql[range.clone()].to_ascii_uppercase();
+        let values = text.find("VALUES");
+        for (at, byte) in text.bytes().enumerate() {
+            has_values |= depth == 0 && values == Some(at);
+            match byte {
+                b'(' => {
+                    if depth == 0 && has_values {
+                        starts.push(range.start + at);
+                    }
+                    depth += 1;
+                }
+                b')' => depth -= 1,
+                _ => {}
+            }
+        }
+    }
+    starts.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_of_a_row_is_found_in_an_insert_of_several_lines() {
+        let sql = "INSERT INTO t (a, b) VALUES\n(1, '(\n('),\n(2, f(3)),(4, '5')";
+        let lines: Vec<u64> = (1..=4).map(|row| line_of_row(sql, row)).collect();
+        assert_eq!(lines, [1, 3, 3, 0]);
+        assert_eq!(line_of_row("insert into t select 1", 1), 0);
+    }
+}
