@@ -156,7 +156,7 @@ fn a_value_that_a_dump_loses_names_its_line_unless_it_is_accepted() {
     let bench = Bench::new();
     let dump = "SET SQL_MODE='NO_AUTO_VALUE_ON_ZERO', SQL_NOTES=0;\ncreate table amount (id int primary key, price decimal(12,4), name varchar(40));\ninsert into amount values (1, 1.5, 'a'),\n(2, @PRICE, '@NAME');\n";
     let dsn = theirs.dsn_with_password();
-    let mut load = |value: &str, name: &str, more: &[&str]| {
+    let load = |value: &str, name: &str, more: &[&str]| {
         let text = dump.replace("@PRICE", value).replace("@NAME", name);
         std::fs::write(bench.folder.path().join("amount.sql"), text).unwrap();
         std::fs::write(bench.folder.path().join("q.sql"), "select id from amount").unwrap();

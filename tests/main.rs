@@ -18,6 +18,7 @@ mod crash;
 mod engines;
 mod external;
 mod faults;
+mod field;
 mod fileio;
 mod fileio_volumes;
 mod first_hour;

@@ -110,7 +110,7 @@ fn a_collation_that_a_server_lacks_is_named_with_its_line_and_the_fix() {
     let ended = bench.line("bench sql --dump shop.sql --queries q.sql --server mysql@5.6.14");
     assert_eq!(ended.status, 3, "{}", ended.stderr);
     for part in [
-        "shop.sql:41: the server says 1273",
+        "shop.sql:30: the server says 1273",
         "--replace utf8mb4_0900_ai_ci=",
     ] {
         assert!(ended.stderr.contains(part), "{}", ended.stderr);

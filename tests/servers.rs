@@ -77,6 +77,7 @@ impl Instance {
             socket: Some(socket),
             others: Vec::new(),
             protection: Default::default(),
+            open: Default::default(),
         };
         let mut instance = Instance { process, dsn };
         instance.wait(&data.with_extension("log"));
@@ -338,6 +339,7 @@ fn mysql_8_0_33_accepts_a_password_over_tcp_and_tls() {
         user: "app".into(),
         password: Some(password.into()),
         socket: None,
+        open: Default::default(),
         protection: Protection {
             tls: if with_tls {
                 TlsMode::Required

@@ -103,6 +103,7 @@ fn start_prints_how_to_connect_and_ctrl_c_stops_it() {
         socket: None,
         others: Vec::new(),
         protection: Default::default(),
+        open: Default::default(),
     })
     .unwrap();
     let set = session.query("SELECT @@innodb_old_blocks_time").unwrap();

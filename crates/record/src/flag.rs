@@ -20,6 +20,8 @@ words! {
         ClientsLost = "clients_lost",
         /// The wall clock was set during the trial.
         ClockStepped = "clock_stepped",
+        /// Text columns have other collations on the servers that are compared.
+        CollationsDiffer = "collations_differ",
         /// The hypervisor took more than 1 % of the CPU time.
         CpuSteal = "cpu_steal",
         /// On an external server, the tables are not quite those that were loaded.
@@ -35,6 +37,8 @@ words! {
         /// An event left the server changed, so that no other trial may use it.
         EventLeft = "event_left",
         EventMissed = "event_missed",
+        /// Events of the user's tables did not run beside the measurement.
+        EventsOff = "events_off",
         /// The frequency governor or its limit changed, or heat slowed a CPU down.
         FrequencyChanged = "frequency_changed",
         /// The load generator itself did not run for a part of the load.

@@ -246,6 +246,12 @@ pub struct DatasetNote {
     pub index_s: BTreeMap<String, f64>,
     /// How the rows were loaded, or `already there`.
     pub method: String,
+    /// Events that the user's statements have made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<String>,
+    /// Of the text columns of the user's tables.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub collations: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -278,6 +284,11 @@ impl Trial {
         self.state == TrialState::Done && !self.is_not_available()
     }
 
+    /// Whether a query of it failed, so that not everything was measured.
+    pub fn lacks_queries(&self) -> bool {
+        self.rounds.iter().any(Round::lacks_queries)
+    }
+
     /// Whether its server ran without the limits of the experiment (`--no-limits`).
     pub fn is_unlimited(&self) -> bool {
         let mut flags = self.flags.iter();
@@ -303,6 +314,11 @@ impl Round {
     pub fn clients(&self) -> u32 {
         let clients = self.queries.iter().map(|query| query.client);
         clients.max().unwrap_or(1)
+    }
+
+    /// Whether a query was not answered at all, so that the sum of the times says nothing.
+    pub fn lacks_queries(&self) -> bool {
+        self.queries.iter().any(Query::has_failed)
     }
 
     /// Queries that were answered, over the round's time; none where a query failed.
@@ -381,6 +397,11 @@ fn first_client() -> u32 {
 }
 
 impl Query {
+    /// Whether it has no answer and no bound of its time either.
+    pub fn has_failed(&self) -> bool {
+        self.error.is_some() && self.timed_out_s().is_none()
+    }
+
     /// The time limit in seconds that stopped the query: its real time is unknown and longer.
     pub fn timed_out_s(&self) -> Option<f64> {
         match self.error {

@@ -3,7 +3,7 @@
 //! prony measures such a server as it is. This module contains no code that could stop or reconfigure it. Cold rounds,
 //! settings and snapshots are therefore not available (see [`Abilities`]).
 
-use crate::session::option_file;
+use crate::session::option_file::{self, Options};
 use crate::{Abilities, Connector, Node, ServerError, Session, StartRequest, Started};
 use record::ServerIdentity;
 use spec::{Dsn, TlsMode};
@@ -34,12 +34,12 @@ pub struct External {
 }
 
 impl External {
-    /// A server addressed by this DSN. If the DSN has no password, PRONY_PASSWORD provides it (see [`take_password`]), or else
-    /// `~/.my.cnf` under [client].
+    /// A server addressed by this DSN. What it leaves open comes from `~/.my.cnf` under [client], as for the clients; the password
+    /// from PRONY_PASSWORD before (see [`take_password`]).
     pub fn new(dsn: Dsn) -> External {
-        let password = dsn.password.clone().or_else(password_from_environment);
+        let dsn = completed(dsn, &option_file::of_user());
         External {
-            dsn: Dsn { password, ..dsn },
+            dsn,
             identity: Mutex::default(),
         }
     }
@@ -127,12 +127,37 @@ fn unverified(dsn: &Dsn) -> &'static str {
     }
 }
 
-fn password_from_environment() -> Option<String> {
+/// Where servers place their socket: Debian, Red Hat, the defaults of the sources.
+const SOCKETS: [&str; 4] = [
+    "/run/mysqld/mysqld.sock",
+    "/var/lib/mysql/mysql.sock",
+    "/tmp/mysql.sock",
+    "/tmp/mysqld.sock",
+];
+
+/// The DSN with the options of the user where it leaves something open.
+fn completed(mut dsn: Dsn, options: &Options) -> Dsn {
     let given = GIVEN.get().cloned().flatten();
-    given.or_else(|| {
-        let file = PathBuf::from(std::env::var_os("HOME")?).join(".my.cnf");
-        option_file::password(&std::fs::read_to_string(file).ok()?)
-    })
+    dsn.password = dsn.password.or(given).or_else(|| options.password.clone());
+    if let (true, Some(user)) = (dsn.open.user, &options.user) {
+        dsn.user = user.clone();
+    }
+    if let (true, Some(port)) = (dsn.open.port, options.port) {
+        dsn.port = port;
+    }
+    if dsn.socket.is_some() || !dsn.others.is_empty() {
+        return dsn;
+    }
+    if let (true, Some(host)) = (dsn.open.host, &options.host) {
+        dsn.host = host.clone();
+    }
+    // Clients take localhost for the socket. A port in the DSN says that TCP is meant.
+    if dsn.host == "localhost" && dsn.open.port {
+        let mut known = SOCKETS.iter().map(PathBuf::from);
+        let own = options.socket.clone();
+        dsn.socket = own.or_else(|| known.find(|path| path.exists()));
+    }
+    dsn
 }
 
 #[cfg(test)]
@@ -149,7 +174,37 @@ mod tests {
             socket: Some("/no/such.sock".into()),
             others: Vec::new(),
             protection: Default::default(),
+            open: Default::default(),
         })
+    }
+
+    #[test]
+    fn what_a_dsn_leaves_open_comes_from_the_option_file() {
+        let options = Options {
+            user: Some("bench".into()),
+            password: Some("a#b".into()),
+            host: None,
+            port: Some(3307),
+            socket: Some("/run/own.sock".into()),
+        };
+        let of = |text: &str| {
+            let dsn = completed(text.parse().unwrap(), &options);
+            (dsn.to_string(), dsn.password)
+        };
+        let password = Some("a#b".to_string());
+        let by_socket = "mysql://bench@localhost:3307?socket=/run/own.sock";
+        assert_eq!(of("mysql:///"), (by_socket.into(), password.clone()));
+        assert_eq!(
+            of("mysql://localhost/"),
+            (by_socket.into(), password.clone())
+        );
+        let by_port = "mysql://bench@localhost:3306";
+        assert_eq!(
+            of("mysql://localhost:3306/"),
+            (by_port.into(), password.clone())
+        );
+        let other = "mysql://me@db:3307";
+        assert_eq!(of("mysql://me:x@db/"), (other.into(), Some("x".into())));
     }
 
     #[test]

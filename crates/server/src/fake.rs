@@ -175,6 +175,7 @@ impl Node for Fake {
             socket: None,
             others: Vec::new(),
             protection: Default::default(),
+            open: Default::default(),
         })
     }
 

@@ -30,7 +30,7 @@ pub use node::{Abilities, Connector, Node, Server, Started};
 pub use provider::{FakeProvider, Provider, provider};
 pub use recovery::{LogLine, LogWatch, RecoveryLog};
 pub use session::{
-    ColumnKind, Cutter, Producer, Reply, Script, ServerError, Session, TakeRow, login,
+    ColumnKind, Cutter, Producer, Reply, Script, ServerError, Session, TakeAnswer, TakeRow, login,
 };
 pub use settings::SettingTable;
 pub use sha256::Sha256;

@@ -329,6 +329,7 @@ impl Access {
             socket: Some(self.place.socket().to_path_buf()),
             others: Vec::new(),
             protection: Default::default(),
+            open: Default::default(),
         }
     }
 }

@@ -16,7 +16,7 @@ mod watch;
 pub use connect::login;
 pub use cutter::Cutter;
 
-use kept::{Each, Kept};
+use kept::{Each, First, Kept};
 use record::visible::{SAID_MAX, shortened};
 use std::io::{ErrorKind, Write};
 use std::time::{Duration, Instant};
@@ -103,6 +103,14 @@ pub type Script = dyn FnMut(&str) -> Result<Reply, ServerError> + Send;
 /// Writes the file contents for LOAD DATA LOCAL INFILE.
 pub type Producer = Box<dyn FnMut(&mut dyn Write) -> std::io::Result<()> + Send>;
 
+/// Receives the first result of a statement as it arrives: its columns, then its rows.
+pub trait TakeAnswer {
+    /// `kind` says how values of the column compare.
+    fn column(&mut self, name: &str, kind: ColumnKind);
+    /// The cells as text; NULL is None.
+    fn row(&mut self, cells: &[Option<&[u8]>]);
+}
+
 /// Receives the cells of a row as text; NULL is None.
 pub type TakeRow<'a> = dyn FnMut(&[Option<&[u8]>]) + 'a;
 
@@ -110,6 +118,11 @@ impl Session {
     /// Whether the server understands MySQL's SET SESSION, SHOW STATUS, tabular EXPLAIN and LOAD DATA.
     pub fn is_mysql(&self) -> bool {
         matches!(self, Session::MySql(_) | Session::Scripted(_))
+    }
+
+    /// Whether a script answers in place of a server, so that nothing can be counted.
+    pub fn is_scripted(&self) -> bool {
+        matches!(self, Session::Scripted(_))
     }
 
     /// The connection id for KILL; None for SQLite and scripts.
@@ -161,6 +174,34 @@ impl Session {
         Ok(reply)
     }
 
+    /// Runs one statement and hands its first result to `take` as it arrives. Only one row is in memory. Returns the time from
+    /// sending the statement to reading the last row.
+    ///
+    /// # Errors
+    /// As [`Session::execute`].
+    pub fn answer(
+        &mut self,
+        sql: &str,
+        take: &mut dyn TakeAnswer,
+    ) -> Result<Duration, ServerError> {
+        let sent = Instant::now();
+        if let Session::MySql(connection) = self {
+            let read = connection.read(sql, &mut First::new(take));
+            read.map_err(|error| statement_error(connection, error))?;
+            return Ok(sent.elapsed());
+        }
+        let reply = self.query(sql)?;
+        for (n, name) in reply.columns.iter().enumerate() {
+            let kind = reply.kinds.get(n).copied();
+            take.column(name, kind.unwrap_or(ColumnKind::Other));
+        }
+        for row in &reply.rows {
+            let cells: Vec<Option<&[u8]>> = row.iter().map(|cell| cell.as_deref()).collect();
+            take.row(&cells);
+        }
+        Ok(reply.elapsed)
+    }
+
     /// Runs a statement, discards its rows, and returns the number of changed rows. For SQLite the text may contain several
     /// statements; the result is that of the last one.
     pub fn execute(&mut self, sql: &str) -> Result<u64, ServerError> {
@@ -171,6 +212,20 @@ impl Session {
                 Ok(connection.changes())
             }
             Session::Scripted(script) => Ok(script(sql)?.rows.len() as u64),
+        }
+    }
+
+    /// Runs a statement whose bytes are in the character set of the connection, discards its rows, and returns the number of
+    /// changed rows.
+    ///
+    /// # Errors
+    /// As [`Session::execute`].
+    pub fn send(&mut self, sql: &[u8]) -> Result<u64, ServerError> {
+        match self {
+            Session::MySql(connection) => Ok(run_mysql(connection, sql)?.affected),
+            Session::Sqlite(_) | Session::Scripted(_) => {
+                self.execute(&String::from_utf8_lossy(sql))
+            }
         }
     }
 
@@ -266,7 +321,7 @@ fn query_mysql(connection: &mut Blocking, sql: &str) -> Result<Reply, ServerErro
     }
 }
 
-fn run_mysql(connection: &mut Blocking, sql: &str) -> Result<wire::Done, ServerError> {
+fn run_mysql(connection: &mut Blocking, sql: impl AsRef<[u8]>) -> Result<wire::Done, ServerError> {
     let done = connection.run(sql);
     done.map_err(|error| statement_error(connection, error))
 }

@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind, Read};
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// The hash of the bytes so far.
+#[derive(Clone)]
 pub struct Sha256(Context);
 
 impl Default for Sha256 {
@@ -55,6 +56,13 @@ impl Sha256 {
     /// All 64 digits.
     pub fn hex(self) -> String {
         self.hex_of_first(32)
+    }
+
+    /// The first 16 bytes as a number.
+    pub fn number(self) -> u128 {
+        let hash = self.0.finish();
+        let bytes = hash.as_ref().first_chunk();
+        bytes.copied().map_or(0, u128::from_le_bytes)
     }
 
     /// The digits of the first bytes, two for each.

@@ -49,7 +49,9 @@ pub struct SqlRequest {
     pub setup: Option<String>,
     pub dump: Option<String>,
     pub schema: Option<String>,
-    /// Files by table.
+    /// The character set of prony's schema.
+    pub charset: Option<String>,
+    /// Files by table, several for one.
     pub load: Vec<(String, String)>,
     /// Texts of the dump and what replaces them.
     pub replace: Vec<(String, String)>,
@@ -105,6 +107,7 @@ impl SqlRequest {
             ("setup_file", &self.setup),
             ("dump", &self.dump),
             ("schema", &self.schema),
+            ("charset", &self.charset),
         ];
         let texts = texts
             .into_iter()
@@ -112,9 +115,16 @@ impl SqlRequest {
         let tables = [("load", &self.load), ("replace", &self.replace)];
         let tables = tables.into_iter().filter(|(_, pairs)| !pairs.is_empty());
         let tables = tables.map(|(key, pairs)| {
-            let pairs = pairs.iter().cloned();
-            let table: Table = pairs.map(|(name, text)| (name, text.into())).collect();
-            (key.to_string(), Value::from(table))
+            let named = |name: &String| {
+                let own = pairs.iter().filter(|(other, _)| other == name);
+                let mut texts: Vec<Value> = own.map(|(_, text)| text.clone().into()).collect();
+                match texts.len() {
+                    1 => texts.remove(0),
+                    _ => Value::from(texts),
+                }
+            };
+            let names = pairs.iter().map(|(name, _)| (name.clone(), named(name)));
+            (key.to_string(), Value::from(names.collect::<Table>()))
         });
         let accepts = self.accept_warnings.then_some(true);
         let accepts = accepts.map(|accepts| ("accept_warnings".to_string(), accepts.into()));

@@ -2,7 +2,7 @@
 //!
 //! Purpose: parse and print them without ever showing a password. Boundaries: crate `server` downloads and starts builds.
 
-use super::experiment::{BuildSpec, Dsn};
+use super::experiment::{BuildSpec, Dsn, LeftOpen};
 use super::mistake::nearest;
 use super::protection::Protection;
 use super::read::Node;
@@ -63,7 +63,7 @@ impl BuildError {
 /// What is wrong with a DSN. No variant holds a part that could be the password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DsnError {
-    #[error("the DSN does not begin with mysql://")]
+    #[error("the DSN does not begin with mysql:// or mariadb://")]
     Scheme,
     #[error("the DSN names no host")]
     NoHost,
@@ -75,7 +75,9 @@ pub enum DsnError {
         "the DSN has an unknown parameter or value (allowed: socket=/path, tls=off|required|verify-ca|verify-identity, tls_ca=FILE, server_public_key=FILE, get_server_public_key=true)"
     )]
     Parameter,
-    #[error("the DSN contains a % that is not followed by two hexadecimal digits")]
+    #[error(
+        "the DSN contains a % that is not followed by two hexadecimal digits; write %25 for a % of the password"
+    )]
     Percent,
 }
 
@@ -95,8 +97,11 @@ impl FromStr for BuildSpec {
     type Err = BuildError;
 
     fn from_str(text: &str) -> Result<BuildSpec, BuildError> {
-        if text.starts_with("mysql://") {
+        if SCHEMES.iter().any(|scheme| text.starts_with(scheme)) {
             return Ok(BuildSpec::External(text.parse()?));
+        }
+        if is_address(text) {
+            return Ok(BuildSpec::External(format!("mysql://{text}/").parse()?));
         }
         if let Some(folder) = text.strip_prefix("path:") {
             return if folder.is_empty() {
@@ -112,6 +117,21 @@ impl FromStr for BuildSpec {
             None if known == "sqlite" => BuildSpec::Sqlite,
             None => BuildSpec::MariaDb(None),
         })
+    }
+}
+
+/// How a DSN begins.
+const SCHEMES: [&str; 2] = ["mysql://", "mariadb://"];
+
+/// `localhost`, `db.example:3306`
+fn is_address(text: &str) -> bool {
+    let is_host = |host: &str| {
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b".-".contains(&byte);
+        !host.is_empty() && host.bytes().all(is_part)
+    };
+    match text.split_once(':') {
+        None => text == "localhost",
+        Some((host, port)) => is_host(host) && port.parse::<u16>().is_ok(),
     }
 }
 
@@ -132,7 +152,9 @@ impl FromStr for Dsn {
     type Err = DsnError;
 
     fn from_str(text: &str) -> Result<Dsn, DsnError> {
-        let rest = text.strip_prefix("mysql://").ok_or(DsnError::Scheme)?;
+        let mut schemes = SCHEMES.iter();
+        let rest = schemes.find_map(|scheme| text.strip_prefix(scheme));
+        let rest = rest.ok_or(DsnError::Scheme)?;
         // The password may contain an @, so the address starts after the last one.
         let (login, address) = rest.rsplit_once('@').unwrap_or(("", rest));
         let (user, password) = match login.split_once(':') {
@@ -143,7 +165,15 @@ impl FromStr for Dsn {
         let (authority, schema) = address.split_once('/').unwrap_or((address, ""));
         let mut nodes = authority.split(',').map(host_and_port);
         let (host, port) = nodes.next().unwrap_or(Err(DsnError::NoHost))?;
-        let others = nodes.collect::<Result<Vec<_>, DsnError>>()?;
+        let others = nodes
+            .map(|node| node.map(|(host, port)| (host, port.unwrap_or(DEFAULT_PORT))))
+            .collect::<Result<Vec<_>, DsnError>>()?;
+        let open = LeftOpen {
+            user: user.is_empty(),
+            host: host.is_empty(),
+            port: port.is_none(),
+            password_was_decoded: password.is_some_and(|password| password.contains('%')),
+        };
         let mut dsn = Dsn {
             user: decode(if user.is_empty() { "root" } else { user })?,
             password: password
@@ -151,7 +181,8 @@ impl FromStr for Dsn {
                 .map(decode)
                 .transpose()?,
             host,
-            port,
+            port: port.unwrap_or(DEFAULT_PORT),
+            open,
             others,
             schema: (!schema.is_empty()).then(|| decode(schema)).transpose()?,
             socket: None,
@@ -172,7 +203,7 @@ impl FromStr for Dsn {
                 None => return Err(DsnError::Parameter),
             }
         }
-        let lacks_host = dsn.host.is_empty() && dsn.socket.is_none();
+        let lacks_host = dsn.host.is_empty() && !dsn.others.is_empty();
         if lacks_host || dsn.others.iter().any(|(host, _)| host.is_empty()) {
             return Err(DsnError::NoHost);
         }
@@ -187,7 +218,7 @@ impl FromStr for Dsn {
 }
 
 /// `host`, `host:port`, `[::1]:port`.
-fn host_and_port(authority: &str) -> Result<(String, u16), DsnError> {
+fn host_and_port(authority: &str) -> Result<(String, Option<u16>), DsnError> {
     let (host, port) = match authority
         .strip_prefix('[')
         .and_then(|rest| rest.split_once(']'))
@@ -199,15 +230,9 @@ fn host_and_port(authority: &str) -> Result<(String, u16), DsnError> {
             None => (authority, None),
         },
     };
-    let port = match port {
-        None => DEFAULT_PORT,
-        Some(port) => port
-            .parse()
-            .ok()
-            .filter(|port| *port != 0)
-            .ok_or(DsnError::Port)?,
-    };
-    Ok((host.to_string(), port))
+    let number = |port: &str| port.parse().ok().filter(|port| *port != 0);
+    let port = port.map(|port| number(port).ok_or(DsnError::Port));
+    Ok((host.to_string(), port.transpose()?))
 }
 
 /// Decodes percent-encoding: %41 is A.
@@ -480,9 +505,37 @@ mod tests {
     }
 
     #[test]
+    fn what_a_dsn_omits_is_known() {
+        let open = |text: &str| {
+            let LeftOpen {
+                user, host, port, ..
+            } = dsn(text).open;
+            (user, host, port)
+        };
+        assert_eq!(open("mysql:///"), (true, true, true));
+        assert_eq!(open("mariadb://me@/shop"), (false, true, true));
+        assert_eq!(open("mysql://db:3307/"), (true, false, false));
+        assert_eq!(dsn("mysql:///shop").host, "localhost");
+        assert!(dsn("mysql://me:a%25b@db").open.password_was_decoded);
+    }
+
+    #[test]
+    fn an_address_alone_is_a_running_server() {
+        for (text, shown) in [
+            ("localhost", "mysql://root@localhost:3306"),
+            ("127.0.0.1:3307", "mysql://root@127.0.0.1:3307"),
+            ("mariadb://db/", "mysql://root@db:3306"),
+        ] {
+            let build = text.parse::<BuildSpec>().unwrap();
+            assert_eq!(build.to_string(), shown);
+        }
+        assert!("me:secret@db".parse::<BuildSpec>().is_err());
+    }
+
+    #[test]
     fn an_invalid_dsn_reports_the_wrong_part() {
         assert_eq!("mysql://root:secret".parse::<Dsn>(), Err(DsnError::Port));
-        assert_eq!("mysql://me@/x".parse::<Dsn>(), Err(DsnError::NoHost));
+        assert_eq!("mysql://,b/x".parse::<Dsn>(), Err(DsnError::NoHost));
         assert_eq!("mysql://h?ssl=1".parse::<Dsn>(), Err(DsnError::Parameter));
         assert_eq!("mysql://%zz@h".parse::<Dsn>(), Err(DsnError::Percent));
     }

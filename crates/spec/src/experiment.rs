@@ -122,6 +122,24 @@ pub struct Dsn {
     pub schema: Option<String>,
     pub socket: Option<PathBuf>,
     pub protection: Protection,
+    pub open: LeftOpen,
+}
+
+/// What a DSN leaves open, so that a default or an option file decides.
+#[derive(Clone, Copy, Debug, Default, Eq)]
+pub struct LeftOpen {
+    pub user: bool,
+    pub host: bool,
+    pub port: bool,
+    /// The password had a `%` with two digits, which stand for another sign.
+    pub password_was_decoded: bool,
+}
+
+/// However it is written, it names the same server.
+impl PartialEq for LeftOpen {
+    fn eq(&self, _: &LeftOpen) -> bool {
+        true
+    }
 }
 
 impl Dsn {

@@ -24,12 +24,27 @@ pub enum InputError {
         "line {line}, byte {byte} of the line (0x{value:02x}) is not UTF-8; save the file as UTF-8"
     )]
     NotUtf8 { line: usize, byte: usize, value: u8 },
+    #[error("it begins as UTF-16, and is broken; save the file as UTF-8")]
+    NotUtf16,
+    #[error("it is compressed with {0}; unpack it first")]
+    Compressed(&'static str),
 }
 
-/// Reads a regular file of at most 16 MiB.
+/// The first bytes of compressed files.
+const COMPRESSED: [(&[u8], &str); 5] = [
+    (&[0x1f, 0x8b], "gzip"),
+    (&[0x28, 0xb5, 0x2f, 0xfd], "zstd"),
+    (&[0xfd, b'7', b'z', b'X', b'Z'], "xz"),
+    (b"BZh", "bzip2"),
+    (b"PK\x03\x04", "zip"),
+];
+
+const BOM: &[u8] = &[0xef, 0xbb, 0xbf];
+
+/// Reads a regular file of at most 16 MiB, in UTF-8, or in UTF-16 with a byte order mark, without that mark.
 ///
 /// # Errors
-/// The file cannot be read, is something else or larger, or is not UTF-8.
+/// The file cannot be read, is something else or larger, or is no such text.
 pub fn read_text(path: &Path) -> Result<String, InputError> {
     // Before it is opened, because opening a pipe waits for its writer.
     check_regular(path)?;
@@ -39,6 +54,22 @@ pub fn read_text(path: &Path) -> Result<String, InputError> {
         .read_to_end(&mut bytes)?;
     if bytes.len() as u64 > BYTES_MAX {
         return Err(InputError::TooLarge);
+    }
+    text_of(bytes)
+}
+
+fn text_of(mut bytes: Vec<u8>) -> Result<String, InputError> {
+    let compressed = COMPRESSED.iter().find(|(mark, _)| bytes.starts_with(mark));
+    if let Some((_, name)) = compressed {
+        return Err(InputError::Compressed(name));
+    }
+    match bytes[..] {
+        [0xff, 0xfe, ..] => return utf16(&bytes[2..], u16::from_le_bytes),
+        [0xfe, 0xff, ..] => return utf16(&bytes[2..], u16::from_be_bytes),
+        _ if bytes.starts_with(BOM) => {
+            bytes.drain(..BOM.len());
+        }
+        _ => {}
     }
     String::from_utf8(bytes).map_err(|error| {
         let (bytes, at) = (error.as_bytes(), error.utf8_error().valid_up_to());
@@ -53,6 +84,15 @@ pub fn read_text(path: &Path) -> Result<String, InputError> {
             value: bytes[at],
         }
     })
+}
+
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, InputError> {
+    let (pairs, rest) = bytes.as_chunks::<2>();
+    let units: Vec<u16> = pairs.iter().map(|pair| unit(*pair)).collect();
+    match String::from_utf16(&units) {
+        Ok(text) if rest.is_empty() => Ok(text),
+        _ => Err(InputError::NotUtf16),
+    }
 }
 
 /// Checks that a path leads to a regular file, without opening it.
@@ -95,6 +135,24 @@ mod tests {
         assert_eq!(read_text(file.path()).unwrap().len() as u64, BYTES_MAX);
         file.as_file().set_len(1 << 40).unwrap();
         assert_eq!(refused(file.path()), "it is larger than 16 MiB");
+    }
+
+    #[test]
+    fn what_editors_write_before_a_text_is_no_part_of_it() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let text = "select 'ä';\r\n";
+        let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        for bytes in [
+            [BOM, text.as_bytes()].concat(),
+            [&[0xff, 0xfe], &little[..]].concat(),
+            [&[0xfe, 0xff], &big[..]].concat(),
+        ] {
+            fs::write(file.path(), bytes).unwrap();
+            assert_eq!(read_text(file.path()).unwrap(), text);
+        }
+        fs::write(file.path(), [0xff, 0xfe, 0x41]).unwrap();
+        assert!(refused(file.path()).starts_with("it begins as UTF-16"));
     }
 
     #[test]

@@ -100,14 +100,18 @@ pub struct Written<'s> {
     pub text: &'s str,
     /// As the experiment names it; None: the text is in the experiment file.
     pub file: Option<&'s str>,
+    /// The absolute path of the file's folder, if the text reads files that lie there.
+    pub folder: Option<&'s str>,
 }
 
 fn from_file<'s>(table: &'s DeTable<'s>) -> Option<Written<'s>> {
     let text = |key: &str| table.get(key)?.get_ref().as_str();
-    (table.len() == 2).then_some(())?;
+    let folder = text("folder");
+    (table.len() == 2 + usize::from(folder.is_some())).then_some(())?;
     Some(Written {
         text: text("text")?,
         file: Some(text("file")?),
+        folder,
     })
 }
 
@@ -298,6 +302,7 @@ impl<'s> Node<'s> {
             _ => Some(Written {
                 text: self.text(example)?,
                 file: None,
+                folder: None,
             }),
         }
     }

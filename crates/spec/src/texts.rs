@@ -15,7 +15,7 @@ use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
 const FILE: &str = "_file";
-/// Keys whose values name files of data: a path, or a table whose values are paths or have a key `file`.
+/// Keys whose values name files of data: a path, or a table whose values are paths, lists of paths, or have a key `file`.
 const DATA: [&str; 2] = ["dump", "load"];
 const DATA_FILE: &str = "file";
 
@@ -78,12 +78,16 @@ impl Texts {
         let path = self.folder.join(name);
         match input::read_text(&path) {
             Ok(text) => {
-                let pair = [("file", name), ("text", text.as_str())];
-                let pair = pair.map(|(key, value)| (key.to_string(), Value::from(value)));
-                let in_place = format!("{key} = {}", inline(&Table::from_iter(pair)));
+                let folder = (key == SETUP && reads_files(&text)).then(|| folder_of(&path));
+                let parts = [("file", name.to_string()), ("text", text)];
+                let folder = folder.flatten().map(|folder| ("folder", folder));
+                let parts: Vec<(&str, String)> = parts.into_iter().chain(folder).collect();
+                let pairs = parts.iter().cloned();
+                let pairs = pairs.map(|(key, value)| (key.to_string(), Value::from(value)));
+                let in_place = format!("{key} = {}", inline(&pairs.collect()));
                 let at = node.key_at.start..node.value_at().end;
                 self.found.borrow_mut().push((at, in_place));
-                Some(named_text(name, text, node.value_at()))
+                Some(named_text(parts, node.value_at()))
             }
             Err(error) => {
                 not_read(node, &path, &error);
@@ -118,13 +122,27 @@ impl Texts {
         Some(DeValue::Table(table))
     }
 
-    /// The absolute path of a file that can be opened. The workload reports values that are not strings.
+    /// The absolute path of a file that can be opened, or a list of them. The workload reports values of other types.
     fn path<'s>(&self, node: &Node<'s>) -> Option<DeValue<'s>> {
+        if node.value.as_array().is_some() {
+            let nodes = node.list("[\"a.csv\", \"b.csv\"]")?;
+            let paths = nodes
+                .iter()
+                .map(|node| Some(Spanned::new(node.value_at(), self.path(node)?)));
+            return Some(DeValue::Array(paths.collect::<Option<_>>()?));
+        }
         let Some(name) = node.value.as_str() else {
             return Some(node.value.clone());
         };
         let path = self.folder.join(name);
-        let opened = input::check_regular(&path).and_then(|()| {
+        // A dump may be a folder of files.
+        let is_folder = node.key == "dump" && path.is_dir();
+        let checked = if is_folder {
+            Ok(())
+        } else {
+            input::check_regular(&path)
+        };
+        let opened = checked.and_then(|()| {
             std::fs::File::open(&path)?;
             Ok(std::path::absolute(&path)?)
         });
@@ -149,14 +167,27 @@ impl Texts {
 }
 
 /// A text with the name of its file, as [`Node::written`] reads it.
-fn named_text<'s>(name: &str, text: String, at: Span) -> DeValue<'s> {
-    let pair = [("file", name.to_string()), ("text", text)];
-    let pair = pair.map(|(key, value)| {
+fn named_text<'s>(parts: Vec<(&str, String)>, at: Span) -> DeValue<'s> {
+    let pairs = parts.into_iter().map(|(key, value)| {
         let value = DeValue::String(Cow::Owned(value));
-        let key = Spanned::new(at.clone(), Cow::Borrowed(key));
+        let key = Spanned::new(at.clone(), Cow::Owned(key.to_string()));
         (key, Spanned::new(at.clone(), value))
     });
-    DeValue::Table(pair.into_iter().collect())
+    DeValue::Table(pairs.collect())
+}
+
+/// The key whose text may read files beside its own.
+const SETUP: &str = "setup";
+
+/// Whether the text reads files: `source`, `\.`, LOAD DATA LOCAL INFILE. A text with one of the words is taken for one.
+fn reads_files(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    lower.contains("infile") || lower.contains("source") || lower.contains("\\.")
+}
+
+fn folder_of(path: &Path) -> Option<String> {
+    let path = std::path::absolute(path).ok()?;
+    Some(path.parent()?.display().to_string())
 }
 
 /// A table on one line, since it may replace a value in an inline table.
@@ -169,9 +200,12 @@ fn inline(table: &Table) -> String {
 }
 
 fn not_read(node: &Node, path: &Path, error: &InputError) {
-    node.note(
-        format!("cannot read {}: {error}", path.display()),
-        "not read",
-        "give the path of a file, relative to the experiment's folder",
-    );
+    let help = match error {
+        InputError::NotUtf8 { .. } | InputError::Compressed(_) if node.key == "setup_file" => {
+            "or give the file as dump, which may be compressed and in any character set (SET NAMES)"
+        }
+        _ => "give the path of a file, relative to the experiment's folder",
+    };
+    let says = format!("cannot read {}: {error}", path.display());
+    node.note(says, "not read", help);
 }

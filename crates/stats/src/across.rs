@@ -316,6 +316,8 @@ mod tests {
             load_s: None,
             index_s: BTreeMap::new(),
             method: "already there".into(),
+            events: Vec::new(),
+            collations: Vec::new(),
         });
         trial
     }

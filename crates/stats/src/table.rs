@@ -166,6 +166,7 @@ fn round(question: &Question, n: usize, done: &[&Trial]) -> RoundCell {
         .collect();
     let times: Vec<(f64, bool)> = recorded
         .iter()
+        .filter(|round| !round.lacks_queries())
         .map(|round| (round.elapsed_s, round.timed_out()))
         .collect();
     let lukewarm = recorded.iter().any(|round| round.name == "lukewarm");

@@ -177,7 +177,8 @@ fn within(trials: &[Trial], round: Option<&RoundSelector>) -> Option<f64> {
 
 fn of_rounds(trial: &Trial, round: Option<&RoundSelector>) -> Option<f64> {
     let rounds = cells::rounds(trial, round);
-    let logs: Vec<f64> = rounds.iter().map(|round| round.elapsed_s.ln()).collect();
+    let whole = rounds.iter().filter(|round| !round.lacks_queries());
+    let logs: Vec<f64> = whole.map(|round| round.elapsed_s.ln()).collect();
     let count = logs.len() as f64;
     (count >= 2.0).then(|| {
         let centre = mean(&logs);

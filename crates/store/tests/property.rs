@@ -129,6 +129,13 @@ fn engine() -> impl Strategy<Value = EngineNote> {
                 done: 1,
                 not_done: 2,
             }],
+            effects: vec![EffectNote {
+                operation: "a".into(),
+                done: 1,
+                changed_nothing: 2,
+                found_nothing: 3,
+                warned: 4,
+            }],
             shards: vec![ShardStart {
                 number: 1,
                 of: 2,
@@ -273,6 +280,8 @@ fn dataset() -> impl Strategy<Value = DatasetNote> {
             load_s,
             index_s,
             method: texts[2].clone(),
+            collations: texts.clone(),
+            events: texts,
         },
     )
 }

@@ -85,11 +85,11 @@ impl Blocking {
         self.statement_timeout
     }
 
-    /// Runs a statement and counts its rows without reading them.
+    /// Runs a statement and counts its rows without reading them. Its bytes are in the character set of the connection.
     ///
     /// # Errors
     /// An error of the server, after which the connection stays usable, or one that ended it: [`WireError::is_lost`].
-    pub fn run(&mut self, sql: &str) -> Result<Done, WireError> {
+    pub fn run(&mut self, sql: impl AsRef<[u8]>) -> Result<Done, WireError> {
         self.begin();
         let done = now(self.connection.query(sql))?;
         self.warnings = done.warnings;

@@ -120,8 +120,8 @@ impl Connection {
     /// # Errors
     /// An error of the server, after which the connection stays usable, or one that ended it: [`WireError::is_lost`].
     #[inline]
-    pub fn query(&mut self, sql: &str) -> PendingReply<'_> {
-        let written = self.write_text(QUERY, sql);
+    pub fn query(&mut self, sql: impl AsRef<[u8]>) -> PendingReply<'_> {
+        let written = self.write_text(QUERY, sql.as_ref());
         PendingReply::new(self, written)
     }
 
@@ -134,7 +134,7 @@ impl Connection {
         sql: &str,
         row: &mut dyn FnMut(&[Value]),
     ) -> Result<Done, WireError> {
-        let number = self.write_text(QUERY, sql)?;
+        let number = self.write_text(QUERY, sql.as_bytes())?;
         self.request_rows(number, Format::Text, row).await
     }
 
@@ -143,7 +143,7 @@ impl Connection {
     /// # Errors
     /// As [`Connection::query`].
     pub async fn prepare(&mut self, sql: &str) -> Result<Statement, WireError> {
-        self.link.number = self.write_text(PREPARE, sql)?;
+        self.link.number = self.write_text(PREPARE, sql.as_bytes())?;
         if let Err(cause) = self.link.channel.exchange().await {
             return Err(self.broken(cause));
         }
@@ -211,14 +211,14 @@ impl Connection {
     }
 
     /// Writes a request and returns the sequence number of the reply's first packet.
-    fn write_text(&mut self, command: u8, sql: &str) -> Result<u8, WireError> {
+    fn write_text(&mut self, command: u8, sql: &[u8]) -> Result<u8, WireError> {
         if self.is_under_way {
             return Err(WireError::Ended);
         }
         let out = self.link.channel.outgoing();
         let start = packet::begin(out);
         out.push(command);
-        out.extend_from_slice(sql.as_bytes());
+        out.extend_from_slice(sql);
         let number = packet::finish(out, start, 0);
         self.request_bytes = out.len();
         self.is_under_way = true;

@@ -133,7 +133,10 @@ fn banner(bytes: &[u8]) -> String {
 /// What the user can do about a login that the server refuses with this error; None for any other error.
 fn fix(code: u16) -> Option<&'static str> {
     Some(match code {
-        1045 | 1698 => {
+        1698 => {
+            "this account logs in by socket: add ?socket=/run/mysqld/mysqld.sock to the DSN (select @@socket shows the path) and run prony as the system user of that name, or create an account with a password"
+        }
+        1045 => {
             "set the password in PRONY_PASSWORD, in the DSN, or in ~/.my.cnf under [client], and check that the user may connect from this host"
         }
         1044 => "grant the user privileges on the schema",

@@ -68,20 +68,12 @@ pub struct Canonical {
 impl Canonical {
     /// The canonical form of a server's result. Only ties are sorted, so a wrong row order stays wrong.
     pub fn of(operation: &Operation, reply: &Reply) -> Canonical {
-        let kind = |column: usize| reply.kinds.get(column).copied();
-        let cell = |(column, cell): (usize, &Option<Vec<u8>>)| {
-            let kind = kind(column).unwrap_or(ColumnKind::Other);
-            canonical(kind, cell.as_deref())
+        let row = |row: &Vec<Option<Vec<u8>>>| {
+            let cells: Vec<Option<&[u8]>> = row.iter().map(|cell| cell.as_deref()).collect();
+            canonical_row(&reply.kinds, &cells)
         };
-        let rows = reply.rows.iter();
-        let rows = rows
-            .map(|row| row.iter().enumerate().map(cell).collect())
-            .collect();
-        // Only prony's own queries say by which columns they order.
-        let ordered_by = match &operation.place {
-            None => operation.ordered_by.clone(),
-            Some(_) => order::columns(&operation.mysql, reply),
-        };
+        let rows = reply.rows.iter().map(row).collect();
+        let ordered_by = ordered_by(operation, reply);
         Canonical {
             rows: in_order(&ordered_by, rows, |cell: &Cell| cell.as_deref()),
         }
@@ -172,6 +164,28 @@ impl Canonical {
     }
 }
 
+/// The canonical form of a row as a server sent it; a column without a kind is text.
+pub(crate) fn canonical_row(kinds: &[ColumnKind], cells: &[Option<&[u8]>]) -> Vec<Cell> {
+    let kind = |column: usize| kinds.get(column).copied().unwrap_or(ColumnKind::Other);
+    let cells = cells.iter().enumerate();
+    cells
+        .map(|(column, cell)| canonical(kind(column), *cell))
+        .collect()
+}
+
+/// The columns that the rows are ordered by, most significant first. Only prony's own queries say so.
+pub(crate) fn ordered_by(operation: &Operation, reply: &Reply) -> Vec<usize> {
+    match &operation.place {
+        None => operation.ordered_by.clone(),
+        Some(_) => order::columns(&operation.mysql, reply),
+    }
+}
+
+/// Two cells are equal there if only the case of letters, or spaces at the end, differ: as in most collations.
+pub(crate) fn key_of(cell: Option<&[u8]>) -> Option<Vec<u8>> {
+    Some(trimmed(cell?).to_ascii_lowercase())
+}
+
 /// Sorts rows that are equal in the columns of the ORDER BY. `bytes` are those of a value, None is NULL. Letters in either case are
 /// equal there, as in most collations.
 pub(crate) fn in_order<C: Ord>(
@@ -180,7 +194,7 @@ pub(crate) fn in_order<C: Ord>(
     bytes: impl Fn(&C) -> Option<&[u8]>,
 ) -> Vec<Vec<C>> {
     let key = |row: &Vec<C>| -> Vec<Option<Vec<u8>>> {
-        let key = |column: usize| Some(trimmed(bytes(row.get(column)?)?).to_ascii_lowercase());
+        let key = |column: usize| key_of(bytes(row.get(column)?));
         ordered_by.iter().map(|&column| key(column)).collect()
     };
     for ties in rows.chunk_by_mut(|a, b| key(a) == key(b)) {
@@ -189,12 +203,12 @@ pub(crate) fn in_order<C: Ord>(
     rows
 }
 
-const CELL_END: u8 = 0x1f;
+pub(crate) const CELL_END: u8 = 0x1f;
 const ROW_END: u8 = b'\n';
 const ESCAPE: u8 = b'\\';
 
 /// Adds a cell so that no two cells are the same bytes: NULL is `\N`, and what ends a cell or a row, or escapes, is escaped.
-fn update_escaped(hash: &mut Sha256, cell: &Cell) {
+pub(crate) fn update_escaped(hash: &mut Sha256, cell: &Cell) {
     let Some(bytes) = cell else {
         return hash.update([ESCAPE, b'N']);
     };
@@ -225,6 +239,7 @@ mod tests {
             sqlite: String::new(),
             ordered_by: ordered_by.to_vec(),
             place: None,
+            before: Vec::new(),
         }
     }
 

@@ -4,6 +4,7 @@
 //! workload is one folder here and one line in [`open`]. Boundaries: crate `load` drives operations; `run` loads data,
 //! keeps snapshots and measures.
 
+pub mod answer;
 pub mod answers;
 mod commits;
 mod engines;
@@ -14,6 +15,7 @@ mod hashes;
 mod held;
 mod indexes;
 mod keys;
+mod lexer;
 pub mod loader;
 mod marker;
 pub mod oltp;

@@ -106,13 +106,19 @@ pub(crate) fn read(session: &mut Session, schema: &str) -> Result<Option<Marker>
 /// Makes the empty marker. `engine` is that of the tables, since the server may have no other.
 pub(crate) fn make(session: &mut Session, schema: &str, engine: &str) -> Result<(), ServerError> {
     let table = qualified(session, schema);
+    // MEMORY has no TEXT.
+    let look = if engine.eq_ignore_ascii_case("memory") {
+        "VARCHAR(16000)"
+    } else {
+        "MEDIUMTEXT"
+    };
     let engine = match Dialect::of(session) {
         Dialect::MySql => format!(" ENGINE={engine}"),
         Dialect::Sqlite => String::new(),
     };
     session
         .execute(&format!(
-            "CREATE TABLE {table} (fingerprint VARCHAR(200) NOT NULL, loaded_at VARCHAR(40) NOT NULL, loaded_rows BIGINT NOT NULL, look MEDIUMTEXT){engine}"
+            "CREATE TABLE {table} (fingerprint VARCHAR(200) NOT NULL, loaded_at VARCHAR(40) NOT NULL, loaded_rows BIGINT NOT NULL, look {look}){engine}"
         ))
         .map(drop)
 }

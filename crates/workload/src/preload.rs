@@ -4,7 +4,7 @@
 //! Boundaries: no control over the pages that too small a pool evicts.
 
 use super::schema;
-use server::{ServerError, Session};
+use server::{Reply, ServerError, Session};
 
 /// Pages that a server reads for its own purposes (purge, system tables): 7 on 5.6.14 and 13 on 9.7 were observed.
 const PAGES_BESIDE: u64 = 64;
@@ -95,23 +95,31 @@ fn scans_of(table: &str, last_column: &str, indexes: &[(String, String)]) -> Vec
     scans
 }
 
-/// Each index with its first column.
+/// Each index that a hint may name, with its first column. Those that the optimizer does not see are refused in a hint.
 fn indexes(
     session: &mut Session,
     schema: &str,
     table: &str,
 ) -> Result<Vec<(String, String)>, ServerError> {
-    let reply = session.query(&format!(
-        "SELECT index_name, column_name FROM information_schema.statistics WHERE table_schema = '{schema}' AND table_name = '{table}' AND seq_in_index = 1 AND index_type = 'BTREE' ORDER BY index_name"
-    ))?;
-    let cell = |row: &[Option<Vec<u8>>], n: usize| {
-        let cell = row.get(n)?.as_deref()?;
-        Some(String::from_utf8_lossy(cell).into_owned())
+    let table = schema::quoted(table);
+    let reply = session.query(&format!("SHOW INDEX FROM {schema}.{table}"))?;
+    Ok(seen_indexes(&reply))
+}
+
+/// `Visible` is of MySQL 8.0, `Ignored` of MariaDB 10.6. An index on an expression has no column.
+fn seen_indexes(reply: &Reply) -> Vec<(String, String)> {
+    let column = |name: &str| reply.columns.iter().position(|known| known == name);
+    let text = |row: usize, name: &str| reply.text(row, column(name)?);
+    let is = |row: usize, name: &str, value: &str| text(row, name).as_deref() == Some(value);
+    let one = |row: usize| {
+        let is_seen = !is(row, "Visible", "NO") && !is(row, "Ignored", "YES");
+        let is_first = is(row, "Seq_in_index", "1") && is(row, "Index_type", "BTREE");
+        let pair = text(row, "Key_name").zip(text(row, "Column_name"));
+        pair.filter(|_| is_seen && is_first)
     };
-    let rows = reply.rows.iter();
-    Ok(rows
-        .filter_map(|row| cell(row, 0).zip(cell(row, 1)))
-        .collect())
+    let mut indexes: Vec<_> = (0..reply.rows.len()).filter_map(one).collect();
+    indexes.sort();
+    indexes
 }
 
 fn last_column(session: &mut Session, schema: &str, table: &str) -> Result<String, ServerError> {
@@ -147,6 +155,35 @@ mod tests {
                 "SELECT MAX(LENGTH(`k`)) FROM s.`t` FORCE INDEX (`k_1`)",
             ]
         );
+    }
+
+    #[test]
+    fn indexes_that_a_hint_may_not_name_are_passed_over() {
+        let names = [
+            "Key_name",
+            "Seq_in_index",
+            "Column_name",
+            "Index_type",
+            "Visible",
+            "Ignored",
+        ];
+        let rows = [
+            ["PRIMARY", "1", "id", "BTREE", "YES", "NO"],
+            ["two", "1", "a", "BTREE", "YES", "NO"],
+            ["two", "2", "b", "BTREE", "YES", "NO"],
+            ["hidden", "1", "c", "BTREE", "NO", "NO"],
+            ["ignored", "1", "c", "BTREE", "YES", "YES"],
+            ["words", "1", "d", "FULLTEXT", "YES", "NO"],
+        ];
+        let cells = |row: [&str; 6]| row.map(|cell| Some(cell.as_bytes().to_vec())).to_vec();
+        let reply = Reply {
+            columns: names.map(String::from).to_vec(),
+            rows: rows.map(cells).to_vec(),
+            ..Reply::default()
+        };
+        let seen = seen_indexes(&reply);
+        let seen: Vec<(&str, &str)> = seen.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        assert_eq!(seen, [("PRIMARY", "id"), ("two", "a")]);
     }
 
     #[test]

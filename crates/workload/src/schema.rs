@@ -134,7 +134,17 @@ pub(crate) fn drop_views(
     drop(session, schema, "VIEW", views)
 }
 
-fn drop(
+/// Drops these sequences of the schema and nothing else.
+pub(crate) fn drop_sequences(
+    session: &mut Session,
+    schema: &str,
+    sequences: &[String],
+) -> Result<(), LoadError> {
+    drop(session, schema, "SEQUENCE", sequences)
+}
+
+/// Drops these objects of a kind, such as PROCEDURE, and nothing else.
+pub(crate) fn drop(
     session: &mut Session,
     schema: &str,
     kind: &str,

@@ -282,6 +282,10 @@ pub trait Dataset: Send + Sync {
     fn after_load(&self) -> AfterLoad {
         AfterLoad::Keep
     }
+    /// The collations of its text columns, where servers may have given them different ones.
+    fn collations(&self, _session: &mut Session) -> Result<Vec<String>, ServerError> {
+        Ok(Vec::new())
+    }
     /// Bytes of data and indexes as the server reports them; relative settings refer to them.
     fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError>;
     /// Reads every index of every table into the server's memory, and checks whether they stayed in the buffer pool.
@@ -382,6 +386,8 @@ pub struct Operation {
     pub ordered_by: Vec<usize>,
     /// Where the user wrote it: `q.sql:12`. None: it comes with prony.
     pub place: Option<String>,
+    /// Statements of the session that run before it, untimed.
+    pub before: Vec<String>,
 }
 
 impl Operation {
@@ -446,6 +452,8 @@ pub struct Loaded {
     pub connections: usize,
     /// Rows and seconds from its first row to its last commit, by table; tables that load side by side overlap.
     pub tables: BTreeMap<String, (u64, f64)>,
+    /// Events that the statements of the user have made.
+    pub events: Vec<String>,
 }
 
 impl Loaded {

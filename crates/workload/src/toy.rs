@@ -153,6 +153,7 @@ impl Queries for Toy {
             sqlite: sql(name),
             ordered_by: Vec::new(),
             place: None,
+            before: Vec::new(),
         };
         self.queries.iter().map(operation).collect()
     }
@@ -337,6 +338,7 @@ impl Dataset for ToyData {
             method: "toy".into(),
             connections: 1,
             tables: BTreeMap::from([(TABLE.to_string(), (self.rows, 0.001))]),
+            events: Vec::new(),
         })
     }
 

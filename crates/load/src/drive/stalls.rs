@@ -110,7 +110,7 @@ mod tests {
         let of = |gaps: Vec<Option<Vec<Gap>>>| {
             Gaps::of(gaps.into_iter().map(ran).collect(), watched.clone()).0
         };
-        assert_eq!(of(vec![None, None]), [watched.clone()]);
+        assert_eq!(of(vec![None, None]), std::slice::from_ref(&watched));
         assert_eq!(of(vec![Some(vec![])]), [vec![]]);
     }
 }

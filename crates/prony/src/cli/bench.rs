@@ -102,15 +102,18 @@ struct Sql {
     /// A .sql file with the operations of a timed load, each under a line like -- operation: transfer
     #[arg(long, value_name = "FILE")]
     operations: Option<String>,
-    /// A dump of mysqldump or mariadb-dump: .sql, .sql.gz, .sql.zst
+    /// A dump of mysqldump, mariadb-dump or another program: .sql, .sql.gz, .sql.zst
     #[arg(long, value_name = "FILE", conflicts_with_all = ["setup", "schema"])]
     dump: Option<String>,
     /// A .sql file that creates the tables
     #[arg(long, value_name = "FILE", conflicts_with = "schema")]
     setup: Option<String>,
-    /// Rows of a table, loaded by LOAD DATA; repeatable
+    /// Rows of a table: .csv, .tsv, .tbl; repeatable, also for one table
     #[arg(long, value_name = "TABLE=FILE", value_parser = pair, conflicts_with = "schema")]
     load: Vec<(String, String)>,
+    /// Character set of tables that name none, or "server" for the server's own [default: that of the dump, else utf8mb4]
+    #[arg(long, conflicts_with = "schema")]
+    charset: Option<String>,
     /// A schema that the external server already has; it is only read
     #[arg(long)]
     schema: Option<String>,
@@ -252,6 +255,7 @@ impl Sql {
             setup: self.setup.clone(),
             dump: self.dump.clone(),
             schema: self.schema.clone(),
+            charset: self.charset.clone(),
             load: self.load.clone(),
             replace: self.replace.clone(),
             accept_warnings: self.accept_warnings,

@@ -26,7 +26,7 @@ pub(super) fn begins_at(client: usize, clients: usize, operations: usize) -> usi
 
 /// One client's part of a pass. Its answers are checked after all clients ended.
 struct Part<'a> {
-    issued: Vec<(&'a Operation, Issued)>,
+    issued: Vec<(&'a Operation, Issued<'a>)>,
     ended: Instant,
 }
 

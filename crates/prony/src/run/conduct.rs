@@ -64,7 +64,8 @@ impl Conducted {
 
     /// Whether every trial is complete and its answers are right.
     pub fn valid(&self) -> bool {
-        (self.trials.iter().chain(&self.controls)).all(|trial| trial.state == TrialState::Done)
+        let mut trials = self.trials.iter().chain(&self.controls);
+        trials.all(|trial| trial.state == TrialState::Done && !trial.lacks_queries())
     }
 
     /// What its report shows.

@@ -6,7 +6,7 @@
 use super::servers::Provided;
 use super::settings::plain;
 use super::shards::Meeting;
-use super::{Progress, RunError, ended, redo_log, space};
+use super::{Progress, RunError, ended, layout, redo_log, space};
 use host::{Home, Leases, interrupt};
 use record::DatasetNote;
 use server::{Node, ServerError, Session, Sha256, StartRequest};
@@ -33,6 +33,7 @@ pub(super) struct Filled {
     loaded: Loaded,
     data_bytes: u64,
     index_bytes: Option<u64>,
+    collations: Vec<String>,
 }
 
 /// The start of the name of a snapshot's folder while it is being loaded.
@@ -47,7 +48,7 @@ pub(crate) fn lock_of(snapshot: &Path) -> PathBuf {
 
 /// What the files of a snapshot depend on besides their rows.
 pub(super) struct Shape<'a> {
-    /// See [`super::settings::layout`].
+    /// See [`super::layout`].
     pub layout: &'a [(String, String)],
     /// The largest redo log of the trials that start from it.
     pub redo_log_bytes: u64,
@@ -190,7 +191,9 @@ impl Datasets<'_> {
         if let Some(known) = server.provider.settings()? {
             self.progress
                 .now(&format!("{}: creating a data folder", server.spec.name));
-            server.provider.initialise(&data_folder, &layout)?;
+            server
+                .provider
+                .initialise(&data_folder, &layout::of_files(&layout))?;
             for (name, value) in load_settings(&|name| known.knows(name), pool_bytes(dataset)) {
                 if !settings
                     .iter()
@@ -327,6 +330,7 @@ pub(super) fn verified(
         loaded,
         data_bytes,
         index_bytes,
+        collations: dataset.collations(session)?,
     })
 }
 
@@ -362,6 +366,8 @@ pub(super) fn note(server: &Provided, dataset: &dyn Dataset, filled: &Filled) ->
         load_s: Some(loaded.elapsed_s),
         index_s: loaded.index_s.clone(),
         method: loaded.method.clone(),
+        events: loaded.events.clone(),
+        collations: filled.collations.clone(),
     }
 }
 
@@ -421,12 +427,19 @@ fn with_full_disk(error: RunError, free_bytes: Option<u64>) -> RunError {
 }
 
 fn name(server: &Provided, dataset: &dyn Dataset, layout: &[(String, String)]) -> String {
-    let mut name = format!("{}-{}", server.key(), dataset.fingerprint());
-    for (setting, value) in layout {
-        name.push_str(&format!("-{}={}", plain(setting), in_a_path(value)));
-    }
-    name
+    let settings = layout
+        .iter()
+        .map(|(setting, value)| format!("-{}={}", plain(setting), in_a_path(value)));
+    let settings: String = settings.collect();
+    let settings = match settings.len() > SETTINGS_BYTES_MAX {
+        true => format!("-{}", hashed(&settings)),
+        false => settings,
+    };
+    format!("{}-{}{settings}", server.key(), dataset.fingerprint())
 }
+
+/// The name of a folder has at most 255 bytes.
+const SETTINGS_BYTES_MAX: usize = 120;
 
 /// A value as a part of a folder's name. Servers end a path at `:` and `;`, so a value with unsafe characters is replaced by its hash.
 fn in_a_path(value: &str) -> String {
@@ -434,7 +447,11 @@ fn in_a_path(value: &str) -> String {
     if value.bytes().all(is_safe) {
         return value.to_string();
     }
-    Sha256::of(value).hex_of_first(6)
+    hashed(value)
+}
+
+fn hashed(text: &str) -> String {
+    Sha256::of(text).hex_of_first(6)
 }
 
 fn read_note(folder: &Path) -> Option<DatasetNote> {

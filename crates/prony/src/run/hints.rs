@@ -4,7 +4,7 @@
 //! warning. Outside this module: whether the server has hints at all (`preflight`); whether the plan follows a hint.
 
 use super::plans;
-use super::round::{Live, Pass, Passed};
+use super::round::{Live, Pass, Passed, set_up};
 use record::{Flag, FlagKind};
 use server::ServerError;
 use workload::Dialect;
@@ -18,6 +18,7 @@ pub(super) fn look(pass: &Pass, live: &mut Live, passed: &mut Passed) -> Result<
             continue;
         }
         let warnings = plans::watched(pass.protocol.query_timeout, live, |session| {
+            set_up(session, operation)?;
             session.query(&format!("EXPLAIN {sql}"))?;
             session.query("SHOW WARNINGS")
         })?;

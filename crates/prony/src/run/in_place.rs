@@ -236,6 +236,8 @@ fn already_there(
         load_s: None,
         index_s: BTreeMap::new(),
         method: "already there".into(),
+        events: Vec::new(),
+        collations: dataset.collations(session)?,
     })
 }
 

@@ -9,7 +9,9 @@ use super::prepare::{Prepared, workload};
 use super::remaining::Remaining;
 use super::servers::Provided;
 use super::trial::{Bench, not_available};
-use super::{RunError, known, news, preflight, shards, stop_if_interrupted, stored};
+use super::{
+    RunError, known, layout, news, preflight, settings, shards, stop_if_interrupted, stored,
+};
 use record::{FlagKind, LiveSample, Loaded, Trial, TrialKey, TrialState};
 use spec::BuildSpec;
 use spec::plan::{Finished, Plan, PlannedTrial};
@@ -56,8 +58,12 @@ impl<'r> Measuring<'r> {
             if let Some(text) = same_sqlite(&self.prepared.servers, planned.server_name()) {
                 trial.flag(FlagKind::NotAvailable, text);
             }
+            if let Some(text) = self.prepared.ready.collations() {
+                trial.flag(FlagKind::CollationsDiffer, text);
+            }
             if !trial.is_not_available() {
-                judge_answers(&mut answers, &self.fingerprint(&planned)?, &mut trial);
+                let data = self.fingerprint(&planned)? + &contents(&planned);
+                judge_answers(&mut answers, &data, &mut trial);
             }
             finished.push(outcome(&trial, held.is_some()));
             if let Some(text) = self.plan.answer(&trial.key, &finished) {
@@ -191,7 +197,7 @@ impl<'r> Measuring<'r> {
             if let Some(planned) = planned.find(|planned| planned.key == trial.key) {
                 let fingerprint = self.fingerprint(&planned)?;
                 is_the_same(&trial, &fingerprint)?;
-                answers.check(&fingerprint, &mut trial);
+                answers.check(&(fingerprint + &contents(&planned)), &mut trial);
             }
         }
         Ok(answers)
@@ -285,6 +291,11 @@ fn earlier(store: &Store, plan: &Plan, before: &[Trial]) -> Result<Vec<Finished>
         .iter()
         .filter(|trial| trial.state != TrialState::Failed);
     kept.map(one).collect()
+}
+
+/// What tells the data of trials apart beside its fingerprint: see [`layout`].
+fn contents(planned: &PlannedTrial) -> String {
+    layout::of_contents(&settings::resolve(&planned.settings, 0))
 }
 
 fn judge_answers(answers: &mut Answers, fingerprint: &str, trial: &mut Trial) {

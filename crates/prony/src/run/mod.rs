@@ -20,6 +20,7 @@ mod hints;
 pub(crate) mod history;
 mod in_place;
 mod known;
+pub(crate) mod layout;
 pub(crate) mod limits;
 mod looks;
 mod measure;

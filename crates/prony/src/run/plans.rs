@@ -3,7 +3,7 @@
 //! Purpose: run EXPLAIN outside of timed spans, and only after the queries whose pages it would read. Outside this module: the EXPLAIN
 //! statements of each server (`observe::plans`), comparing plans (`explain`).
 
-use super::round::{Live, Pass, Passed};
+use super::round::{Live, Pass, Passed, set_up};
 use host::interrupt;
 use observe::Explainer;
 use record::{Flag, FlagKind, FormKind, PlanForm, Query, Trial};
@@ -35,7 +35,11 @@ pub(super) fn look(pass: &Pass, live: &mut Live, passed: &mut Passed) -> Result<
     let timeout = pass.protocol.query_timeout;
     for operation in pass.operations {
         let (name, sql) = (&operation.name, operation.sql(dialect));
-        let plan = match watched(timeout, live, |session| explainer.plan(session, sql))? {
+        let planned = watched(timeout, live, |session| {
+            set_up(session, operation)?;
+            explainer.plan(session, sql)
+        });
+        let plan = match planned? {
             Ok(plan) => plan,
             Err(why) => {
                 passed.flags.push(Flag {
@@ -159,7 +163,10 @@ pub(super) fn analyse(
             continue;
         };
         let sql = operation.sql(dialect);
-        let analysed = watched(timeout, live, |session| explainer.analysis(session, sql));
+        let analysed = watched(timeout, live, |session| {
+            set_up(session, operation)?;
+            explainer.analysis(session, sql)
+        });
         if interrupt::asked() {
             return;
         }

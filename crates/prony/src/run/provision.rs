@@ -6,12 +6,12 @@ use super::conduct::Request;
 use super::dataset::{Datasets, Ready, Shape};
 use super::prepare::workload;
 use super::servers::Provided;
-use super::{RunError, settings, space, stop_if_interrupted};
+use super::{RunError, layout, settings, space, stop_if_interrupted};
 use spec::plan::PlannedTrial;
 use std::collections::BTreeMap;
 use workload::Dataset;
 
-/// What identifies a dataset: the server that loads it, the tables' fingerprint, the settings that shape the files.
+/// What identifies a dataset: the server that loads it, the tables' fingerprint, the settings that shape the data.
 type DatasetKey = (String, String, Vec<(String, String)>);
 
 /// The datasets of a run.
@@ -28,6 +28,28 @@ impl Provisioned {
         self.ready.get(&key(trial, workload.data()?))
     }
 
+    /// What servers have given the same text columns different collations; None if there are none.
+    pub(crate) fn collations(&self) -> Option<String> {
+        let ready = self.ready.iter().filter_map(|((server, ..), ready)| {
+            let collations = ready.as_ref().ok()?.note.collations.join(", ");
+            (!collations.is_empty()).then_some((server, collations))
+        });
+        let by_server: BTreeMap<&String, String> = ready.collect();
+        let mut all = by_server.values();
+        let first = all.next()?;
+        if all.all(|other| other == first) {
+            return None;
+        }
+        let each = by_server.iter();
+        let each: Vec<String> = each
+            .map(|(server, names)| format!("{server} {names}"))
+            .collect();
+        Some(format!(
+            "text columns have different collations, which sort and compare at different costs: {}; name one in the tables (COLLATE), or with replace",
+            each.join("; ")
+        ))
+    }
+
     /// Bytes of the largest dataset that a server's trials start from.
     pub(crate) fn largest(&self, request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
         let own = trials.iter().filter(|trial| trial.server_name() == server);
@@ -40,7 +62,7 @@ impl Provisioned {
 fn key(trial: &PlannedTrial, dataset: &dyn Dataset) -> DatasetKey {
     let server = trial.server.as_ref();
     let lender = server.and_then(|server| server.dataset_from.clone());
-    let layout = settings::layout(&settings::resolve(&trial.settings, 0));
+    let layout = layout::layout(&settings::resolve(&trial.settings, 0));
     (
         lender.unwrap_or_else(|| trial.server_name().to_string()),
         dataset.fingerprint(),

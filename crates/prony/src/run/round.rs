@@ -9,10 +9,10 @@ use super::watch::{STOPS_WITHIN, Watch};
 use host::interrupt;
 use observe::{Observer, Reading, ServerProcess, counters, process, profile};
 use record::{Answer, Counters, Flag, FlagKind, PlanForm, Query, QueryError};
-use server::{Reply, ServerError, Session};
+use server::{ServerError, Session};
 use spec::{Observe, Protocol};
 use std::collections::BTreeMap;
-use workload::answers::Canonical;
+use workload::answer::Answer as Rows;
 use workload::{Dialect, Operation, Queries};
 
 /// The error code of: Key 'x' doesn't exist in table 't'. The message depends on the server's language.
@@ -75,11 +75,11 @@ pub(super) struct Issuer<'l> {
 }
 
 /// A query that ended, with an answer that is not checked yet.
-pub(super) struct Issued {
+pub(super) struct Issued<'o> {
     query: Query,
     label: String,
     /// None where it failed.
-    answer: Option<Reply>,
+    answer: Option<Rows<'o>>,
 }
 
 impl Issuer<'_> {
@@ -136,11 +136,11 @@ impl Pass<'_> {
     }
 
     /// One query of one client, timed.
-    pub(super) fn issue(
+    pub(super) fn issue<'o>(
         &self,
         issuer: Issuer,
-        operation: &Operation,
-    ) -> Result<Issued, ServerError> {
+        operation: &'o Operation,
+    ) -> Result<Issued<'o>, ServerError> {
         let label = issuer.label(operation);
         let Issuer { session, watch, .. } = issuer;
         let profiled = issuer.clients == 1
@@ -148,23 +148,27 @@ impl Pass<'_> {
             && profile::begin(session);
         let timeout = self.protocol.query_timeout;
         let sql = operation.sql(Dialect::of(session));
-        let (reply, timed_out) = watch.ask(session, timeout, |session| session.query(sql));
+        let mut answer = Rows::new(operation);
+        let (elapsed, timed_out) = watch.ask(session, timeout, |session| {
+            set_up(session, operation)?;
+            session.answer(sql, &mut answer)
+        });
         if watch.is_cut() {
             return Err(hung(&label));
         }
         let mut query = blank(&operation.name, issuer.client);
-        let mut answer = None;
-        match reply {
+        let mut answered = None;
+        match elapsed {
             // A stopped statement may end without an error, but its time is meaningless.
             _ if timed_out => {
                 let limit_s = timeout.unwrap_or_default().as_secs_f64();
                 query.elapsed_ns = (limit_s * 1e9) as u64;
                 query.error = Some(QueryError::TimedOut { limit_s });
             }
-            Ok(reply) => {
-                query.elapsed_ns = reply.elapsed.as_nanos() as u64;
-                query.rows = reply.rows.len() as u64;
-                answer = Some(reply);
+            Ok(elapsed) => {
+                query.elapsed_ns = elapsed.as_nanos() as u64;
+                query.rows = answer.rows;
+                answered = Some(answer);
             }
             Err(ServerError::Refused { code, message }) => {
                 query.error = Some(QueryError::Failed {
@@ -180,7 +184,7 @@ impl Pass<'_> {
         Ok(Issued {
             query,
             label,
-            answer,
+            answer: answered,
         })
     }
 
@@ -193,8 +197,8 @@ impl Pass<'_> {
         } = issued;
         let wrong = match (&query.error, answer) {
             (Some(error), _) => Some(failure(error)),
-            (None, reply) => self
-                .difference(operation, &reply.unwrap_or_default(), &mut query)
+            (None, answer) => answer
+                .and_then(|answer| self.difference(operation, &answer, &mut query))
                 .map(|text| (FlagKind::WrongAnswer, text)),
         };
         let flag = wrong.map(|(kind, text)| Flag {
@@ -208,10 +212,9 @@ impl Pass<'_> {
     fn difference(
         &self,
         operation: &Operation,
-        reply: &Reply,
+        answer: &Rows,
         query: &mut Query,
     ) -> Option<String> {
-        let answer = Canonical::of(operation, reply);
         query.answer_hash = answer.hash();
         let reference = self.queries.reference(&operation.name)?;
         let differs = answer.difference(&reference);
@@ -222,6 +225,14 @@ impl Pass<'_> {
         };
         differs
     }
+}
+
+/// Runs what the user wrote before the query, such as a SET.
+pub(super) fn set_up(session: &mut Session, operation: &Operation) -> Result<(), ServerError> {
+    for statement in &operation.before {
+        session.execute(statement)?;
+    }
+    Ok(())
 }
 
 fn first(live: &mut Live) -> Issuer<'_> {

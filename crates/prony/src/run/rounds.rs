@@ -9,7 +9,7 @@ use super::trial::Bench;
 use super::{cold, plans};
 use host::{interrupt, now_ns};
 use observe::counters;
-use record::{Coldness, Flag, FlagKind, Round, Trial};
+use record::{Coldness, Flag, FlagKind, Query, Round, Trial};
 use server::ServerError;
 use spec::plan::PlannedTrial;
 use spec::{Observe, Plans, RoundKind, Unit};
@@ -63,6 +63,7 @@ impl<'a> Rounds<'a> {
                 return Ok(());
             }
         }
+        has_figures(trial);
         if self.observe.plans == Plans::Analyze {
             self.bench.progress.now("analysing plans");
             let timeout = self.bench.protocol.query_timeout;
@@ -135,10 +136,12 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// Adds a pass to the trial's round of this index. A failed query or a wrong answer makes the trial invalid. A query that timed out
-/// does not: its time is known to exceed the limit.
+/// Adds a pass to the trial's round of this index. A wrong answer makes the trial invalid. A failed query does not, for the figures of
+/// the others are right: the round has no total then, and the run is not valid. Neither does a query that timed out: its time is known
+/// to exceed the limit.
 fn enter(trial: &mut Trial, index: usize, passed: Passed) {
     let harmless = [
+        FlagKind::QueryFailed,
         FlagKind::QueryTimedOut,
         FlagKind::HintIgnored,
         FlagKind::NoPlan,
@@ -154,6 +157,18 @@ fn enter(trial: &mut Trial, index: usize, passed: Passed) {
             true => trial.flag(kind, text),
             false => trial.invalidate(kind, text),
         }
+    }
+}
+
+/// A trial in which no query was answered has no figures, so it is invalid.
+fn has_figures(trial: &mut Trial) {
+    let mut queries = trial.rounds.iter().flat_map(|round| &round.queries);
+    let failed = trial
+        .flags
+        .iter()
+        .find(|flag| flag.kind == FlagKind::QueryFailed);
+    if let (Some(flag), true) = (failed.cloned(), queries.all(Query::has_failed)) {
+        trial.invalidate(flag.kind, flag.text);
     }
 }
 
@@ -203,7 +218,7 @@ fn blank_round(rounds: &[RoundKind], index: usize, started_ns: i64) -> Round {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use record::{Answer, Query, TrialKey, TrialState};
+    use record::{Answer, TrialKey, TrialState};
 
     /// A trial of one query, with one round per answer.
     pub(crate) fn trial_with_answers(server: &str, hashes: &[&str]) -> Trial {
@@ -267,7 +282,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_query_that_fails_in_every_round_is_flagged_once() {
+    fn a_query_that_fails_in_every_round_is_flagged_once_and_the_others_keep_their_figures() {
         let mut trial = trial_with_answers("5.6", &["a", "a"]);
         for index in 0..2 {
             let flags = vec![Flag {
@@ -280,6 +295,16 @@ pub(crate) mod tests {
             };
             enter(&mut trial, index, passed);
         }
+        assert_eq!((trial.flags.len(), trial.state), (1, TrialState::Done));
+        has_figures(&mut trial);
+        assert_eq!(trial.state, TrialState::Done);
+        for round in &mut trial.rounds {
+            round.queries[0].error = Some(record::QueryError::Failed {
+                code: Some(1054),
+                message: "no".into(),
+            });
+        }
+        has_figures(&mut trial);
         assert_eq!((trial.flags.len(), trial.state), (1, TrialState::Invalid));
     }
 

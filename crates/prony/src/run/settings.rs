@@ -13,18 +13,6 @@ const POOL_BYTES_MIN: u64 = 6 << 20;
 pub(crate) const BASELINE: [(&str, &str); 2] =
     [("query_cache_type", "0"), ("query_cache_size", "0")];
 
-/// Settings that shape the data files. They apply while loading, and each value needs its own snapshot.
-const LAYOUT: [&str; 8] = [
-    "innodb_file_per_table",
-    "innodb_page_size",
-    "innodb_file_format",
-    "innodb_default_row_format",
-    "innodb_data_file_path",
-    "innodb_checksum_algorithm",
-    "innodb_undo_tablespaces",
-    "lower_case_table_names",
-];
-
 /// MySQL before 5.6.8 does not start if the size of its redo log files differs from these settings.
 const REDO_LOG: [&str; 2] = ["innodb_log_file_size", "innodb_log_files_in_group"];
 
@@ -34,17 +22,6 @@ pub(crate) fn resolve(settings: &Pairs<Setting>, data_bytes: u64) -> Vec<(String
         .iter()
         .map(|(name, setting)| (name.clone(), value(name, setting, data_bytes)))
         .collect()
-}
-
-/// The settings that the snapshot must be made with, in a fixed order.
-pub(crate) fn layout(settings: &[(String, String)]) -> Vec<(String, String)> {
-    let mut layout: Vec<_> = settings
-        .iter()
-        .filter(|(name, _)| LAYOUT.contains(&plain(name).as_str()))
-        .cloned()
-        .collect();
-    layout.sort();
-    layout
 }
 
 /// Whether the settings change the size or number of redo log files.
@@ -149,18 +126,6 @@ mod tests {
                 "SET SESSION optimizer_switch = 'mrr=on'",
                 "SET SESSION long_query_time = 0.5"
             ]
-        );
-    }
-
-    #[test]
-    fn the_layout_holds_only_settings_that_shape_the_files() {
-        let settings = [
-            ("innodb-file-per-table".to_string(), "1".to_string()),
-            ("innodb_buffer_pool_size".to_string(), "64M".to_string()),
-        ];
-        assert_eq!(
-            layout(&settings),
-            [("innodb-file-per-table".to_string(), "1".to_string())]
         );
     }
 }

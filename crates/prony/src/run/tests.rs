@@ -402,7 +402,7 @@ fn a_wrong_answer_makes_a_trial_invalid() {
 }
 
 #[test]
-fn a_failed_query_makes_a_trial_invalid() {
+fn a_failed_query_is_flagged_and_the_run_is_not_valid() {
     let setup = Setup::with(Fake::new("fake", |sql| {
         match sql.contains("'Q2'") && !sql.starts_with("EXPLAIN") {
             true => Err(ServerError::Refused {
@@ -413,7 +413,8 @@ fn a_failed_query_makes_a_trial_invalid() {
         }
     }));
     let conducted = setup.run(rounds(1), Toy::rounds);
-    assert_eq!(states(&conducted), [TrialState::Invalid; 2]);
+    assert_eq!(states(&conducted), [TrialState::Done; 2]);
+    assert!(!conducted.valid());
     assert!(
         flags(&conducted.trials[0]).contains("1064"),
         "{}",

@@ -43,6 +43,22 @@ pub(crate) struct Bench<'a> {
     pub logs: &'a Path,
 }
 
+/// Events of the user's statements run only where the experiment has set the scheduler on.
+fn name_events(trial: &mut Trial) {
+    let events = trial
+        .dataset
+        .as_ref()
+        .map(|dataset| dataset.events.join(", "));
+    let is_on = trial
+        .settings
+        .get("event_scheduler")
+        .is_some_and(|value| value == "ON");
+    if let Some(events) = events.filter(|events| !events.is_empty() && !is_on) {
+        let text = format!("events of the tables were not run: {events} (event_scheduler is OFF)");
+        trial.flag(FlagKind::EventsOff, text);
+    }
+}
+
 impl Bench<'_> {
     /// Measures one trial on a new place, or on the place of its series in `held`.
     ///
@@ -90,6 +106,7 @@ impl Bench<'_> {
         }
         pool::check(&planned.settings, &mut trial);
         sessions::check_cache([&planned.session, &planned.settings], &mut trial);
+        name_events(&mut trial);
         self.keep_log(&mut trial, &place.log());
         self.keep_recording(&mut trial, &place);
         self.keep_disturbances(&mut trial, stay, &pace);

@@ -10,13 +10,13 @@ use explain::{Explanation, RowName};
 use record::{AuditNote, Kind, Percentile, Run, Trial, TrialState};
 use stats::{Control, Estimate, RoundCell};
 
-/// Whether every recorded trial can be counted.
+/// Whether every recorded trial can be counted, and all of it was measured.
 pub(super) fn valid(trials: &[Trial]) -> bool {
     !trials.is_empty() && trials.iter().all(counts)
 }
 
 pub(super) fn counts(trial: &Trial) -> bool {
-    trial.state == TrialState::Done
+    trial.state == TrialState::Done && !trial.lacks_queries()
 }
 
 /// What the claims, the servers, the loads or the largest difference of times answer, how many claims hold, and what spoils it.

@@ -68,8 +68,10 @@ pub struct Faults {
 impl Faults {
     pub(crate) fn of(run: &Run, trials: &[Trial], controls: &[Trial]) -> Faults {
         let invalid = |trial: &Trial| {
-            let why = trial.reason().unwrap_or("no reason is recorded");
-            (trial.state != TrialState::Done).then(|| format!("{}: {why}", trial.key))
+            let lacks = trial.lacks_queries().then_some("a query failed");
+            let why = trial.reason().or(lacks).unwrap_or("no reason is recorded");
+            let counts = trial.state == TrialState::Done && !trial.lacks_queries();
+            (!counts).then(|| format!("{}: {why}", trial.key))
         };
         Faults {
             invalid: trials.iter().chain(controls).filter_map(invalid).collect(),

@@ -208,6 +208,7 @@ impl Member {
             host: self.host(),
             socket: None,
             // Nobody else is on this network.
+            open: Default::default(),
             protection: Protection {
                 tls: TlsMode::Off,
                 tls_ca: None,

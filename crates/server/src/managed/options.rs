@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 /// Defaults that an experiment may override. With `loose`, a server that does not know an option only warns.
-const DEFAULTS: [&str; 4] = [
+const DEFAULTS: [&str; 5] = [
     // Data is loaded with LOAD DATA LOCAL INFILE.
     "--local-infile=1",
     // A buffer pool restored from the last run's page list would make a cold round warm.
@@ -19,6 +19,8 @@ const DEFAULTS: [&str; 4] = [
     // A slow shutdown purges, merges and writes everything. After a fast one, the next start does that in the background
     // and reads pages into the pool of a cold round. A slow shutdown also lets a newer server start on the folder.
     "--loose-innodb-fast-shutdown=0",
+    // Events of a dump would run beside the measurement. MySQL runs them by default since 8.0.
+    "--loose-event-scheduler=OFF",
 ];
 
 /// All options for a start, in command-line order.
@@ -28,15 +30,17 @@ pub(super) fn all(
     port: u16,
     settings: &[(String, String)],
 ) -> Result<Vec<OsString>, ServerError> {
-    let mut options: Vec<OsString> = DEFAULTS.map(OsString::from).to_vec();
-    for (name, value) in settings {
-        options.push(from_experiment(name, value)?);
-    }
     let with_path = |option: &str, path: &Path| {
         let mut whole = OsString::from(option);
         whole.push(path);
         whole
     };
+    let mut options: Vec<OsString> = DEFAULTS.map(OsString::from).to_vec();
+    // Statements write files only here.
+    options.push(with_path("--secure-file-priv=", &place.files()));
+    for (name, value) in settings {
+        options.push(from_experiment(name, value)?);
+    }
     options.extend([
         with_path("--datadir=", data_folder),
         with_path("--tmpdir=", &place.temporary()),
@@ -85,6 +89,10 @@ mod tests {
         assert!(at("--loose-innodb-fast-shutdown=0") < at("--innodb_fast_shutdown=1"));
         assert!(at("--innodb_fast_shutdown=1") < at("--datadir=/d"));
         assert!(at("--port=20001") < at("--bind-address=127.0.0.1"));
+        let files = all
+            .iter()
+            .find_map(|option| option.strip_prefix("--secure-file-priv="));
+        assert!(files.unwrap().ends_with("/files"));
     }
 
     #[test]

@@ -16,6 +16,9 @@ const SOCKET_PATH_BYTES_MAX: usize = 106;
 /// Below the ephemeral ports (from 32768), where a client's connection could take a port between the test and the start.
 const PORTS: std::ops::Range<u16> = 20_000..32_768;
 
+/// Where statements may read and write files.
+const FILES: &str = "files";
+
 /// The folder of an instance.
 pub(super) struct Place {
     folder: PathBuf,
@@ -27,7 +30,10 @@ pub(super) struct Place {
 impl Place {
     /// Uses this folder, and creates it if it is missing.
     pub(super) fn make(folder: &Path, leases: &Leases) -> Result<Place, ServerError> {
-        std::fs::create_dir_all(folder.join("tmp")).map_err(|error| unusable(folder, &error))?;
+        for inner in ["tmp", FILES] {
+            std::fs::create_dir_all(folder.join(inner))
+                .map_err(|error| unusable(folder, &error))?;
+        }
         let folder = folder
             .canonicalize()
             .map_err(|error| unusable(folder, &error))?;
@@ -58,6 +64,11 @@ impl Place {
     /// The folder for temporary files.
     pub(super) fn temporary(&self) -> PathBuf {
         self.folder.join("tmp")
+    }
+
+    /// The folder where statements may read and write files.
+    pub(super) fn files(&self) -> PathBuf {
+        self.folder.join(FILES)
     }
 
     /// The pid file.

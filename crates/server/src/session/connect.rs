@@ -28,7 +28,7 @@ impl Session {
                 connection.on_silence(watch::of(dsn.clone(), connection.id()));
                 Ok(Session::MySql(Box::new(connection)))
             }
-            Err(error) => Err(login_error(&error)),
+            Err(error) => Err(login_error(dsn, &error)),
         }
     }
 }
@@ -96,9 +96,14 @@ fn protection(dsn: &Dsn) -> Protection {
 }
 
 /// Waiting helps only against a lost or refused connection.
-fn login_error(error: &WireError) -> ServerError {
+fn login_error(dsn: &Dsn, error: &WireError) -> ServerError {
     match error {
         WireError::Unreachable { text, .. } => ServerError::Lost(text.clone()),
+        WireError::Login { code: 1045, text } if dsn.open.password_was_decoded => {
+            ServerError::Unusable(format!(
+                "{text}; in a DSN a % begins two hexadecimal digits (%41 is A), so write %25 for a % of the password"
+            ))
+        }
         other => ServerError::Unusable(other.to_string()),
     }
 }
@@ -119,6 +124,7 @@ mod tests {
             socket: None,
             others: Vec::new(),
             protection: Default::default(),
+            open: Default::default(),
         }
     }
 

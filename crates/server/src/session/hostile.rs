@@ -38,6 +38,7 @@ fn session(
         socket: None,
         others: Vec::new(),
         protection: Default::default(),
+        open: Default::default(),
     };
     let played = std::thread::spawn(move || {
         let mut peer = listener.accept().unwrap().0;

@@ -1,6 +1,6 @@
 //! What a session keeps of a reply: the rows of a query, up to a limit, or nothing.
 
-use super::{Reply, TakeRow};
+use super::{Reply, TakeAnswer, TakeRow};
 use wire::{ColumnKind, Sink, WireError};
 
 /// The most memory that the answer of a query takes.
@@ -54,6 +54,42 @@ impl Sink for Kept {
         self.count(ROW_BYTES + CELL_BYTES * cells.len() + text)?;
         let row = cells.iter().map(|cell| cell.map(<[u8]>::to_vec)).collect();
         self.reply.rows.push(row);
+        Ok(())
+    }
+}
+
+/// Hands out the first result of a reply.
+pub(super) struct First<'a> {
+    take: &'a mut dyn TakeAnswer,
+    has_columns: bool,
+    /// A second result has begun.
+    is_over: bool,
+}
+
+impl First<'_> {
+    pub(super) fn new(take: &mut dyn TakeAnswer) -> First<'_> {
+        First {
+            take,
+            has_columns: false,
+            is_over: false,
+        }
+    }
+}
+
+impl Sink for First<'_> {
+    fn column(&mut self, place: u64, name: &[u8], kind: ColumnKind) -> Result<(), WireError> {
+        self.is_over |= place == 0 && self.has_columns;
+        self.has_columns = true;
+        if !self.is_over {
+            self.take.column(&String::from_utf8_lossy(name), kind);
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, cells: &[Option<&[u8]>]) -> Result<(), WireError> {
+        if !self.is_over {
+            self.take.row(cells);
+        }
         Ok(())
     }
 }

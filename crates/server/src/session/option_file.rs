@@ -1,9 +1,10 @@
-//! Client option files: reads the password under [client] from `~/.my.cnf`, and writes files that let a client connect to a
-//! managed server.
+//! Client option files: reads the options of a connection from `~/.my.cnf` as the clients do, and writes files that let a client
+//! connect to a managed server.
 //!
-//! It ignores `!include`, system-wide files and all other options.
+//! It ignores system-wide files and all other options.
 
 use spec::Dsn;
+use std::path::{Path, PathBuf};
 
 /// The content of an option file that connects to this server, by socket if it has one, else by TCP.
 pub(crate) fn text(dsn: &Dsn) -> String {
@@ -19,59 +20,140 @@ pub(crate) fn text(dsn: &Dsn) -> String {
     text
 }
 
-/// Quotes a value. Backslashes are escaped; quotes need not be, because only the first and the last one count.
+/// Quotes a value. A quote within it would end the text before a `#`, so it is escaped.
 fn quoted(value: &str) -> String {
-    format!("\"{}\"", value.replace('\\', "\\\\"))
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{value}\"")
 }
 
-/// The password of the last [client] section that has one.
-pub(crate) fn password(text: &str) -> Option<String> {
-    let mut section = "";
-    let mut found = None;
-    for line in text.lines().map(str::trim) {
-        if let Some(name) = line
-            .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'))
-        {
-            section = name.trim();
-        } else if section == "client"
-            && let Some((key, value)) = line.split_once('=')
-            && key.trim() == "password"
-        {
-            found = Some(unquoted(value.trim()));
+/// What the client sections of option files say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    pub user: Option<String>,
+    pub password: Option<String>,
+    pub host: Option<String>,
+    pub port: Option<u16>,
+    pub socket: Option<PathBuf>,
+}
+
+/// The sections that every client reads.
+const SECTIONS: [&str; 3] = ["client", "client-server", "client-mariadb"];
+/// Files that include each other would do so without end.
+const INCLUDES_MAX: u32 = 10;
+
+/// The options in `~/.my.cnf`, and in the files that it includes.
+pub(crate) fn of_user() -> Options {
+    let mut options = Options::default();
+    if let Some(home) = std::env::var_os("HOME") {
+        options.read_file(&PathBuf::from(home).join(".my.cnf"), 0);
+    }
+    options
+}
+
+impl Options {
+    /// A file that cannot be read has no options, as for the clients.
+    fn read_file(&mut self, path: &Path, depth: u32) {
+        if let Ok(text) = std::fs::read_to_string(path) {
+            self.read(&text, depth);
         }
     }
-    found
+
+    /// A later option replaces an earlier one.
+    fn read(&mut self, text: &str, depth: u32) {
+        let mut is_client = false;
+        for line in text.lines().map(str::trim_start) {
+            match line.chars().next() {
+                None | Some('#' | ';') => {}
+                Some('!') if depth < INCLUDES_MAX => self.include(line, depth + 1),
+                Some('!') => {}
+                Some('[') => {
+                    let name = line[1..].split(']').next().unwrap_or_default();
+                    is_client = SECTIONS.contains(&name.trim_end());
+                }
+                Some(_) if is_client => self.set(without_comment(line)),
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn include(&mut self, line: &str, depth: u32) {
+        let (word, path) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let path = Path::new(path.trim());
+        match word {
+            "!include" => self.read_file(path, depth),
+            "!includedir" => {
+                let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+                let files = entries.map(|entry| entry.path());
+                let mut files: Vec<PathBuf> = files
+                    .filter(|path| path.extension().is_some_and(|e| e == "cnf"))
+                    .collect();
+                files.sort();
+                files.iter().for_each(|file| self.read_file(file, depth));
+            }
+            _ => {}
+        }
+    }
+
+    fn set(&mut self, line: &str) {
+        let Some((key, value)) = line.split_once('=') else {
+            return;
+        };
+        let value = unquoted(value.trim());
+        match key.trim_end() {
+            "user" => self.user = Some(value),
+            "password" => self.password = Some(value),
+            "host" => self.host = Some(value),
+            "port" => self.port = value.parse().ok(),
+            "socket" => self.socket = Some(value.into()),
+            _ => {}
+        }
+    }
 }
 
-/// Removes quotes and escapes as the clients do. Inside quotes `#` is part of the value.
+/// The line up to a `#` outside of quotes.
+///
+/// Source: `remove_end_comment` in `mysys/my_default.c`.
+fn without_comment(line: &str) -> &str {
+    let (mut quote, mut escaped) = (None, false);
+    for (at, sign) in line.char_indices() {
+        match (sign, quote) {
+            ('\'' | '"', None) if !escaped => quote = Some(sign),
+            (sign, Some(open)) if sign == open && !escaped => quote = None,
+            ('#', None) => return &line[..at],
+            _ => {}
+        }
+        escaped = quote.is_some() && sign == '\\' && !escaped;
+    }
+    line
+}
+
+/// Removes quotes and escapes as the clients do.
 fn unquoted(value: &str) -> String {
-    for quote in ['"', '\''] {
-        if let Some(inner) = value
-            .strip_prefix(quote)
-            .and_then(|rest| rest.strip_suffix(quote))
-        {
-            return unescaped(inner);
-        }
-    }
-    unescaped(value.split(" #").next().unwrap_or(value).trim_end())
+    let inner = ['"', '\''].into_iter().find_map(|quote| {
+        let rest = value.strip_prefix(quote)?;
+        rest.strip_suffix(quote)
+    });
+    unescaped(inner.unwrap_or(value))
 }
 
+/// An escape that the clients do not know stays, with its backslash.
 fn unescaped(value: &str) -> String {
     let mut plain = String::with_capacity(value.len());
     let mut characters = value.chars();
     while let Some(character) = characters.next() {
-        match character {
-            '\\' => plain.push(match characters.next() {
-                Some('b') => '\u{8}',
-                Some('t') => '\t',
-                Some('n') => '\n',
-                Some('r') => '\r',
-                Some('s') => ' ',
-                Some(other) => other,
-                None => '\\',
-            }),
-            other => plain.push(other),
+        if character != '\\' {
+            plain.push(character);
+            continue;
+        }
+        match characters.next() {
+            Some('b') => plain.push('\u{8}'),
+            Some('t') => plain.push('\t'),
+            Some('n') => plain.push('\n'),
+            Some('r') => plain.push('\r'),
+            Some('s') => plain.push(' '),
+            Some(sign @ ('"' | '\'' | '\\')) => plain.push(sign),
+            Some(other) => plain.extend(['\\', other]),
+            None => plain.push('\\'),
         }
     }
     plain
@@ -82,31 +164,76 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn read(text: &str) -> Options {
+        let mut options = Options::default();
+        options.read(text, 0);
+        options
+    }
+
+    fn password(text: &str) -> Option<String> {
+        read(text).password
+    }
+
     #[test]
-    fn only_the_password_under_client_counts() {
-        let text = "[mysqld]\npassword=no\n[client]\nuser = me\npassword = yes\n[mysql]\npassword=neither\n";
-        assert_eq!(password(text).as_deref(), Some("yes"));
+    fn only_what_is_under_client_counts() {
+        let text = "[mysqld]\npassword=no\n[client]  # all clients\nuser = me\npassword = yes\nport=3307\nhost = db\nsocket=/s\n[mysql]\npassword=neither\n";
+        let options = read(text);
+        assert_eq!(
+            options,
+            Options {
+                user: Some("me".into()),
+                password: Some("yes".into()),
+                host: Some("db".into()),
+                port: Some(3307),
+                socket: Some("/s".into()),
+            }
+        );
     }
 
     #[test]
     fn a_quoted_hash_is_not_a_comment() {
-        assert_eq!(
-            password("[client]\npassword=\"a #b\"").as_deref(),
-            Some("a #b")
-        );
-        assert_eq!(password("[client]\npassword=a #b").as_deref(), Some("a"));
+        for (line, expected) in [
+            ("password=\"a #b\"", "a #b"),
+            ("password = \"a#b\" # shared", "a#b"),
+            ("password='a#b'#shared", "a#b"),
+            ("password=a #b", "a"),
+            ("password=a#b", "a"),
+        ] {
+            let found = password(&format!("[client]\n{line}\n"));
+            assert_eq!(found.as_deref(), Some(expected), "{line}");
+        }
     }
 
     #[test]
     fn escapes_follow_the_clients_rules() {
-        assert_eq!(
-            password(
-                r"[client]
-password='a\\b\sc'"
-            )
-            .as_deref(),
-            Some(r"a\b c")
-        );
+        let text = r#"[client]
+password='a\\b\sc\"\d'"#;
+        assert_eq!(password(text).as_deref(), Some(r#"a\b c"\d"#));
+    }
+
+    #[test]
+    fn included_files_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let write =
+            |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write("a.cnf", "[client]\nuser=a\n");
+        write("b.txt", "[client]\nuser=b\n");
+        write("c.txt", "[client]\npassword=c\n");
+        let path = folder.path().display();
+        let options = read(&format!(
+            "[client]\nuser=z\n!includedir {path}\n!include {path}/c.txt\n"
+        ));
+        assert_eq!(options.user.as_deref(), Some("a"));
+        assert_eq!(options.password.as_deref(), Some("c"));
+        let own = folder.path().join("own.cnf");
+        std::fs::write(
+            &own,
+            format!("!include {}\n[client]\nuser=own\n", own.display()),
+        )
+        .unwrap();
+        let mut options = Options::default();
+        options.read_file(&own, 0);
+        assert_eq!(options.user.as_deref(), Some("own"));
     }
 
     #[test]
@@ -131,6 +258,7 @@ password='a\\b\sc'"
                 socket: Some("/run/a b.sock".into()),
                 others: Vec::new(),
                 protection: Default::default(),
+                open: Default::default(),
             };
             prop_assert_eq!(password(&text(&dsn)), Some(word));
         }

@@ -52,7 +52,7 @@ impl Connection {
         name: &str,
         file: &mut WriteFile<'_>,
     ) -> Result<Loaded, WireError> {
-        self.link.number = self.write_text(QUERY, sql)?;
+        self.link.number = self.write_text(QUERY, sql.as_bytes())?;
         if let Err(cause) = now(self.link.channel.exchange()) {
             return Err(self.broken(cause));
         }

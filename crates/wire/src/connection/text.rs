@@ -36,7 +36,7 @@ impl Connection {
     /// # Errors
     /// As [`Connection::query`]; those of `sink`; [`WireError::ReplyTooLarge`] for a row of more than 64 MiB.
     pub(crate) async fn read(&mut self, sql: &str, sink: &mut dyn Sink) -> Result<Done, WireError> {
-        let number = self.write_text(QUERY, sql)?;
+        let number = self.write_text(QUERY, sql.as_bytes())?;
         let mut reading = Reading {
             columns: 0,
             cells: Vec::new(),

@@ -118,6 +118,8 @@ fn has_one_order(reply: &Reply, column: usize) -> bool {
 mod tests {
     use super::*;
 
+    const NONE: [usize; 0] = [];
+
     /// A result of an id, a name, a date and a ratio.
     fn reply(name: &str) -> Reply {
         let cell = |text: &str| Some(text.as_bytes().to_vec());
@@ -154,22 +156,22 @@ mod tests {
     #[test]
     fn the_first_key_that_is_no_surely_ordered_column_ends_the_list() {
         assert_eq!(ordered("order by id, rand(), name"), [0]);
-        assert_eq!(ordered("order by ratio, id"), []);
-        assert_eq!(ordered("order by t.id"), []);
-        assert_eq!(ordered("order by -id"), []);
-        assert_eq!(ordered("order by 'id'"), []);
-        assert_eq!(ordered("order by id + 1"), []);
-        assert_eq!(ordered("order by 9"), []);
+        assert_eq!(ordered("order by ratio, id"), NONE);
+        assert_eq!(ordered("order by t.id"), NONE);
+        assert_eq!(ordered("order by -id"), NONE);
+        assert_eq!(ordered("order by 'id'"), NONE);
+        assert_eq!(ordered("order by id + 1"), NONE);
+        assert_eq!(ordered("order by 9"), NONE);
         let by_name = |name| columns("select 1 order by name, id", &reply(name));
         assert_eq!(by_name("north"), [1, 0]);
-        assert_eq!(by_name("nörth"), []);
-        assert_eq!(by_name("a_b"), []);
+        assert_eq!(by_name("nörth"), NONE);
+        assert_eq!(by_name("a_b"), NONE);
     }
 
     #[test]
     fn an_order_within_parentheses_is_none_of_the_result() {
-        assert_eq!(ordered(""), []);
-        assert_eq!(ordered("where id in (select id from u order by id)"), []);
-        assert_eq!(ordered("order by (select 1), id"), []);
+        assert_eq!(ordered(""), NONE);
+        assert_eq!(ordered("where id in (select id from u order by id)"), NONE);
+        assert_eq!(ordered("order by (select 1), id"), NONE);
     }
 }

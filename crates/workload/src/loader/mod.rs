@@ -165,6 +165,7 @@ pub fn run(
         method: method.name().into(),
         connections,
         tables: tally.by_table(&tables),
+        events: Vec::new(),
     })
 }
 

@@ -6,12 +6,13 @@
 use server::{Reply, ServerError, Session};
 
 /// Warnings that concern the wording of a statement, or objects that are there or not, never the stored rows.
-const HARMLESS: [u16; 20] = [
+const HARMLESS: [u16; 21] = [
     1050, // the table exists
     1051, // unknown table in DROP IF EXISTS
     1246, // a column was converted to a type of its size
     1280, // the name of a primary key is ignored
     1287, // deprecated syntax
+    1300, // bytes that are no text of the connection; a text column that does not take them has 1366
     1305, // unknown routine in DROP IF EXISTS
     1360, // unknown trigger in DROP IF EXISTS
     1449, // the definer does not exist

@@ -8,6 +8,7 @@ use super::lex::{Kind, lex};
 use super::mix::Mix;
 use super::split::{SqlMistake, named, statements};
 use super::{Operation, Policy, Script, Statement, Step};
+use crate::lexer::{Lexer, Quoting, Token, reading};
 
 /// The placeholder for the number of a table in a statement.
 pub(super) const TABLE: &str = "{n}";
@@ -77,7 +78,7 @@ impl Builder {
                 commits: Vec::new(),
             };
             for sql in statements(part.sql)? {
-                reads_only &= Control::of(sql).is_some() || (reads(sql) && !locks(sql));
+                reads_only &= Control::of(sql).is_some() || only_reads(sql);
                 autocommits = autocommit(sql).unwrap_or(autocommits);
                 step.commits.push(depth.follow(sql));
                 let statement = self.statement(sql)?;
@@ -210,26 +211,20 @@ enum Effect {
 
 impl Effect {
     fn of(sql: &str) -> Effect {
-        let mut verbs = verbs(sql);
-        match verbs.next().as_deref() {
+        match verbs(sql).next().as_deref() {
             Some(
                 "select" | "show" | "explain" | "describe" | "desc" | "set" | "use" | "values"
                 | "table" | "do" | "help" | "savepoint" | "release" | "rollback",
             ) => Effect::Nothing,
-            Some("with") if !verbs.any(|verb| verb == "update" || verb == "delete") => {
-                Effect::Nothing
-            }
+            Some("with") if reading::reads(&tokens(sql)) => Effect::Nothing,
             Some("create" | "alter" | "drop" | "truncate" | "rename") => Effect::Define,
             _ => Effect::Change,
         }
     }
 }
 
-/// Whether a statement only returns rows: it changes neither the data nor the session.
-pub(crate) fn reads(sql: &str) -> bool {
-    let of_session = ["set", "use", "do", "savepoint", "release", "rollback"];
-    let first = verbs(sql).next().unwrap_or_default();
-    Effect::of(sql) == Effect::Nothing && !of_session.contains(&first.as_str())
+fn tokens(sql: &str) -> Vec<Token<'_>> {
+    Lexer::new(sql.as_bytes(), Quoting::default()).collect()
 }
 
 /// The effect of a statement that its reply shows.
@@ -263,13 +258,10 @@ fn autocommit(sql: &str) -> Option<bool> {
     Some(!is_off)
 }
 
-/// Whether a statement locks the rows that it reads.
-fn locks(sql: &str) -> bool {
-    let words: Vec<String> = verbs(sql).collect();
-    words.windows(2).any(|pair| {
-        let pair = [pair[0].as_str(), pair[1].as_str()];
-        [["for", "update"], ["for", "share"], ["lock", "in"]].contains(&pair)
-    })
+/// Whether a statement changes nothing and locks nothing.
+fn only_reads(sql: &str) -> bool {
+    let tokens = tokens(sql);
+    reading::reads(&tokens) && reading::touches(&tokens).is_none()
 }
 
 /// The words of a statement in lower case, without signs.

@@ -17,13 +17,11 @@ mod session;
 mod split;
 pub(crate) mod witness;
 
-pub(crate) use build::reads;
 pub use build::{Builder, Part};
 pub use driver::Driver;
 pub use generator::{Generator, Literal};
 pub use headings::{Headed, headed};
-pub(crate) use headings::{heading_of, line, name_and_weight};
-pub(crate) use lex::quoted;
+pub(crate) use headings::{heading_of, name_and_weight};
 pub use lex::{Kind, lex};
 pub(crate) use mix::Mix as Weights;
 pub use mix::WEIGHT_MAX;

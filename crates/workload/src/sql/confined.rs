@@ -5,12 +5,13 @@
 //! refuses some harmless statements; and no protection from SQL that hides what it does: for that an account needs privileges on
 //! prony's schema alone.
 
-use super::dump::{self, Action, Filter, Statements};
-use super::tables::{Creation, SCHEMA, Sources, cut_off, file_name, not_opened};
-use crate::script::{Kind, lex};
+use super::SCHEMA;
+use super::dump::{Action, Filter, Origin, Statement};
+use super::loading::{cut_off, open, place_of};
+use super::sources::{Charset, Creation, Sources};
+use crate::lexer::{Kind, Lexer, Quoting, Token};
 use crate::{LoadError, marker};
 use server::Session;
-use std::io::BufRead;
 use std::sync::Arc;
 
 /// Statements that change no more than the tables they name.
@@ -56,30 +57,17 @@ const NOT_OF_SESSION: [&str; 7] = [
     "RESOURCE",
     "STATEMENT",
 ];
-/// A mode that changes where strings end, and with that what is read here.
-const OTHER_STRINGS: &str = "NO_BACKSLASH_ESCAPES";
-/// Words that a stored program does not need within one schema.
-const NOT_IN_PROGRAMS: [&str; 14] = [
-    "GLOBAL",
-    "PERSIST",
-    "PERSIST_ONLY",
-    "PREPARE",
-    "EXECUTE",
-    "GRANT",
-    "REVOKE",
-    "KILL",
-    "FLUSH",
-    "RESET",
-    "DATABASE",
-    "SCHEMA",
-    "USER",
-    "SONAME",
+/// Statements that a stored program does not need within one schema.
+const NOT_IN_PROGRAMS: [&str; 8] = [
+    "PREPARE", "EXECUTE", "GRANT", "REVOKE", "KILL", "FLUSH", "RESET", "SONAME",
 ];
+/// What it does not create, change or drop.
+const NOT_MADE_BY_PROGRAMS: [&str; 4] = ["DATABASE", "SCHEMA", "USER", "ROLE"];
+const MAKES: [&str; 4] = ["CREATE", "ALTER", "DROP", "RENAME"];
+/// Words of a SET that changes the server.
+const OF_SERVER: [&str; 3] = ["GLOBAL", "PERSIST", "PERSIST_ONLY"];
 /// Storage engines whose tables lie on other servers or in files anywhere.
 const ENGINES_ELSEWHERE: [&str; 4] = ["FEDERATED", "FEDERATEDX", "CONNECT", "SPIDER"];
-/// Words that write files of the server.
-const FILES: [&str; 2] = ["OUTFILE", "DUMPFILE"];
-
 /// # Errors
 /// [`LoadError::Unconfined`] names the first statement that may change something outside prony's schema on this server.
 pub(super) fn on(session: &mut Session, sources: &Sources) -> Result<(), LoadError> {
@@ -94,94 +82,92 @@ pub(super) fn on(session: &mut Session, sources: &Sources) -> Result<(), LoadErr
 }
 
 fn check(sources: &Sources, schemas: &[String]) -> Result<(), LoadError> {
-    match &sources.creation {
-        Creation::Setup { sql, file } => {
-            let name = file.as_deref().unwrap_or("setup");
-            let run = |sql: &[u8]| Ok(Some(String::from_utf8_lossy(sql).into_owned()));
-            scan(name, sql.as_bytes(), schemas, run)
-        }
-        Creation::Dump(path) => {
-            let dump = dump::open(path, Arc::default());
-            let dump = dump.map_err(|cause| not_opened(path, &cause))?;
-            let mut filter = Filter::new(&sources.replace);
-            scan(&file_name(path), dump, schemas, |sql| {
-                match filter.action(sql) {
-                    Ok(Action::Run(sql)) => Ok(Some(sql.into_owned())),
-                    Ok(Action::Skip) => Ok(None),
-                    Err(refused) => Err(refused.to_string()),
-                }
-            })
-        }
-    }
-}
-
-/// `run` returns what is sent of a statement.
-fn scan<R: BufRead>(
-    name: &str,
-    from: R,
-    schemas: &[String],
-    mut run: impl FnMut(&[u8]) -> Result<Option<String>, String>,
-) -> Result<(), LoadError> {
-    let mut statements = Statements::new(from);
-    while let Some(statement) = statements.next().map_err(|cut| cut_off(name, &cut))? {
-        let place = format!("{name}:{}", statement.line);
-        let sent = match run(&statement.sql) {
-            Ok(sent) => sent,
-            Err(says) => return Err(LoadError::Written { place, says }),
-        };
-        if let Some(says) = sent.and_then(|sql| beyond(&sql, schemas)) {
-            return Err(LoadError::Unconfined { place, says });
+    let origin = match &sources.creation {
+        Creation::Setup { .. } => Origin::Setup,
+        Creation::Dump(_) => Origin::Dump,
+    };
+    let keeps_charset = sources.charset != Charset::OfDump;
+    let mut filter = Filter::new(origin, &sources.replace, keeps_charset);
+    let mut statements = open(&sources.creation, &Arc::default())?;
+    while let Some(statement) = statements.next().map_err(|cut| cut_off(&cut))? {
+        filter.of_head(statements.database());
+        let place = place_of(&statement);
+        if let Some(says) = sent(&mut filter, &statement, schemas) {
+            return Err(match says {
+                Says::Refused(says) => LoadError::Written { place, says },
+                Says::Beyond(says) => LoadError::Unconfined { place, says },
+            });
         }
     }
     Ok(())
 }
 
+/// Why a statement is not run on a server that others use.
+enum Says {
+    /// It is run on no server.
+    Refused(String),
+    Beyond(String),
+}
+
+/// None: it may be sent, as far as its text says.
+fn sent(filter: &mut Filter, statement: &Statement, schemas: &[String]) -> Option<Says> {
+    match filter.action(statement) {
+        Err(refused) => Some(Says::Refused(refused.to_string())),
+        // A file beside the statements goes into a table of the schema, or of another one that the statement names.
+        Ok(Action::Infile { sql, .. }) => {
+            let tokens: Vec<Token> = Lexer::new(&sql, statement.quoting).collect();
+            let named = qualifier(&tokens, schemas)?;
+            Some(Says::Beyond(format!(
+                "the statement names the schema {named}"
+            )))
+        }
+        Ok(Action::Run(ready)) => beyond(&ready.sql, statement.quoting, schemas).map(Says::Beyond),
+        Ok(Action::Skip) => None,
+    }
+}
+
 /// What the statement may change outside prony's schema, as a sentence; None: nothing.
-fn beyond(sql: &str, schemas: &[String]) -> Option<String> {
-    let Some(tokens) = tokens(sql) else {
-        return Some("a quote or comment of the statement is not closed".into());
-    };
+fn beyond(sql: &[u8], quoting: Quoting, schemas: &[String]) -> Option<String> {
+    let tokens: Vec<Token> = Lexer::new(sql, quoting).collect();
     if let Some(schema) = qualifier(&tokens, schemas) {
         return Some(format!("the statement names the schema {schema}"));
     }
-    let words: Vec<&str> = tokens.iter().filter_map(Token::word).collect();
-    let is_set = words.first().is_some_and(|word| is_one_of(word, &["SET"]));
-    if is_set && sql.to_ascii_uppercase().contains(OTHER_STRINGS) {
-        return Some(format!("the statement has {OTHER_STRINGS}"));
-    }
-    beyond_schema(&words).map(|word| format!("the statement has {word}"))
+    beyond_schema(&tokens).map(|word| format!("the statement has {word}"))
 }
 
 /// The schema of the server, other than prony's, that qualifies a name.
 fn qualifier<'s>(tokens: &[Token], schemas: &'s [String]) -> Option<&'s str> {
     const HARMLESS: [&str; 2] = [SCHEMA, "information_schema"];
-    let mut qualifiers = tokens.windows(2).filter_map(|pair| match pair {
-        [Token::Word(name) | Token::Name(name), Token::Sign('.')] => Some(*name),
-        _ => None,
+    let mut qualifiers = tokens.windows(2).filter_map(|pair| {
+        // A text in double quotes is a name in some modes.
+        let is_name = pair[0].kind != Kind::Sign && pair[0].text.first() != Some(&b'\'');
+        (is_name && pair[1].is_sign(b'.')).then(|| pair[0].content())
     });
     qualifiers.find_map(|name| {
         let mut others = schemas
             .iter()
             .filter(|schema| !is_one_of(schema, &HARMLESS));
-        let same = others.find(|schema| schema.eq_ignore_ascii_case(name))?;
+        let same = others.find(|schema| schema.eq_ignore_ascii_case(&name))?;
         Some(same.as_str())
     })
 }
 
 /// The words because of which the statement does not stay within a schema.
-fn beyond_schema(words: &[&str]) -> Option<String> {
-    if let Some(word) = first_of(words, &FILES) {
-        return Some(word);
-    }
-    let head = words.first()?.to_ascii_uppercase();
-    let second = words.get(1).copied().unwrap_or_default();
-    let with = |allowed: &[&str]| match is_one_of(second, allowed) {
+fn beyond_schema(tokens: &[Token]) -> Option<String> {
+    let words: Vec<&Token> = tokens
+        .iter()
+        .filter(|token| token.kind == Kind::Word)
+        .collect();
+    let head = words.first()?.upper();
+    let second = words.get(1).map(|word| word.content()).unwrap_or_default();
+    let with = |allowed: &[&str]| match is_one_of(&second, allowed) {
         true => None,
         false => Some(format!("{head} {second}").trim_end().to_string()),
     };
     match head.as_str() {
-        "CREATE" | "ALTER" | "DROP" => beyond_object(&head, words),
-        "SET" => first_of(words, &NOT_OF_SESSION).map(|word| format!("SET with {word}")),
+        "CREATE" | "ALTER" if is_of_pronys_schema(tokens) => None,
+        "CREATE" | "ALTER" | "DROP" => beyond_object(&head, &words, tokens),
+        "SET" => first_of(&words, &NOT_OF_SESSION).map(|word| format!("SET with {word}")),
         "START" => with(&["TRANSACTION"]),
         "LOCK" | "UNLOCK" => with(&["TABLE", "TABLES"]),
         "RENAME" => with(&["TABLE", "TABLES"]),
@@ -192,90 +178,68 @@ fn beyond_schema(words: &[&str]) -> Option<String> {
     }
 }
 
+/// ALTER DATABASE of prony's own schema.
+fn is_of_pronys_schema(tokens: &[Token]) -> bool {
+    matches!(tokens, [alter, database, name, ..]
+        if alter.is("ALTER") && database.is("DATABASE") && name.is(SCHEMA))
+}
+
 /// The same for CREATE, ALTER and DROP.
-fn beyond_object(head: &str, words: &[&str]) -> Option<String> {
-    let is_object = |word: &&&str| is_one_of(word, &OBJECTS) || is_one_of(word, &OTHER_OBJECTS);
-    let object = words.iter().find(is_object).copied().unwrap_or_default();
-    let object = &object.to_ascii_uppercase();
-    if !is_one_of(object, &OBJECTS) {
+fn beyond_object(head: &str, words: &[&Token], tokens: &[Token]) -> Option<String> {
+    let is_object = |word: &&&Token| word.is_one_of(&OBJECTS) || word.is_one_of(&OTHER_OBJECTS);
+    let object = words.iter().find(is_object).map(|word| word.upper());
+    let object = object.unwrap_or_default();
+    if !is_one_of(&object, &OBJECTS) {
         return Some(format!("{head} {object}").trim_end().to_string());
     }
-    if is_one_of(object, &PROGRAMS) {
-        return first_of(words, &NOT_IN_PROGRAMS).map(|word| format!("a {object} with {word}"));
+    if is_one_of(&object, &PROGRAMS) {
+        return in_program(tokens).map(|word| format!("a {object} with {word}"));
     }
-    let is_elsewhere = |pair: &&[&str]| match pair {
-        [engine, name] if is_one_of(engine, &["ENGINE"]) => is_one_of(name, &ENGINES_ELSEWHERE),
-        [data, folder] if is_one_of(folder, &["DIRECTORY"]) => is_one_of(data, &["DATA", "INDEX"]),
+    let is_elsewhere = |pair: &&[&Token]| match pair {
+        [engine, name] if engine.is("ENGINE") => name.is_one_of(&ENGINES_ELSEWHERE),
+        [data, folder] if folder.is("DIRECTORY") => data.is_one_of(&["DATA", "INDEX"]),
         _ => false,
     };
     let elsewhere = words.windows(2).find(is_elsewhere)?;
-    Some(elsewhere.join(" ").to_ascii_uppercase())
+    let elsewhere: Vec<String> = elsewhere.iter().map(|word| word.upper()).collect();
+    Some(elsewhere.join(" "))
+}
+
+/// A word of a stored program that is a statement beyond the schema. Columns may have the same names.
+fn in_program(tokens: &[Token]) -> Option<String> {
+    let is_sign = |at: Option<usize>, signs: &[u8]| {
+        let token = at.and_then(|at| tokens.get(at));
+        token.is_some_and(|token| signs.iter().any(|sign| token.is_sign(*sign)))
+    };
+    let is_word = |at: usize| tokens.get(at).is_some_and(|token| token.kind != Kind::Sign);
+    let found = tokens.iter().enumerate().find(|(at, token)| {
+        let before = at.checked_sub(1);
+        let is_after = |words: &[&str]| before.is_some_and(|at| tokens[at].is_one_of(words));
+        match token {
+            // `NEW.kill`, `(execute, b)`, `reset = 1`
+            _ if token.is_one_of(&NOT_IN_PROGRAMS) => {
+                !is_sign(before, b".") && !is_sign(Some(at + 1), b"=,).<>+-*/|")
+            }
+            _ if token.is_one_of(&NOT_MADE_BY_PROGRAMS) => {
+                is_after(&MAKES) || is_after(&["OR", "EXISTS"])
+            }
+            _ if token.is_one_of(&OF_SERVER) => {
+                is_sign(before, b"@")
+                    || ((is_after(&["SET"]) || is_sign(before, b",")) && is_word(at + 1))
+            }
+            _ => false,
+        }
+    });
+    found.map(|(_, token)| token.upper())
 }
 
 fn is_one_of(word: &str, words: &[&str]) -> bool {
     words.iter().any(|one| one.eq_ignore_ascii_case(word))
 }
 
-fn first_of(words: &[&str], of: &[&str]) -> Option<String> {
-    let found = words.iter().find(|word| is_one_of(word, of));
-    found.map(|word| word.to_ascii_uppercase())
-}
-
-/// A part of a statement.
-#[derive(Debug, PartialEq, Eq)]
-enum Token<'s> {
-    Word(&'s str),
-    /// In backticks, or in double quotes, which hold a name or a text.
-    Name(&'s str),
-    Text,
-    Sign(char),
-}
-
-impl<'s> Token<'s> {
-    fn word(&self) -> Option<&'s str> {
-        match self {
-            Token::Word(word) => Some(*word),
-            _ => None,
-        }
-    }
-}
-
-/// None if a quote or comment is not closed. What the server executes of a comment, `/*!50003 ... */`, counts as code.
-fn tokens(sql: &str) -> Option<Vec<Token<'_>>> {
-    let mut tokens = Vec::new();
-    for (kind, range) in lex(sql).ok()? {
-        let text = &sql[range];
-        match kind {
-            Kind::Comment => {}
-            Kind::Quoted if text.starts_with('\'') => tokens.push(Token::Text),
-            Kind::Quoted => tokens.push(Token::Name(&text[1..text.len() - 1])),
-            Kind::Code => push_code(text, &mut tokens),
-        }
-    }
-    Some(tokens)
-}
-
-fn push_code<'s>(mut rest: &'s str, tokens: &mut Vec<Token<'s>>) {
-    let is_of_word = |sign: char| sign.is_alphanumeric() || sign == '_' || sign == '$';
-    while let Some(sign) = rest.chars().next() {
-        let executed = rest.strip_prefix("/*!").or(rest.strip_prefix("/*M!"));
-        if let Some(after) = executed {
-            rest = after.trim_start_matches(|sign: char| sign.is_ascii_digit());
-        } else if let Some(after) = rest.strip_prefix("*/") {
-            rest = after;
-        } else if is_of_word(sign) {
-            let end = rest
-                .find(|sign: char| !is_of_word(sign))
-                .unwrap_or(rest.len());
-            tokens.push(Token::Word(&rest[..end]));
-            rest = &rest[end..];
-        } else {
-            if !sign.is_whitespace() {
-                tokens.push(Token::Sign(sign));
-            }
-            rest = &rest[sign.len_utf8()..];
-        }
-    }
+fn first_of(words: &[&Token], of: &[&str]) -> Option<String> {
+    let found = words.iter().find(|word| word.is_one_of(of));
+    found.map(|word| word.upper())
 }
 
 #[cfg(test)]
@@ -284,7 +248,11 @@ mod tests {
 
     fn beyond_of(sql: &str) -> Option<String> {
         let schemas = ["prony_sql", "information_schema", "mysql", "shop"];
-        beyond(sql, &schemas.map(String::from))
+        beyond(
+            sql.as_bytes(),
+            Quoting::default(),
+            &schemas.map(String::from),
+        )
     }
 
     #[test]
@@ -305,6 +273,9 @@ mod tests {
             "start transaction",
             "BEGIN",
             "analyze table orders",
+            "create trigger t before insert on a for each row begin set new.user = user(), new.reset = 1; insert into log (user, kill, global) values (new.user, 1, 2); end",
+            "create function f() returns int return (select max(`schema`) from t)",
+            "ALTER DATABASE prony_sql CHARACTER SET latin1",
         ] {
             assert_eq!(beyond_of(sql), None, "{sql}");
         }
@@ -328,10 +299,6 @@ mod tests {
             ("SET @a = 1, @@GLOBAL.read_only = 1", "has SET with GLOBAL"),
             ("set persist max_connections = 1", "has SET with PERSIST"),
             ("set password = 'x'", "has SET with PASSWORD"),
-            (
-                "set sql_mode = 'no_backslash_escapes'",
-                "has NO_BACKSLASH_ESCAPES",
-            ),
             ("grant all on *.* to me", "has GRANT"),
             ("create user me", "has CREATE USER"),
             ("drop database shop", "has DROP DATABASE"),
@@ -342,7 +309,6 @@ mod tests {
             ("use shop", "has USE"),
             ("flush tables", "has FLUSH"),
             ("load data infile '/etc/passwd' into table t", "has LOAD"),
-            ("select * from t into outfile '/tmp/x'", "has OUTFILE"),
             (
                 "create table t (a int) data directory = '/tmp'",
                 "has DATA DIRECTORY",
@@ -354,6 +320,18 @@ mod tests {
             (
                 "create procedure p() begin set global read_only = 1; end",
                 "has a PROCEDURE with GLOBAL",
+            ),
+            (
+                "create trigger t before insert on a for each row begin drop user me; end",
+                "has a TRIGGER with USER",
+            ),
+            (
+                "create procedure p() begin set @a = 1, @@global.read_only = 1; end",
+                "has a PROCEDURE with GLOBAL",
+            ),
+            (
+                "create procedure p() begin kill 5; end",
+                "has a PROCEDURE with KILL",
             ),
             (
                 "create function f returns string soname 'x.so'",
@@ -374,11 +352,13 @@ mod tests {
             creation: Creation::Setup {
                 sql: "create table t (a int);\n\nset global read_only = 1;\n".into(),
                 file: Some("tables.sql".into()),
+                folder: None,
             },
             files: Vec::new(),
             replace: Vec::new(),
             accept_warnings: false,
             reload: false,
+            charset: Charset::OfDump,
         };
         let refused = check(&sources, &["shop".into()]).unwrap_err().to_string();
         assert!(

@@ -29,11 +29,13 @@ pub(super) fn show_all(session: &mut Session) -> Result<(), LoadError> {
 pub(super) fn refuse(
     session: &mut Session,
     values: Values,
-    sql: &str,
+    sql: &[u8],
     at: At,
 ) -> Result<(), LoadError> {
     if let Some(loss) = warnings::loss(session, values).map_err(unread)? {
-        let within = loss.row().map_or(0, |row| line_of_row(sql, row));
+        let within = loss
+            .row()
+            .map_or(0, |row| line_of_row(&String::from_utf8_lossy(sql), row));
         return Err(LoadError::Written {
             place: format!("{}:{}", at.file, at.line + within),
             says: loss.says(),
@@ -47,8 +49,12 @@ pub(super) fn refuse(
 }
 
 /// Only short statements do.
-fn sets_notes(sql: &str) -> bool {
-    sql.len() <= SETS_BYTES && sql.to_ascii_lowercase().contains("sql_notes")
+fn sets_notes(sql: &[u8]) -> bool {
+    let is_short = sql.len() <= SETS_BYTES;
+    is_short
+        && String::from_utf8_lossy(sql)
+            .to_ascii_lowercase()
+            .contains("sql_notes")
 }
 
 fn unread(cause: ServerError) -> LoadError {

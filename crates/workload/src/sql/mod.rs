@@ -6,21 +6,25 @@
 
 mod confined;
 mod dump;
-mod files;
+mod loading;
 mod losses;
 mod parameter;
 mod queries;
+mod rows;
 mod section;
 mod source;
+mod sources;
+mod table_file;
 mod tables;
 mod theirs;
 mod watched;
 
-pub use files::TableFile;
 pub use queries::{Query, QueryMistake};
 pub use section::{Runs, Section};
 pub use source::Source;
-pub use tables::{Creation, Sources};
+pub use sources::{Charset, Creation, Sources};
+pub use table_file::TableFile;
+pub(crate) use tables::SCHEMA;
 
 use super::answers::Reference;
 use super::oltp;
@@ -142,6 +146,7 @@ impl Queries for Round {
             sqlite: query.sql.clone(),
             ordered_by: Vec::new(),
             place: Some(self.place(query)),
+            before: query.before.clone(),
         };
         self.queries.iter().map(operation).collect()
     }

@@ -1,10 +1,12 @@
 //! The user's queries for rounds: every statement of a .sql text, named by its heading or numbered.
 //!
-//! Purpose: a text that the server's own client runs becomes the queries of a round, each with its line. Boundaries: only the
-//! server knows whether the SQL is valid.
+//! Purpose: a text that the server's own client runs becomes the queries of a round, each with its line. USE is passed over, and the
+//! SETs above a query run before it, untimed. Boundaries: only the server knows whether the SQL is valid.
 
-use crate::script::{Kind, SqlMistake};
-use crate::script::{heading_of, lex, line, name_and_weight, reads};
+use super::dump::{Cause, Cut, Piece, Statement, Statements, mapped};
+use crate::lexer::{Assignment, Lexer, Quoting, Scope, Token, assignments, reading};
+use crate::script::name_and_weight;
+use std::borrow::Cow;
 
 /// A statement of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +17,16 @@ pub struct Query {
     pub sql: String,
     /// The line of its first word, from 1.
     pub line: usize,
+    /// The SETs above it, in order.
+    pub before: Vec<String>,
+}
+
+/// A text of queries.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Queries {
+    pub queries: Vec<Query>,
+    /// The schemas that USE names, each with its line.
+    pub used: Vec<(String, usize)>,
 }
 
 /// Why a text is not a list of queries. `line` counts from 1.
@@ -36,9 +48,21 @@ pub enum QueryMistake {
     )]
     Before { line: usize },
     #[error(
-        "this statement does not only read, so the next round would measure something else; rounds run SELECT, WITH, TABLE, VALUES and SHOW; drive other statements in a timed load (operations)"
+        "this statement does not only read, so the next round would measure something else; rounds run SELECT, WITH, TABLE, VALUES, SHOW and EXPLAIN; drive other statements in a timed load (operations)"
     )]
     Changes { line: usize },
+    #[error("{}", reading::WRITES_FILE)]
+    WritesFile { line: usize },
+    #[error(
+        "this SET changes more than the session ({name}), and a round only reads; write it as a setting of the server, [settings] or --set"
+    )]
+    SetsServer { line: usize, name: String },
+    #[error(
+        "this SET would hold for the queries above it in the next round; write a SET of {name} above the first query too"
+    )]
+    SetsLater { line: usize, name: String },
+    #[error("{says}")]
+    Other { line: usize, says: String },
     #[error("there is no statement")]
     Nothing,
 }
@@ -52,115 +76,242 @@ impl QueryMistake {
             | QueryMistake::Twice { line, .. }
             | QueryMistake::Empty { line, .. }
             | QueryMistake::Before { line }
-            | QueryMistake::Changes { line } => Some(*line),
+            | QueryMistake::Changes { line }
+            | QueryMistake::WritesFile { line }
+            | QueryMistake::SetsServer { line, .. }
+            | QueryMistake::SetsLater { line, .. }
+            | QueryMistake::Other { line, .. } => Some(*line),
             QueryMistake::Nothing => None,
+        }
+    }
+}
+
+impl From<Cut> for QueryMistake {
+    fn from(cut: Cut) -> QueryMistake {
+        match cut.cause {
+            Cause::WithinStatement {
+                opened_by: Some((opened_by, line)),
+                ..
+            } => QueryMistake::Unclosed {
+                line: line as usize,
+                opened_by,
+            },
+            cause => QueryMistake::Other {
+                line: cut.line as usize,
+                says: cause.to_string(),
+            },
         }
     }
 }
 
 /// A heading and the statements below it. The first group of a text has no heading.
 #[derive(Default)]
-struct Group<'t> {
-    heading: Option<(&'t str, usize)>,
-    /// Each with its line.
-    statements: Vec<(&'t str, usize)>,
+struct Group {
+    heading: Option<(String, usize)>,
+    statements: Vec<Query>,
+}
+
+/// The SETs so far, and the variables that they set before the first query.
+#[derive(Default)]
+struct Sets {
+    statements: Vec<String>,
+    first: Vec<String>,
+    has_query: bool,
 }
 
 /// Reads the queries of a text, in order.
 ///
 /// # Errors
 /// The first mistake.
-pub(super) fn queries(text: &str) -> Result<Vec<Query>, QueryMistake> {
-    let groups = groups(text)?;
+pub(super) fn queries(text: &str) -> Result<Queries, QueryMistake> {
+    let (groups, used) = groups(text)?;
     let has_headings = groups.len() > 1;
     let mut found: Vec<Query> = Vec::new();
-    for group in &groups {
+    for group in groups {
         for query in named(group, has_headings)? {
-            let line = query.line;
             if found.iter().any(|known| known.name == query.name) {
-                let name = query.name;
+                let Query { name, line, .. } = query;
                 return Err(QueryMistake::Twice { line, name });
-            }
-            if !reads(&query.sql) {
-                return Err(QueryMistake::Changes { line });
             }
             found.push(query);
         }
     }
     match found.is_empty() {
         true => Err(QueryMistake::Nothing),
-        false => Ok(found),
+        false => Ok(Queries {
+            queries: found,
+            used,
+        }),
     }
 }
 
-fn named(group: &Group<'_>, has_headings: bool) -> Result<Vec<Query>, QueryMistake> {
+fn named(group: Group, has_headings: bool) -> Result<Vec<Query>, QueryMistake> {
     let several = group.statements.len() > 1;
-    let name = match (group.heading, group.statements.first()) {
-        (None, Some(&(_, line))) if has_headings => return Err(QueryMistake::Before { line }),
-        (None, _) => None,
-        (Some((name, line)), None) => {
-            let name = name.to_string();
-            return Err(QueryMistake::Empty { line, name });
+    let heading = match (group.heading, group.statements.first()) {
+        (None, Some(Query { line, .. })) if has_headings => {
+            return Err(QueryMistake::Before { line: *line });
         }
-        (Some((name, _)), Some(_)) => Some(name),
+        (Some((name, line)), None) => return Err(QueryMistake::Empty { line, name }),
+        (heading, _) => heading.map(|(name, _)| name),
     };
-    let statements = group.statements.iter().zip(1..);
-    let query = |(&(sql, line), n): (&(&str, usize), usize)| Query {
-        name: match name {
+    let statements = group.statements.into_iter().zip(1..);
+    let query = |(query, n): (Query, usize)| Query {
+        name: match &heading {
             None => format!("Q{n}"),
             Some(name) if several => format!("{name}.{n}"),
-            Some(name) => name.to_string(),
+            Some(name) => name.clone(),
         },
-        sql: sql.to_string(),
-        line,
+        ..query
     };
     Ok(statements.map(query).collect())
 }
 
-fn groups(text: &str) -> Result<Vec<Group<'_>>, QueryMistake> {
-    let pieces = lex(text).map_err(|unclosed| QueryMistake::Unclosed {
-        line: unclosed.line,
-        opened_by: unclosed.opened_by,
-    })?;
+/// A name and the line that has it.
+type Numbered = (String, usize);
+
+/// The groups, and the schemas that USE names.
+fn groups(text: &str) -> Result<(Vec<Group>, Vec<Numbered>), QueryMistake> {
+    let mut statements = Statements::new("queries", text.as_bytes()).with_headings();
     let mut groups = vec![Group::default()];
-    // Where the statement began that is not ended yet.
-    let mut begun: Option<usize> = None;
-    for (kind, range) in pieces {
-        if let Some(heading) = heading_of(kind, &text[range.clone()]) {
-            end(text, &mut begun, range.start, &mut groups);
-            let line = line(text, range.start);
-            groups.push(Group {
-                heading: Some((name_of(heading, line)?, line)),
-                statements: Vec::new(),
-            });
-            continue;
-        }
-        match kind {
-            Kind::Comment => {}
-            Kind::Quoted => {
-                begun.get_or_insert(range.start);
+    let mut used: Vec<(String, usize)> = Vec::new();
+    let mut sets = Sets::default();
+    while let Some(piece) = statements.piece()? {
+        let statement = match piece {
+            Piece::Statement(statement) => statement,
+            Piece::Heading { line, text } => {
+                let line = line as usize;
+                let heading = Some((name_of(&text, line)?.to_string(), line));
+                groups.push(Group {
+                    heading,
+                    ..Group::default()
+                });
+                continue;
             }
-            Kind::Code => {
-                for (at, character) in text[range.clone()].char_indices() {
-                    if character == ';' {
-                        end(text, &mut begun, range.start + at, &mut groups);
-                    } else if !character.is_whitespace() {
-                        begun.get_or_insert(range.start + at);
-                    }
+        };
+        let line = statement.line as usize;
+        let tokens: Vec<Token> = Lexer::new(&statement.sql, statement.quoting).collect();
+        match tokens.first() {
+            Some(first) if first.is("USE") => {
+                let name = tokens.get(1).map(Token::content);
+                used.extend(name.map(|name| (name, line)));
+            }
+            Some(first) if first.is("SET") => sets.add(&statement, &tokens)?,
+            _ if reading::writes_file(&tokens) => return Err(QueryMistake::WritesFile { line }),
+            _ if !reading::reads(&tokens) => return Err(QueryMistake::Changes { line }),
+            _ => {
+                sets.has_query = true;
+                let query = Query {
+                    name: String::new(),
+                    sql: text_of(&statement),
+                    line,
+                    before: sets.statements.clone(),
+                };
+                if let Some(group) = groups.last_mut() {
+                    group.statements.push(query);
                 }
             }
         }
     }
-    end(text, &mut begun, text.len(), &mut groups);
-    Ok(groups)
+    Ok((groups, used))
 }
 
-/// Adds the statement that ends here to the last group, if one has begun.
-fn end<'t>(text: &'t str, begun: &mut Option<usize>, end: usize, groups: &mut [Group<'t>]) {
-    if let (Some(from), Some(group)) = (begun.take(), groups.last_mut()) {
-        let sql = text[from..end].trim_end();
-        group.statements.push((sql, line(text, from)));
+fn text_of(statement: &Statement) -> String {
+    String::from_utf8_lossy(&statement.sql).into_owned()
+}
+
+impl Sets {
+    /// # Errors
+    /// The SET changes more than the session, or would change what the next round measures.
+    fn add(&mut self, statement: &Statement, tokens: &[Token]) -> Result<(), QueryMistake> {
+        let line = statement.line as usize;
+        for Assignment { scope, name, .. } in assignments(tokens) {
+            let is_of_session = scope == Scope::Session && !OF_ACCOUNTS.contains(&name.as_str());
+            match scope {
+                Scope::User => {}
+                _ if !is_of_session => return Err(QueryMistake::SetsServer { line, name }),
+                _ if !self.has_query => self.first.push(name),
+                _ if !self.first.contains(&name) => {
+                    return Err(QueryMistake::SetsLater { line, name });
+                }
+                _ => {}
+            }
+        }
+        self.statements.push(text_of(statement));
+        Ok(())
     }
+}
+
+/// What a SET of accounts begins with.
+const OF_ACCOUNTS: [&str; 4] = ["password", "role", "default", "resource"];
+/// Variables that would end the protection of a user's own schema.
+const OF_PROTECTION: [&str; 3] = ["transaction", "transaction_read_only", "tx_read_only"];
+
+impl Queries {
+    /// The queries for tables that prony creates: the schema that USE names is prony's.
+    ///
+    /// # Errors
+    /// USE names two schemas.
+    pub(super) fn on_pronys_schema(mut self) -> Result<Vec<Query>, QueryMistake> {
+        let Some((first, _)) = self.used.first().cloned() else {
+            return Ok(self.queries);
+        };
+        if let Some((other, line)) = self.used.iter().find(|(name, _)| *name != first) {
+            return Err(QueryMistake::Other {
+                line: *line,
+                says: format!(
+                    "USE names {other} after {first}, and the tables are in one schema; split the file"
+                ),
+            });
+        }
+        for query in &mut self.queries {
+            let sql = Cow::Borrowed(query.sql.as_bytes());
+            let mapped = mapped(sql, Quoting::default(), &first);
+            query.sql = String::from_utf8_lossy(&mapped).into_owned();
+        }
+        Ok(self.queries)
+    }
+
+    /// The queries for a schema of the user's, which stays as it is.
+    ///
+    /// # Errors
+    /// USE names another schema, a query locks rows or advances a sequence, or a SET allows to write.
+    pub(super) fn on_their_schema(self, schema: &str) -> Result<Vec<Query>, QueryMistake> {
+        if let Some((other, line)) = self.used.iter().find(|(name, _)| name != schema) {
+            return Err(QueryMistake::Other {
+                line: *line,
+                says: format!(
+                    "USE names {other}, and the schema that is measured is {schema}; remove this line, or measure that schema"
+                ),
+            });
+        }
+        for query in &self.queries {
+            let tokens: Vec<Token> = Lexer::new(query.sql.as_bytes(), Quoting::default()).collect();
+            let touches = reading::touches(&tokens).map(|touches| {
+                format!("the query {touches}, and a schema of yours is only read; dump it, and measure the dump")
+            });
+            let says = touches.or_else(|| unprotected(&query.before));
+            if let Some(says) = says {
+                return Err(QueryMistake::Other {
+                    line: query.line,
+                    says,
+                });
+            }
+        }
+        Ok(self.queries)
+    }
+}
+
+fn unprotected(before: &[String]) -> Option<String> {
+    before.iter().find_map(|set| {
+        let tokens: Vec<Token> = Lexer::new(set.as_bytes(), Quoting::default()).collect();
+        let found = assignments(&tokens).into_iter();
+        let mut names = found.filter(|one| one.scope == Scope::Session);
+        let one = names.find(|one| OF_PROTECTION.contains(&one.name.as_str()))?;
+        Some(format!(
+            "a SET above this query changes {}, and a schema of yours is only read (SET SESSION TRANSACTION READ ONLY)",
+            one.name
+        ))
+    })
 }
 
 /// `by_region`. A weight, which a timed load of the same file reads, means nothing in a round.
@@ -180,23 +331,12 @@ pub(super) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_part)
 }
 
-/// A mistake in SQL text that is not split into queries, after the name of its file.
-pub(super) fn in_file(file: Option<&str>, mistake: &SqlMistake) -> String {
-    match (file, mistake) {
-        (Some(file), SqlMistake::Unclosed { opened_by, line }) => {
-            format!("{file}:{line}: {opened_by} is not closed")
-        }
-        (Some(file), other) => format!("{file}: {other}"),
-        (None, other) => other.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn seen(text: &str) -> Vec<(String, String, usize)> {
-        let queries = queries(text).unwrap().into_iter();
+        let queries = queries(text).unwrap().queries.into_iter();
         queries
             .map(|query| (query.name, query.sql, query.line))
             .collect()
@@ -261,7 +401,21 @@ mod tests {
                 Some(3),
                 "does not only read",
             ),
-            ("select 1;\nset @a = 1", Some(2), "does not only read"),
+            (
+                "select 1;\nset @@global.a = 1",
+                Some(2),
+                "more than the session (a)",
+            ),
+            (
+                "select 1;\nset b = 1",
+                Some(2),
+                "a SET of b above the first query",
+            ),
+            (
+                "select 1\ninto outfile '/tmp/x'",
+                Some(1),
+                "writes a file on the server",
+            ),
             (
                 "with a as (select 1) delete from t",
                 Some(1),
@@ -272,6 +426,72 @@ mod tests {
             let mistake = queries(text).unwrap_err();
             assert_eq!(mistake.line(), line, "{text}");
             assert!(mistake.to_string().contains(says), "{mistake}");
+        }
+    }
+
+    #[test]
+    fn a_file_means_what_the_client_makes_of_it() {
+        let text = "USE shop;\nselect 1\\G\nselect 2;;\ndelimiter //\nselect ';'//\n--x\nselect 4";
+        assert_eq!(
+            seen(text),
+            [
+                one("Q1", "select 1", 2),
+                one("Q2", "select 2", 3),
+                one("Q3", "select ';'", 5),
+                one("Q4", "select 4", 7)
+            ]
+        );
+        assert_eq!(queries(text).unwrap().used, [("shop".to_string(), 1)]);
+    }
+
+    #[test]
+    fn the_sets_above_a_query_run_before_it() {
+        let text =
+            "set @a = 1, sql_mode = '';\nselect @a;\nset sql_mode = 'ANSI', @b = 2;\nselect @b";
+        let before: Vec<usize> = queries(text)
+            .unwrap()
+            .queries
+            .iter()
+            .map(|query| query.before.len())
+            .collect();
+        assert_eq!(before, [1, 2]);
+    }
+
+    #[test]
+    fn names_of_the_schema_in_use_are_names_of_pronys() {
+        let read = |text: &str| queries(text).unwrap();
+        let mapped = read("use shop; select * from shop.c where a = 'shop.c'").on_pronys_schema();
+        assert_eq!(
+            mapped.unwrap()[0].sql,
+            "select * from prony_sql.c where a = 'shop.c'"
+        );
+        let two = read("use shop; select 1; use stock; select 2").on_pronys_schema();
+        assert!(
+            two.unwrap_err()
+                .to_string()
+                .contains("names stock after shop")
+        );
+    }
+
+    #[test]
+    fn a_schema_of_the_users_is_only_read() {
+        let on = |text: &str| {
+            let queries = queries(text).unwrap().on_their_schema("shop");
+            queries.map_err(|mistake| mistake.to_string())
+        };
+        assert!(on("use shop; select * from t").is_ok());
+        for (text, says) in [
+            ("use stock; select 1", "USE names stock"),
+            ("select * from t for update", "locks the rows"),
+            ("select nextval(s)", "advances a sequence"),
+            (
+                "set session transaction read write; select 1",
+                "changes transaction",
+            ),
+            ("set tx_read_only = 0; select 1", "changes tx_read_only"),
+        ] {
+            let refused = on(text).unwrap_err();
+            assert!(refused.contains(says), "{text}: {refused}");
         }
     }
 }

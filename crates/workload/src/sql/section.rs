@@ -5,10 +5,11 @@
 use super::parameter;
 use super::queries::{Query, is_name, queries};
 use super::source::{self, Source};
+use crate::lexer::{Lexer, Quoting, Token, reading};
 use crate::script::{Builder, Part, Policy, Script, SqlMistake, WEIGHT_MAX, headed};
 use spec::{Node, Written as Text};
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "queries",
     "operation",
     "operations",
@@ -16,6 +17,7 @@ const KEYS: [&str; 14] = [
     "setup",
     "load",
     "dump",
+    "charset",
     "replace",
     "accept_warnings",
     "reload",
@@ -64,7 +66,7 @@ impl Section {
         section.allow("[workload.sql]", &KEYS);
         let source = source::read(section);
         let runs = match section.get("queries") {
-            Some(node) => of_rounds(section, &node),
+            Some(node) => of_rounds(section, &node, source.as_ref()),
             None => of_timed_load(section, source.as_ref().and_then(Source::numbered)),
         };
         let (source, runs) = (source?, runs?);
@@ -79,7 +81,7 @@ impl Section {
     }
 }
 
-fn of_rounds(section: &spec::Section, node: &Node) -> Option<Runs> {
+fn of_rounds(section: &spec::Section, node: &Node, source: Option<&Source>) -> Option<Runs> {
     let others = ["operation", "operations"].into_iter().chain(OF_OPERATIONS);
     for other in others.filter_map(|key| section.get(key)) {
         other.note(
@@ -91,7 +93,7 @@ fn of_rounds(section: &spec::Section, node: &Node) -> Option<Runs> {
             "keep one of the two",
         );
     }
-    let Text { text, file } = node.written(QUERIES)?;
+    let Text { text, file, .. } = node.written(QUERIES)?;
     let wrong = |mistake: super::queries::QueryMistake| {
         let says = match (file, mistake.line()) {
             (Some(file), Some(line)) => format!("{file}:{line}: {mistake}"),
@@ -101,8 +103,12 @@ fn of_rounds(section: &spec::Section, node: &Node) -> Option<Runs> {
         };
         node.note(says, "in this text", "queries are separated by semicolons");
     };
+    let found = queries(text).and_then(|found| match source {
+        Some(Source::Schema(schema)) => found.on_their_schema(schema),
+        _ => found.on_pronys_schema(),
+    });
     Some(Runs::Queries {
-        queries: queries(text).map_err(wrong).ok()?,
+        queries: found.map_err(wrong).ok()?,
         file: file.map(String::from),
     })
 }
@@ -115,6 +121,9 @@ fn of_timed_load(section: &spec::Section, tables: Option<u32>) -> Option<Runs> {
         None => Some(Vec::new()),
     };
     let operations = operations(section)?;
+    if operations.iter().any(writes_file) {
+        return None;
+    }
     let mut builder = Builder::new(tables);
     for (name, generator) in parameters? {
         builder.parameter(&name, generator);
@@ -136,6 +145,18 @@ fn of_timed_load(section: &spec::Section, tables: Option<u32>) -> Option<Runs> {
         names: names.collect(),
         script: builder.finish(policy),
     })
+}
+
+/// Notes a statement that writes a file on the server.
+fn writes_file(operation: &Written) -> bool {
+    let tokens: Vec<Token> = Lexer::new(operation.sql.as_bytes(), Quoting::default()).collect();
+    let writes = reading::writes_file(&tokens);
+    if writes {
+        let says = format!("{}: {}", operation.name, reading::WRITES_FILE);
+        let help = "remove INTO OUTFILE or INTO DUMPFILE";
+        operation.node.note(says, "in these statements", help);
+    }
+    writes
 }
 
 fn wrong_statements(operation: &Written, wrong: SqlMistake) {
@@ -198,7 +219,7 @@ fn operations<'s>(section: &spec::Section<'s>) -> Option<Vec<Written<'s>>> {
 }
 
 fn from_text<'s>(node: &Node<'s>) -> Option<Vec<Written<'s>>> {
-    let Text { text, file } =
+    let Text { text, file, .. } =
         node.written("operations = \"-- operation: transfer weight 3 ...\"")?;
     let wrong = |says: String, help: &str| {
         let says = match file {
@@ -315,7 +336,7 @@ mod tests {
             panic!("tables from the setup");
         };
         assert!(
-            matches!(sources.creation, super::super::tables::Creation::Setup { sql, .. } if sql.starts_with("create table"))
+            matches!(sources.creation, super::super::sources::Creation::Setup { sql, .. } if sql.starts_with("create table"))
         );
     }
 
@@ -354,6 +375,19 @@ mod tests {
         let Source::Created(files) = source(files) else {
             panic!("files");
         };
+        let lists = source(
+            "setup = \"create table t (a int)\"\n[load]\nt = [\"/a\", \"/b\"]\nu = { file = [\"/c\"], header = false }",
+        );
+        let Source::Created(lists) = lists else {
+            panic!("files");
+        };
+        let paths: Vec<_> = lists
+            .files
+            .iter()
+            .map(|file| file.path.to_str().unwrap())
+            .collect();
+        assert_eq!(paths, ["/a", "/b", "/c"]);
+        assert_eq!(lists.files[2].header, Some(false));
         let tables: Vec<&str> = files.files.iter().map(|file| file.table.as_str()).collect();
         assert_eq!(tables, ["t", "u"]);
         assert_eq!(
@@ -431,7 +465,8 @@ mod tests {
                 "operations",
             ),
             (&format!("{ok}operations = \"\""), "operations"),
-            (&format!("{ok}setup = \"a;;b\""), "setup"),
+            (&format!("{ok}setup = \"a 'b\""), "setup"),
+            (&format!("{ok}setup = \"-- nothing\""), "setup"),
             (&format!("{ok}setup = \"a\"\noltp = {{}}"), "oltp"),
             (&format!("{ok}setup = \"a\"\ndump = \"b\""), "dump"),
             (&format!("{ok}schema = \"shop\""), "schema"),
@@ -439,6 +474,22 @@ mod tests {
             (&format!("{ok}replace.a = \"b\""), "replace"),
             (&format!("{ok}queries = \"select 1\""), "operation"),
             ("queries = \"delete from t\"", "queries"),
+            (
+                "operation.a.statements = \"select 1 into outfile '/tmp/x'\"",
+                "operation.a.statements",
+            ),
+            (&format!("{ok}charset = \"utf8mb4\""), "charset"),
+            (&format!("{ok}setup = \"a\"\ncharset = \"a b\""), "charset"),
+            (
+                &format!(
+                    "{ok}setup = \"a\"\nload.t = {{ file = \"a\", options = \"x\", null = \"\" }}"
+                ),
+                "load.t.null",
+            ),
+            (
+                &format!("{ok}dump = \"a.sql\"\nreplace.a = [\"b\", \"c\"]"),
+                "replace.a",
+            ),
             ("queries = \"\"", "queries"),
             ("queries = \"select 1\"\nschema = \"a'b\"", "schema"),
             (&format!("{ok}oltp = {{ rows = 0 }}"), "oltp.rows"),

@@ -2,16 +2,19 @@
 //!
 //! Boundaries: `spec` has made the paths absolute; `tables` and `theirs` use them.
 
-use super::files::TableFile;
-use super::queries::in_file;
-use super::tables::{Creation, Sources};
+use super::loading::open;
+use super::sources::{Charset, Creation, Sources};
+use super::table_file::TableFile;
 use crate::keys::truth;
 use crate::oltp;
-use crate::script::statements;
 use spec::{Node, Section, Written};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 const SETUP: &str = "setup = \"create table ...; insert ...\" or setup_file = \"tables.sql\"";
-const LOAD: &str = "load = { orders = \"orders.csv\" }";
+const LOAD: &str =
+    "load = { orders = \"orders.csv\" }, with several files for a table as [\"a.csv\", \"b.csv\"]";
+const CHARSET: &str = "charset = \"utf8mb4\", or \"server\" for the server's own default";
 const REPLACE: &str = "replace = { utf8mb4_0900_ai_ci = \"utf8mb4_general_ci\" }";
 const SCHEMA: &str = "schema = \"shop\"";
 
@@ -43,6 +46,7 @@ pub(super) fn read(section: &Section) -> Option<Source> {
     let replace = replace(section, named.as_ref());
     let accept_warnings = truth(section, "accept_warnings", false);
     let reload = truth(section, "reload", false);
+    let charset = charset(section, named.as_ref());
     let created = |creation| -> Option<Source> {
         Some(Source::Created(Sources {
             creation,
@@ -50,12 +54,14 @@ pub(super) fn read(section: &Section) -> Option<Source> {
             replace: replace?,
             accept_warnings,
             reload,
+            charset: charset?,
         }))
     };
     let Some(node) = named else {
         return created(Creation::Setup {
             sql: String::new(),
             file: None,
+            folder: None,
         });
     };
     match node.key {
@@ -85,15 +91,58 @@ pub(super) fn either<'s>(section: &Section<'s>, keys: &[&str], help: &str) -> Op
 }
 
 fn setup(node: &Node) -> Option<Creation> {
-    let Written { text, file } = node.written(SETUP)?;
-    match statements(text) {
-        Ok(_) => Some(Creation::Setup {
-            sql: text.to_owned(),
-            file: file.map(String::from),
-        }),
-        Err(wrong) => {
-            let says = in_file(file, &wrong);
+    let Written { text, file, folder } = node.written(SETUP)?;
+    let creation = Creation::Setup {
+        sql: text.to_owned(),
+        file: file.map(String::from),
+        folder: folder.map(PathBuf::from),
+    };
+    match first_mistake(&creation) {
+        None => Some(creation),
+        Some(says) => {
             node.note(says, "in this text", format!("write {SETUP}"));
+            None
+        }
+    }
+}
+
+/// What is wrong with the statements, as far as no server is needed to say it.
+fn first_mistake(creation: &Creation) -> Option<String> {
+    let mut statements = open(creation, &Arc::default()).ok()?;
+    let mut is_empty = true;
+    loop {
+        match statements.next() {
+            Ok(Some(_)) => is_empty = false,
+            Ok(None) if is_empty => return Some("there is no statement".into()),
+            Ok(None) => return None,
+            Err(cut) => return Some(format!("{}:{}: {cut}", cut.file, cut.line)),
+        }
+    }
+}
+
+/// The character set of the schema.
+fn charset(section: &Section, named: Option<&Node>) -> Option<Charset> {
+    let Some(node) = section.get("charset") else {
+        return Some(Charset::OfDump);
+    };
+    if !named.is_some_and(|source| matches!(source.key, "setup" | "dump")) {
+        node.note(
+            "charset is that of tables that prony creates, and nothing creates them",
+            "no tables",
+            format!("write {SETUP}"),
+        );
+        return None;
+    }
+    let name = node.words(CHARSET)?;
+    let is_name = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    match name.as_str() {
+        "server" => Some(Charset::OfServer),
+        _ if is_name && !name.is_empty() => Some(Charset::Named(name.to_ascii_lowercase())),
+        _ => {
+            let says = format!("{name:?} is not the name of a character set");
+            node.note(says, "not a name", format!("write {CHARSET}"));
             None
         }
     }
@@ -122,33 +171,79 @@ fn files(section: &Section, named: Option<&Node>) -> Option<Vec<TableFile>> {
         );
         return None;
     }
-    let files = node.section(LOAD)?;
-    files.entries().map(|entry| file(&entry)).collect()
+    let tables = node.section(LOAD)?;
+    let files: Option<Vec<Vec<TableFile>>> =
+        tables.entries().map(|entry| of_table(&entry)).collect();
+    Some(files?.concat())
 }
 
-fn file(node: &Node) -> Option<TableFile> {
-    let (file, options) = match node.section_if_table() {
-        None => (node.text(LOAD)?, None),
-        Some(section) => {
-            let name = format!("load.{}", node.key);
-            section.allow(&name, &["file", "options"]);
-            let file = section.require(&name, "file", "file = \"orders.csv\"")?;
-            let options = section.get("options");
-            let example = "options = \"FIELDS TERMINATED BY ';'\"";
-            let options = options.map(|node| node.words(example));
-            (file.text(LOAD)?, options.flatten())
-        }
-    };
+/// The files of a table, in order.
+fn of_table(node: &Node) -> Option<Vec<TableFile>> {
+    const KEYS: [&str; 4] = ["file", "options", "header", "null"];
     if node.key.contains(['\'', '\\']) {
         let says = format!("{:?} has a quote or a backslash", node.key);
         node.note(says, "not a table", format!("write {LOAD}"));
         return None;
     }
-    Some(TableFile {
+    let mut one = TableFile {
         table: node.key.to_string(),
-        path: file.into(),
-        options,
-    })
+        path: PathBuf::new(),
+        options: None,
+        header: None,
+        null: None,
+    };
+    let paths = match node.section_if_table() {
+        None => paths(node)?,
+        Some(section) => {
+            let name = format!("load.{}", node.key);
+            section.allow(&name, &KEYS);
+            let example = "options = \"FIELDS TERMINATED BY ';'\"";
+            let options = section.get("options").map(|node| node.words(example));
+            one.options = options.flatten();
+            let header = section
+                .get("header")
+                .map(|node| node.truth("header = false"));
+            one.header = header.flatten();
+            let null = section.get("null").map(|node| node.text("null = \"\""));
+            one.null = null.flatten().map(String::from);
+            only_one(&section, &one)?;
+            paths(&section.require(&name, "file", "file = \"orders.csv\"")?)?
+        }
+    };
+    let with = |path| TableFile {
+        path,
+        ..one.clone()
+    };
+    Some(paths.into_iter().map(with).collect())
+}
+
+/// With `options` the server reads the file, so what prony would read of it means nothing.
+fn only_one(section: &Section, file: &TableFile) -> Option<()> {
+    let other = section.get("header").or(section.get("null"));
+    match other.filter(|_| file.options.is_some()) {
+        None => Some(()),
+        Some(node) => {
+            node.note(
+                format!(
+                    "with options the server reads the file, and {} is prony's",
+                    node.key
+                ),
+                "not with options",
+                "write IGNORE 1 LINES into options, or remove them",
+            );
+            None
+        }
+    }
+}
+
+/// One path, or a list of paths.
+fn paths(node: &Node) -> Option<Vec<PathBuf>> {
+    let nodes = node.one_or_more(LOAD);
+    let paths: Option<Vec<PathBuf>> = nodes
+        .iter()
+        .map(|node| Some(PathBuf::from(node.text(LOAD)?)))
+        .collect();
+    paths.filter(|paths| !paths.is_empty())
 }
 
 fn replace(section: &Section, named: Option<&Node>) -> Option<Vec<(String, String)>> {
@@ -161,6 +256,13 @@ fn replace(section: &Section, named: Option<&Node>) -> Option<Vec<(String, Strin
         return None;
     }
     let pairs = node.section(REPLACE)?;
-    let pair = |entry: Node| Some((entry.key.to_string(), entry.text(REPLACE)?.to_string()));
+    let pair = |entry: Node| {
+        if entry.value.as_array().is_some() {
+            let says = format!("{:?} is replaced by two texts", entry.key);
+            entry.note(says, "more than one", "keep one of them");
+            return None;
+        }
+        Some((entry.key.to_string(), entry.text(REPLACE)?.to_string()))
+    };
     pairs.entries().map(pair).collect()
 }

@@ -1,70 +1,36 @@
 //! Tables that prony creates from the user's own SQL and files, in prony's own schema.
 //!
-//! Purpose: run the setup or the dump once, then load the files, and detect an incomplete load. Every mistake names the user's
-//! file and line. Boundaries: `dump` reads statements, `files` loads rows, `theirs` measures tables that exist already.
+//! Purpose: make the schema, drop what an earlier load made in it, and detect an incomplete load. Boundaries: `loading` fills it,
+//! `theirs` measures tables that exist already.
 
-use super::confined;
-use super::dump::{self, Action, Cut, Filter, Statements};
-use super::files::TableFile;
-use super::losses::{self, At};
-use super::theirs;
-use super::watched::{Watched, watched};
-use crate::held::{self, Held, Look};
+use super::loading::Load;
+use super::sources::{Charset, Sources};
+use super::{confined, theirs};
+use crate::held::{self, Held};
 use crate::loader::Connect;
-use crate::loader::warnings::Values;
 use crate::marker::{self, Marker};
-use crate::script::{statements, witness};
+use crate::script::witness;
 use crate::{
-    AfterLoad, AllowDrop, Dataset, Estimate, LoadError, Loaded, Preloaded, Progress, State, Unit,
+    AfterLoad, AllowDrop, Dataset, Estimate, LoadError, Loaded, Preloaded, Progress, State,
 };
 use crate::{preload, schema};
 use server::{ServerError, Session};
 use std::collections::BTreeMap;
-use std::io::BufRead;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Instant;
+use std::sync::OnceLock;
 
 /// prony's own schema for these tables.
-pub(super) const SCHEMA: &str = "prony_sql";
+pub(crate) const SCHEMA: &str = "prony_sql";
 /// The engine of the marker; the user chooses those of the tables.
 const ENGINE_OF_MARKER: &str = "InnoDB";
 /// A placeholder size for the check of free disk space, since the result of statements is unknown.
 const DATA_BYTES_GUESSED: u64 = 256 << 20;
-/// Bytes in a server for each byte of a file: rows with their indexes. A compressed file expands first.
+/// Bytes in a server for each byte of a file: rows with their indexes.
 const SERVER_BYTES_PER_BYTE: u64 = 3;
-const EXPANDED_BYTES_PER_BYTE: u64 = 6;
 /// A server loads about this much of a dump in a second: 24 MB with 360,000 rows took MariaDB 10.11 7.1 s on two busy cores, and
 /// 9.5 s with its own client and settings.
 const LOAD_BYTES_PER_S: f64 = 3e6;
-/// Maximum length of a statement in a message, since those of a dump may have megabytes.
-const SHOWN_CHARS: usize = 200;
-
-/// The statements that create the tables.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Creation {
-    /// `file`: where they come from, if not from the experiment file.
-    Setup {
-        sql: String,
-        file: Option<String>,
-    },
-    Dump(PathBuf),
-}
-
-/// Where the tables come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sources {
-    pub creation: Creation,
-    /// Loaded after the statements, in this order.
-    pub files: Vec<TableFile>,
-    /// Texts that are replaced in the statements of a dump, but not in its rows.
-    pub replace: Vec<(String, String)>,
-    /// Whether values may be stored other than they are given.
-    pub accept_warnings: bool,
-    /// Whether tables that a load has changed are dropped and loaded anew before each trial on a running server.
-    pub reload: bool,
-}
+/// The error code of: Unknown character set.
+const NO_CHARSET: u16 = 1115;
 
 pub(super) struct Tables {
     sources: Sources,
@@ -126,9 +92,10 @@ impl Dataset for Tables {
     }
 
     fn after_load(&self) -> AfterLoad {
-        match self.sources.reload {
-            true => AfterLoad::Reload,
-            false => AfterLoad::Keep,
+        if self.sources.reload {
+            AfterLoad::Reload
+        } else {
+            AfterLoad::Keep
         }
     }
 
@@ -145,19 +112,22 @@ impl Dataset for Tables {
         let failed = LoadError::during("The schema prony_sql cannot be created");
         let tables = tables(session).map_err(&failed)?;
         let views = views(session).map_err(&failed)?;
-        let present = [&tables[..], &views[..]].concat();
+        let sequences = sequences(session).map_err(&failed)?;
+        let present = [&tables[..], &views[..], &sequences[..]].concat();
         let what = format!("the tables {}", present.join(", "));
         schema::may_drop(SCHEMA, &present, what, allow)?;
+        drop_programs(session)?;
         schema::drop_views(session, SCHEMA, &views)?;
         // Allows tables with foreign keys to be dropped in any order.
         session
             .execute("SET SESSION foreign_key_checks = 0")
             .map_err(&failed)?;
         schema::drop_tables(session, SCHEMA, &tables)?;
+        schema::drop_sequences(session, SCHEMA, &sequences)?;
         session
             .execute("SET SESSION foreign_key_checks = 1")
             .map_err(&failed)?;
-        schema::make(session, SCHEMA).map_err(&failed)?;
+        make_schema(session, &self.sources.charset).map_err(&failed)?;
         marker::make(session, SCHEMA, ENGINE_OF_MARKER).map_err(failed)
     }
 
@@ -167,36 +137,14 @@ impl Dataset for Tables {
         progress: &(dyn Fn(Progress) + Sync),
         cancel: &(dyn Fn() -> bool + Sync),
     ) -> Result<Loaded, LoadError> {
-        let mut session = connect().map_err(LoadError::during(
-            "The server cannot be reached for the load",
-        ))?;
-        self.enter(&mut session)
-            .map_err(LoadError::during("The schema prony_sql cannot be selected"))?;
-        let load = Load {
-            sources: &self.sources,
-            begun: Instant::now(),
-            total: self.sources.bytes().0,
-            read: Arc::default(),
-            at: Mutex::default(),
-            cancel,
-        };
-        let watch = Watched {
-            connection: session.connection_id(),
-            connect,
-            cancel,
-            tick: &|| progress(load.progress()),
-        };
-        watched(&watch, || {
-            load.fill(&mut session)?;
-            load.finish(connect, &self.fingerprint())
-        })
+        Load::new(&self.sources, connect, progress, cancel).run(&self.fingerprint())
     }
 
     /// Counts the rows of all tables and compares the sum with the count after the load.
     fn verify(&self, session: &mut Session) -> Result<(), LoadError> {
         let failed = LoadError::during("The tables cannot be counted");
         self.enter(session).map_err(&failed)?;
-        let rows = count(session).map_err(&failed)?;
+        let rows = count(session).map_err(&failed)?.values().sum();
         let expected = Marker {
             fingerprint: self.fingerprint(),
             rows,
@@ -208,6 +156,20 @@ impl Dataset for Tables {
                 says: format!("its row is {other:?} but should be {expected:?}"),
             }),
         }
+    }
+
+    /// utf8 and utf8mb3 are one character set.
+    fn collations(&self, session: &mut Session) -> Result<Vec<String>, ServerError> {
+        let sql = format!(
+            "SELECT DISTINCT collation_name FROM information_schema.columns WHERE table_schema = '{SCHEMA}' AND table_name <> '{}' AND collation_name IS NOT NULL ORDER BY collation_name",
+            marker::TABLE
+        );
+        let names = marker::names(&session.query(&sql)?).into_iter();
+        let names = names.map(|name| match name.strip_prefix("utf8_") {
+            Some(rest) => format!("utf8mb3_{rest}"),
+            None => name,
+        });
+        Ok(names.collect())
     }
 
     fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError> {
@@ -230,414 +192,115 @@ impl Tables {
     }
 }
 
-impl Sources {
-    fn fingerprint(&self) -> String {
-        let mut parts = match &self.creation {
-            Creation::Setup { sql, .. } => vec![sql.clone()],
-            Creation::Dump(path) => vec![dump::digest(path)],
+/// Makes and selects the schema, with the character set of tables that name none.
+fn make_schema(session: &mut Session, charset: &Charset) -> Result<(), ServerError> {
+    let names = match charset {
+        Charset::OfDump => vec!["utf8mb4".to_string(), "utf8".to_string()],
+        Charset::Named(name) => vec![name.clone()],
+        Charset::OfServer => {
+            let sql = "SELECT CONCAT(@@character_set_server, ' COLLATE ', @@collation_server)";
+            session.query(sql)?.first_text().into_iter().collect()
+        }
+    };
+    let mut last = Ok(());
+    for name in names {
+        let sql = match schema::exists(session, SCHEMA)? {
+            true => format!("ALTER DATABASE {SCHEMA} DEFAULT CHARACTER SET {name}"),
+            false => format!("CREATE DATABASE {SCHEMA} DEFAULT CHARACTER SET {name}"),
         };
-        for file in &self.files {
-            parts.extend(file.identity());
+        last = session.execute(&sql).map(drop);
+        if !matches!(
+            last,
+            Err(ServerError::Refused {
+                code: NO_CHARSET,
+                ..
+            })
+        ) {
+            break;
         }
-        for (from, to) in &self.replace {
-            parts.extend([from.clone(), to.clone()]);
-        }
-        let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
-        format!("sql-{}", marker::hash(&parts))
     }
-
-    fn summary(&self) -> String {
-        let mut parts = Vec::new();
-        match &self.creation {
-            Creation::Setup { sql, .. } => match statements(sql).unwrap_or_default().len() {
-                0 => parts.push("no tables".to_string()),
-                1 => parts.push("tables of 1 statement".to_string()),
-                many => parts.push(format!("tables of {many} statements")),
-            },
-            Creation::Dump(path) => parts.push(format!("the dump {}", file_name(path))),
-        }
-        parts.extend(self.files.iter().map(|file| file_name(&file.path)));
-        parts.join(" and ")
-    }
-
-    /// The bytes of all texts and files, as they are and expanded (an estimate).
-    fn bytes(&self) -> (u64, u64) {
-        let of_creation = match &self.creation {
-            Creation::Setup { sql, .. } => (sql.len() as u64, sql.len() as u64),
-            Creation::Dump(path) => file_bytes(path),
-        };
-        let files = self.files.iter().map(|file| file_bytes(&file.path));
-        files.fold(of_creation, |sum, bytes| (sum.0 + bytes.0, sum.1 + bytes.1))
-    }
+    last?;
+    schema::make(session, SCHEMA)
 }
 
-fn file_bytes(path: &Path) -> (u64, u64) {
-    let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
-    let is_compressed = path
-        .extension()
-        .is_some_and(|extension| extension == "gz" || extension == "zst");
-    match is_compressed {
-        true => (bytes, bytes * EXPANDED_BYTES_PER_BYTE),
-        false => (bytes, bytes),
-    }
-}
-
-/// The name by which messages call a file: the last part of its path.
-pub(super) fn file_name(path: &Path) -> String {
-    path.file_name()
-        .unwrap_or(path.as_os_str())
-        .to_string_lossy()
-        .into_owned()
-}
-
-/// A load under way.
-struct Load<'a> {
-    sources: &'a Sources,
-    begun: Instant,
-    /// Bytes of all files and texts.
-    total: u64,
-    read: Arc<AtomicU64>,
-    /// The name of the file.
-    at: Mutex<String>,
-    cancel: &'a (dyn Fn() -> bool + Sync),
-}
-
-impl Load<'_> {
-    fn progress(&self) -> Progress {
-        let at = self.at.lock().unwrap_or_else(PoisonError::into_inner);
-        Progress {
-            table: at.clone(),
-            rows: self.read.load(Relaxed),
-            rows_total: self.total,
-            unit: Unit::Bytes,
-            elapsed_s: self.begun.elapsed().as_secs_f64(),
-            idle_s: 0.0,
+/// Drops the routines and events of the schema. Triggers go with their tables.
+fn drop_programs(session: &mut Session) -> Result<(), LoadError> {
+    let failed = LoadError::during("The routines of prony_sql cannot be listed");
+    let sql = format!(
+        "SELECT routine_type, routine_name FROM information_schema.routines WHERE routine_schema = '{SCHEMA}' UNION ALL SELECT 'EVENT', event_name FROM information_schema.events WHERE event_schema = '{SCHEMA}'"
+    );
+    let found = session.query(&sql).map_err(failed)?;
+    for row in 0..found.rows.len() {
+        let kind = found.text(row, 0).unwrap_or_default();
+        // The body goes with the package, and a routine of a package too.
+        if ["PROCEDURE", "FUNCTION", "EVENT", "PACKAGE"].contains(&kind.as_str()) {
+            let name = found.text(row, 1).unwrap_or_default();
+            schema::drop(session, SCHEMA, &kind, &[name])?;
         }
     }
-
-    fn now_at(&self, name: &str) {
-        *self.at.lock().unwrap_or_else(PoisonError::into_inner) = name.to_string();
-    }
-
-    fn fill(&self, session: &mut Session) -> Result<(), LoadError> {
-        losses::show_all(session)?;
-        match &self.sources.creation {
-            Creation::Setup { sql, file } => {
-                let name = file.as_deref().unwrap_or("setup");
-                self.now_at(name);
-                self.run(session, (name, Values::Computed), sql.as_bytes(), |sql| {
-                    // It was read as text.
-                    Ok(Action::Run(String::from_utf8_lossy(sql)))
-                })?;
-                self.read.fetch_add(sql.len() as u64, Relaxed);
-            }
-            Creation::Dump(path) => {
-                let name = file_name(path);
-                self.now_at(&name);
-                let opened = dump::open(path, Arc::clone(&self.read));
-                let dump = opened.map_err(|cause| not_opened(path, &cause))?;
-                let mut filter = Filter::new(&self.sources.replace);
-                self.run(session, (&name, Values::Given), dump, |sql| {
-                    filter.action(sql).map_err(|refused| refused.to_string())
-                })?;
-                let ended = session.execute("COMMIT");
-                ended.map_err(LoadError::during(
-                    "The rows of the dump cannot be committed",
-                ))?;
-            }
-        }
-        for file in &self.sources.files {
-            self.now_at(&file_name(&file.path));
-            file.load(
-                session,
-                Arc::clone(&self.read),
-                self.sources.accept_warnings,
-            )?;
-        }
-        Ok(())
-    }
-
-    /// Runs the statements one by one.
-    fn run<R: BufRead>(
-        &self,
-        session: &mut Session,
-        (name, values): (&str, Values),
-        from: R,
-        mut action: impl for<'s> FnMut(&'s [u8]) -> Result<Action<'s>, String>,
-    ) -> Result<(), LoadError> {
-        let mut statements = Statements::new(from);
-        while let Some(statement) = statements.next().map_err(|cut| cut_off(name, &cut))? {
-            let place = format!("{name}:{}", statement.line);
-            // A statement that runs when the load is cancelled is killed, and the server's reason would hide why.
-            let wrong = |says| match (self.cancel)() {
-                true => LoadError::Interrupted {
-                    place: place.clone(),
-                },
-                false => LoadError::Written {
-                    place: place.clone(),
-                    says,
-                },
-            };
-            if (self.cancel)() {
-                return Err(LoadError::Interrupted { place });
-            }
-            match action(&statement.sql).map_err(wrong)? {
-                Action::Skip => {}
-                Action::Run(sql) => {
-                    let ran = session.query(&sql);
-                    ran.map_err(|cause| wrong(refused(&sql, &cause)))?;
-                    let at = At {
-                        file: name,
-                        line: statement.line,
-                    };
-                    if !self.sources.accept_warnings {
-                        losses::refuse(session, values, &sql, at)?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Updates the optimizer statistics and writes the marker with the number of rows, on a connection without the settings
-    /// that the statements have left.
-    fn finish(&self, connect: Connect<'_>, fingerprint: &str) -> Result<Loaded, LoadError> {
-        let elapsed_s = self.begun.elapsed().as_secs_f64();
-        let unfinished = LoadError::during(
-            "The statements ran, but the statistics or the marker could not be written",
-        );
-        let rows = finish(connect, fingerprint).map_err(unfinished)?;
-        Ok(Loaded {
-            rows,
-            bytes: self.total,
-            elapsed_s,
-            index_s: BTreeMap::new(),
-            finish_s: self.begun.elapsed().as_secs_f64() - elapsed_s,
-            method: self.sources.method().into(),
-            connections: 1,
-            tables: BTreeMap::new(),
-        })
-    }
+    Ok(())
 }
 
-impl Sources {
-    fn method(&self) -> &'static str {
-        match (&self.creation, self.files.is_empty()) {
-            (_, false) => "LOAD DATA LOCAL INFILE",
-            (Creation::Setup { .. }, true) => "setup",
-            (Creation::Dump(_), true) => "dump",
-        }
-    }
-}
-
-fn finish(connect: Connect<'_>, fingerprint: &str) -> Result<u64, ServerError> {
-    let mut session = connect()?;
-    schema::enter(&mut session, SCHEMA)?;
-    let tables = loaded_tables(&mut session)?;
+/// Updates the optimizer statistics of all tables but the marker's, and counts their rows.
+pub(super) fn analyze_and_count(
+    session: &mut Session,
+) -> Result<BTreeMap<String, u64>, ServerError> {
+    let tables = loaded_tables(session)?;
     if !tables.is_empty() {
         let names: Vec<String> = tables.iter().map(|name| schema::quoted(name)).collect();
         session.query(&format!("ANALYZE TABLE {}", names.join(", ")))?;
     }
-    let rows = count(&mut session)?;
-    let marker = Marker {
-        fingerprint: fingerprint.to_string(),
-        rows,
-    };
-    marker::write(&mut session, SCHEMA, &marker)?;
-    let names: Vec<&str> = tables.iter().map(String::as_str).collect();
-    let look = Look::at(&mut session, SCHEMA, &names)?;
-    marker::write_look(&mut session, SCHEMA, &look)?;
-    Ok(rows)
+    count(session)
+}
+
+/// Whether rows of the table that were taken must be there: not where the engine keeps none, and not in the past of a versioned table.
+pub(super) fn keeps_rows(
+    session: &mut Session,
+    table: &str,
+    wanted: u64,
+) -> Result<bool, ServerError> {
+    let sql = format!(
+        "SELECT engine, table_type FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND table_name = '{}'",
+        table.replace('\'', "''")
+    );
+    let found = session.query(&sql)?;
+    let engine = found.text(0, 0).unwrap_or_default();
+    if ["BLACKHOLE", "MRG_MYISAM", "MRG_MyISAM", "FEDERATED"].contains(&engine.as_str()) {
+        return Ok(false);
+    }
+    if found.text(0, 1).as_deref() == Some(theirs::VERSIONED) {
+        let all = format!("{} FOR SYSTEM_TIME ALL", schema::quoted(table));
+        return Ok(schema::count(session, &all)? != wanted);
+    }
+    Ok(true)
 }
 
 /// All tables of the schema, the marker's among them.
 fn tables(session: &mut Session) -> Result<Vec<String>, ServerError> {
-    theirs::names(session, SCHEMA, "BASE TABLE")
+    theirs::tables(session, SCHEMA)
 }
 
-fn loaded_tables(session: &mut Session) -> Result<Vec<String>, ServerError> {
+/// The tables of the user: neither the marker's nor the one that proves writes.
+pub(super) fn loaded_tables(session: &mut Session) -> Result<Vec<String>, ServerError> {
     let mut tables = tables(session)?;
     tables.retain(|name| name != marker::TABLE && name != witness::TABLE);
     Ok(tables)
 }
 
 fn views(session: &mut Session) -> Result<Vec<String>, ServerError> {
-    theirs::names(session, SCHEMA, "VIEW")
+    theirs::names(session, SCHEMA, &["VIEW"])
 }
 
-/// Rows of all tables but the marker's.
-fn count(session: &mut Session) -> Result<u64, ServerError> {
-    let mut rows = 0;
+fn sequences(session: &mut Session) -> Result<Vec<String>, ServerError> {
+    theirs::names(session, SCHEMA, &["SEQUENCE"])
+}
+
+/// Rows of each table but the marker's.
+fn count(session: &mut Session) -> Result<BTreeMap<String, u64>, ServerError> {
+    let mut rows = BTreeMap::new();
     for table in loaded_tables(session)? {
-        rows += schema::count(session, &schema::quoted(&table))?;
+        let found = schema::count(session, &schema::quoted(&table))?;
+        rows.insert(table, found);
     }
     Ok(rows)
-}
-
-pub(super) fn cut_off(name: &str, cut: &Cut) -> LoadError {
-    LoadError::Written {
-        place: format!("{name}:{}", cut.line()),
-        says: format!("{cut}; write the dump again, and check that the disk was not full"),
-    }
-}
-
-pub(super) fn not_opened(path: &Path, cause: &std::io::Error) -> LoadError {
-    LoadError::Written {
-        place: path.display().to_string(),
-        says: format!("the file cannot be read: {cause}"),
-    }
-}
-
-/// What the server says of a statement, and the fix where one is known.
-fn refused(sql: &str, cause: &ServerError) -> String {
-    let fix = match cause {
-        ServerError::Refused { code, message } => unknown_name(*code, message),
-        _ => None,
-    };
-    let fix = fix.map_or(String::new(), |name| {
-        format!(
-            "; the dump comes from a server that knows {name}: replace it for all servers (--replace {name}={EVERYWHERE}, or replace = {{ {name} = \"{EVERYWHERE}\" }}), or leave this server out"
-        )
-    });
-    format!("the server says {cause}, to: {}{fix}", beginning(sql))
-}
-
-/// A collation that all servers from 5.5 on know.
-const EVERYWHERE: &str = "utf8mb4_general_ci";
-
-/// The collation of error 1273, or the character set of 1115, that the server does not know.
-fn unknown_name(code: u16, message: &str) -> Option<&str> {
-    let is_unknown = matches!(code, 1115 | 1273);
-    is_unknown.then(|| message.split('\'').nth(1))?
-}
-
-fn beginning(statement: &str) -> String {
-    match statement.char_indices().nth(SHOWN_CHARS) {
-        Some((end, _)) => format!("{} ...", &statement[..end]),
-        None => statement.into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn says(statement: &str) -> String {
-        let cause = ServerError::Refused {
-            code: 1064,
-            message: "no".into(),
-        };
-        refused(statement, &cause)
-    }
-
-    #[test]
-    fn an_error_shows_at_most_the_start_of_a_long_statement() {
-        assert_eq!(says("selec 1"), "the server says 1064 no, to: selec 1");
-        let (whole, longer) = ("ä".repeat(SHOWN_CHARS), "ä".repeat(1 << 20));
-        assert!(says(&whole).ends_with(&whole));
-        assert!(says(&longer).ends_with(&format!("{whole} ...")));
-    }
-
-    /// Loads the sources on a server that refuses statements with the word `wrong`. Returns the statements that ran.
-    fn load(sources: Sources) -> Result<Vec<String>, String> {
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let connect = || -> Result<Session, ServerError> {
-            let seen = Arc::clone(&seen);
-            Ok(Session::Scripted(Box::new(move |sql: &str| {
-                seen.lock().unwrap().push(sql.to_owned());
-                match sql.contains("wrong") {
-                    true => Err(ServerError::Refused {
-                        code: 1064,
-                        message: "no".into(),
-                    }),
-                    false => Ok(server::Reply::default()),
-                }
-            })))
-        };
-        let loaded = Tables::new(sources).load(&connect, &|_| (), &|| false);
-        loaded.map_err(|error| error.to_string())?;
-        Ok(seen.lock().unwrap().clone())
-    }
-
-    fn of_setup(sql: &str, file: Option<&str>) -> Sources {
-        Sources {
-            creation: Creation::Setup {
-                sql: sql.into(),
-                file: file.map(String::from),
-            },
-            files: Vec::new(),
-            replace: Vec::new(),
-            accept_warnings: false,
-            reload: false,
-        }
-    }
-
-    fn dump(text: &str) -> (tempfile::TempDir, Sources) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("shop.sql");
-        std::fs::write(&path, text).unwrap();
-        let sources = Sources {
-            creation: Creation::Dump(path),
-            ..of_setup("", None)
-        };
-        (folder, sources)
-    }
-
-    #[test]
-    fn a_refused_statement_names_the_file_and_the_line() {
-        let setup = of_setup("select 1;\n\nselect wrong", Some("tables.sql"));
-        let says = load(setup).unwrap_err();
-        assert_eq!(
-            says,
-            "tables.sql:3: the server says 1064 no, to: select wrong"
-        );
-        let (_folder, dump) = dump("create table t (a int);\ninsert into wrong values (1);\n");
-        let says = load(dump).unwrap_err();
-        assert!(
-            says.starts_with("shop.sql:2: the server says 1064 no"),
-            "{says}"
-        );
-    }
-
-    #[test]
-    fn a_dump_that_stops_halfway_names_its_last_line() {
-        let (_folder, dump) = dump("-- MySQL dump 10.13\nselect 1;\ninsert into t values ('a\n");
-        let says = load(dump).unwrap_err();
-        assert!(
-            says.starts_with(
-                "shop.sql:3: the file ends within the statement that begins in line 3"
-            ),
-            "{says}"
-        );
-    }
-
-    #[test]
-    fn a_dump_goes_into_pronys_schema_whatever_schema_it_names() {
-        let (_folder, dump) = dump("CREATE DATABASE shop;\nUSE shop;\ncreate table t (a int);\n");
-        let ran = load(dump).unwrap();
-        assert_eq!(ran[2..4], ["create table t (a int)", "COMMIT"]);
-        assert!(!ran.iter().any(|sql| sql.contains("shop")), "{ran:?}");
-    }
-
-    #[test]
-    fn the_fingerprint_follows_the_content_of_the_dump() {
-        let fingerprint = |text: &str| {
-            let (_folder, sources) = dump(text);
-            Tables::new(sources).fingerprint()
-        };
-        assert_eq!(fingerprint("select 1;"), fingerprint("select 1;"));
-        assert_ne!(fingerprint("select 1;"), fingerprint("select 2;"));
-    }
-
-    #[test]
-    fn the_fingerprint_tells_where_a_replacement_ends() {
-        let fingerprint = |from: &str, to: &str| {
-            let sources = Sources {
-                replace: vec![(from.into(), to.into())],
-                ..of_setup("", None)
-            };
-            Tables::new(sources).fingerprint()
-        };
-        assert_ne!(fingerprint("ab", "c"), fingerprint("a", "bc"));
-    }
 }

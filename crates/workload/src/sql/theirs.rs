@@ -119,7 +119,7 @@ impl Dataset for Theirs {
     }
 
     fn preload(&self, session: &mut Session) -> Result<Preloaded, ServerError> {
-        let tables = names(session, &self.schema, "BASE TABLE")?;
+        let tables = tables(session, &self.schema)?;
         let names: Vec<&str> = tables.iter().map(String::as_str).collect();
         preload::preload(session, &self.schema, &names)
     }
@@ -138,21 +138,30 @@ impl Theirs {
     }
 }
 
-/// The objects of a given type in the schema, from information_schema.
+/// The type of a table whose rows have a history.
+pub(super) const VERSIONED: &str = "SYSTEM VERSIONED";
+
+/// The tables of the schema.
+pub(super) fn tables(session: &mut Session, schema: &str) -> Result<Vec<String>, ServerError> {
+    names(session, schema, &["BASE TABLE", VERSIONED])
+}
+
+/// The objects of these types in the schema, from information_schema.
 pub(super) fn names(
     session: &mut Session,
     schema: &str,
-    table_type: &str,
+    table_types: &[&str],
 ) -> Result<Vec<String>, ServerError> {
     let reply = session.query(&format!(
-        "SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}' AND table_type = '{table_type}' ORDER BY table_name"
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}' AND table_type IN ('{}') ORDER BY table_name",
+        table_types.join("', '")
     ))?;
     Ok(marker::names(&reply))
 }
 
 /// Bytes of all tables of the schema with their indexes, as the server reports them.
 pub(super) fn data_bytes(session: &mut Session, schema: &str) -> Result<u64, ServerError> {
-    let tables = names(session, schema, "BASE TABLE")?;
+    let tables = tables(session, schema)?;
     let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
     match tables.is_empty() {
         true => Ok(0),

@@ -42,6 +42,7 @@ pub(super) fn operations(joins: Joins) -> Vec<Operation> {
                 mysql: mysql.into(),
                 ordered_by: ordered_by.to_vec(),
                 place: None,
+                before: Vec::new(),
             }
         })
         .collect()

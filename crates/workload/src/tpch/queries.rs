@@ -76,6 +76,7 @@ pub(super) fn operations(section: &Section) -> Vec<Operation> {
         sqlite: String::new(),
         ordered_by: known.ordered_by.to_vec(),
         place: None,
+        before: Vec::new(),
     };
     QUERIES.iter().map(operation).collect()
 }

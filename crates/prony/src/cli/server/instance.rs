@@ -4,7 +4,7 @@
 
 use crate::cli::failure::{Failure, Status};
 use crate::cli::setting::setting;
-use crate::run::settings::layout;
+use crate::run::layout::of_files;
 use crate::screen::say;
 use host::{Home, Lease, Leases, interrupt};
 use server::{Cache, Distribution};
@@ -52,7 +52,7 @@ impl Instance {
         let folder = leases.temporary(name).map_err(Failure::failed)?;
         let data_folder = folder.path().join("data");
         distribution
-            .initialise(leases, &data_folder, &layout(&args.set))
+            .initialise(leases, &data_folder, &of_files(&args.set))
             .map_err(Failure::failed)?;
         let server = Managed::new(
             distribution.clone(),

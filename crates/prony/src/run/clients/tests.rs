@@ -24,6 +24,7 @@ fn operations() -> Vec<Operation> {
         sqlite: String::new(),
         ordered_by: Vec::new(),
         place: None,
+        before: Vec::new(),
     };
     NAMES.iter().map(operation).collect()
 }

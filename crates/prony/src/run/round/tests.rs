@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::run::watch::stopper;
-use server::{Fake, Node, StartRequest};
+use server::{Fake, Node, Reply, StartRequest};
 use spec::Plans;
 
 use std::time::Duration;
@@ -51,6 +51,7 @@ fn passed(names: &[&str]) -> Passed {
         sqlite: name.to_string(),
         ordered_by: Vec::new(),
         place: None,
+        before: Vec::new(),
     };
     let operations: Vec<Operation> = names.iter().map(operation).collect();
     let protocol = Protocol {

@@ -179,7 +179,8 @@ struct TrialNote<'a> {
 struct RoundNote<'a> {
     name: &'a str,
     index: u32,
-    elapsed_s: f64,
+    /// None where a query failed: the sum would lack it.
+    elapsed_s: Option<f64>,
     timed_out: bool,
     coldness: Option<&'a Coldness>,
     queries: Vec<QueryNote<'a>>,
@@ -277,7 +278,7 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
     let queries = || rounds.iter().flat_map(|round| &round.queries);
     let operations = queries().filter(|query| query.elapsed_s.is_some()).count();
     let elapsed_s: f64 = match trial.rounds.iter().any(|round| round.clients() > 1) {
-        true => rounds.iter().map(|round| round.elapsed_s).sum(),
+        true => rounds.iter().filter_map(|round| round.elapsed_s).sum(),
         false => queries().filter_map(|query| query.elapsed_s).sum(),
     };
     TrialNote {
@@ -336,7 +337,7 @@ fn round(round: &record::Round) -> RoundNote<'_> {
     RoundNote {
         name: &round.name,
         index: round.index,
-        elapsed_s: round.elapsed_s,
+        elapsed_s: (!round.lacks_queries()).then_some(round.elapsed_s),
         timed_out: round.timed_out(),
         clients: round.clients(),
         queries_per_hour: round.queries_per_hour(),

@@ -1,13 +1,15 @@
-//! Files of data: plain, or compressed with gzip or zstd.
+//! Files of data: plain, or compressed with gzip or zstd; of any bytes, or UTF-16, which becomes UTF-8.
 //!
-//! Purpose: one reader for all three, which counts the bytes on disk. Boundaries: the first bytes decide, not the name.
+//! Purpose: one reader for all, which counts the bytes on disk, without a byte order mark. Boundaries: the first bytes decide, not
+//! the name; what is not read is named.
 
+use super::utf16::Utf16;
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 use server::Sha256;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -17,11 +19,28 @@ pub(crate) type Source = Box<dyn BufRead + Send>;
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const BUFFER_BYTES: usize = 256 << 10;
+const BOM: &[u8] = &[0xef, 0xbb, 0xbf];
+
+/// Formats that are not read: their first bytes, their name, and what unpacks them.
+///
+/// Source: the file formats' own descriptions, and `file`'s magic numbers.
+const OTHERS: [(&[u8], &str, &str); 8] = [
+    (&[0xfd, b'7', b'z', b'X', b'Z', 0], "xz", "xz -dk"),
+    (b"BZh", "bzip2", "bzip2 -dk"),
+    (b"PK\x03\x04", "zip", "unzip"),
+    (&[b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c], "7-Zip", "7z x"),
+    (b"Rar!\x1a\x07", "RAR", "unrar x"),
+    (&[0x04, 0x22, 0x4d, 0x18], "lz4", "lz4 -dk"),
+    (&[0x1f, 0x9d], "compress", "uncompress"),
+    (b"LZIP", "lzip", "lzip -dk"),
+];
+/// Where the mark of a tar archive lies, and the mark.
+const TAR: (usize, &[u8]) = (257, b"ustar");
 
 /// Opens a file and expands it as it is read. `read` counts the bytes that were taken from the disk.
 ///
 /// # Errors
-/// The file cannot be opened or its first bytes cannot be read.
+/// The file cannot be opened or its first bytes cannot be read, or it has another format, which is named.
 pub(crate) fn open(path: &Path, read: Arc<AtomicU64>) -> io::Result<Source> {
     let file = Counted {
         from: File::open(path)?,
@@ -29,14 +48,77 @@ pub(crate) fn open(path: &Path, read: Arc<AtomicU64>) -> io::Result<Source> {
     };
     let mut file = BufReader::with_capacity(BUFFER_BYTES, file);
     let start = file.fill_buf()?;
+    if let Some((_, name, unpack)) = OTHERS.iter().find(|(mark, ..)| start.starts_with(mark)) {
+        return Err(io::Error::other(format!(
+            "it is compressed with {name}: unpack it first ({unpack} {})",
+            path.display()
+        )));
+    }
     let expanded: Box<dyn Read + Send> = match start {
         _ if start.starts_with(GZIP) => Box::new(MultiGzDecoder::new(file)),
         _ if start.starts_with(ZSTD) => Box::new(Frames {
             from: Some(Frame::Next(file)),
         }),
-        _ => return Ok(Box::new(file)),
+        _ => return text(path, Box::new(file)),
     };
-    Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, expanded)))
+    let expanded = BufReader::with_capacity(BUFFER_BYTES, expanded);
+    text(path, Box::new(expanded))
+}
+
+/// The text without a byte order mark, as UTF-8 if it is UTF-16.
+fn text(path: &Path, mut from: Source) -> io::Result<Source> {
+    let start = from.fill_buf()?;
+    if start.get(TAR.0..).is_some_and(|at| at.starts_with(TAR.1)) {
+        return Err(io::Error::other(format!(
+            "it is a tar archive: unpack it first (tar -xf {})",
+            path.display()
+        )));
+    }
+    let (skipped, is_big_endian) = match start {
+        _ if start.starts_with(BOM) => (BOM.len(), None),
+        [0xff, 0xfe, ..] => (2, Some(false)),
+        [0xfe, 0xff, ..] => (2, Some(true)),
+        [_, 0, _, 0, ..] | [0, _, 0, _, ..] => {
+            return Err(io::Error::other(format!(
+                "it is UTF-16 without a byte order mark: convert it first (iconv -f UTF-16LE -t UTF-8 {})",
+                path.display()
+            )));
+        }
+        _ => (0, None),
+    };
+    from.consume(skipped);
+    Ok(match is_big_endian {
+        None => from,
+        Some(is_big_endian) => {
+            let text = Utf16::new(from, is_big_endian);
+            Box::new(BufReader::with_capacity(BUFFER_BYTES, text))
+        }
+    })
+}
+
+/// The path of a file in this folder.
+///
+/// # Errors
+/// It is elsewhere, or there is none.
+pub(crate) fn beside(folder: &Path, name: &str) -> io::Result<PathBuf> {
+    let whole = |cause: io::Error, path: &Path| {
+        io::Error::new(
+            cause.kind(),
+            format!("{} cannot be read: {cause}", path.display()),
+        )
+    };
+    let path = folder.join(name);
+    let folder = folder
+        .canonicalize()
+        .map_err(|cause| whole(cause, folder))?;
+    let path = path.canonicalize().map_err(|cause| whole(cause, &path))?;
+    match path.starts_with(&folder) && path.is_file() {
+        true => Ok(path),
+        false => Err(io::Error::other(format!(
+            "prony reads files of the folder {} only",
+            folder.display()
+        ))),
+    }
 }
 
 /// The hash of a file's bytes, in hexadecimal digits. A file that cannot be read has none: loading it says why.
@@ -142,6 +224,62 @@ mod tests {
     fn a_compressed_file_that_was_cut_is_an_error() {
         for whole in [gzip(), zstd()] {
             assert!(read(&whole[..whole.len() - 6]).is_err());
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_text_and_utf_16_becomes_utf_8() {
+        let text = "select 'ä𝄞';\r\n";
+        let units = || text.encode_utf16();
+        let little: Vec<u8> = units().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = units().flat_map(u16::to_be_bytes).collect();
+        for bytes in [
+            [BOM, text.as_bytes()].concat(),
+            [&[0xff, 0xfe], &little[..]].concat(),
+            [&[0xfe, 0xff], &big[..]].concat(),
+        ] {
+            assert_eq!(read(&bytes).unwrap().0, text.as_bytes());
+        }
+        let says = read(&little).unwrap_err().to_string();
+        assert!(says.contains("UTF-16 without a byte order mark"), "{says}");
+    }
+
+    #[test]
+    fn other_formats_are_named_with_what_unpacks_them() {
+        for (bytes, says) in [
+            (
+                &b"\xfd7zXZ\0\0"[..],
+                "compressed with xz: unpack it first (xz -dk",
+            ),
+            (b"BZh91AY", "compressed with bzip2"),
+            (
+                b"PK\x03\x04\x14",
+                "compressed with zip: unpack it first (unzip",
+            ),
+        ] {
+            let refused = read(bytes).unwrap_err().to_string();
+            assert!(refused.contains(says), "{refused}");
+        }
+        let mut tar = vec![0; 512];
+        tar[..5].copy_from_slice(b"a.sql");
+        tar[257..262].copy_from_slice(b"ustar");
+        let mut gzip = GzEncoder::new(Vec::new(), flate2::Compression::default());
+        gzip.write_all(&tar).unwrap();
+        let refused = read(&gzip.finish().unwrap()).unwrap_err().to_string();
+        assert!(refused.contains("a tar archive"), "{refused}");
+    }
+
+    #[test]
+    fn files_are_read_only_beside_the_dump() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("inner");
+        std::fs::create_dir(&inner).unwrap();
+        std::fs::write(inner.join("a.sql"), "").unwrap();
+        std::fs::write(folder.path().join("b.sql"), "").unwrap();
+        assert!(beside(&inner, "a.sql").is_ok());
+        assert!(beside(folder.path(), "inner/a.sql").is_ok());
+        for name in ["../b.sql", "/etc/passwd", "none.sql", "."] {
+            assert!(beside(&inner, name).is_err(), "{name}");
         }
     }
 

@@ -1,40 +1,40 @@
 //! Splits a stream of SQL into statements, as the server's own client does.
 //!
-//! Purpose: a dump of any size with the memory of one statement, and the line of every statement. Boundaries: bytes, not text,
-//! since dumps hold binary strings; no modes that change quoting (ANSI_QUOTES, NO_BACKSLASH_ESCAPES).
+//! Purpose: a dump of any size with the memory of one statement, and the file and line of every statement; the files that it
+//! sources are read in place. Boundaries: bytes, not text, since dumps hold binary strings. `command` has what a client does itself.
 
-use std::io::{self, BufRead};
+use super::command::{self, Command};
+use super::cut::{Cause, Cut};
+use super::file::{self, Source};
+use crate::lexer::{Modes, Quoting};
+use crate::script::{Kind, heading_of};
+use std::io::BufRead;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// A statement of the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Statement {
+    /// The name of its file.
+    pub file: Arc<str>,
     /// The line of its first byte, from 1.
     pub line: u64,
     /// Without the comments before it and the delimiter after it.
     pub sql: Vec<u8>,
+    /// How its text is quoted.
+    pub quoting: Quoting,
 }
 
-/// Why the stream ends before its end. `line` is the last one that was read.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Cut {
-    #[error("the file cannot be read further: {cause}")]
-    Unreadable { line: u64, cause: io::Error },
-    #[error("the file ends within the statement that begins in line {begun}: it is incomplete")]
-    WithinStatement { line: u64, begun: u64 },
-    #[error(
-        "the file ends without the line \"-- Dump completed\" that mysqldump and mariadb-dump write last: it is incomplete"
-    )]
-    NotCompleted { line: u64 },
-}
-
-impl Cut {
-    pub(crate) fn line(&self) -> u64 {
-        match self {
-            Cut::Unreadable { line, .. }
-            | Cut::WithinStatement { line, .. }
-            | Cut::NotCompleted { line } => *line,
-        }
-    }
+/// A part of a text of queries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    Statement(Statement),
+    /// `by_region` of `-- name: by_region`, and its line.
+    Heading {
+        line: u64,
+        text: String,
+    },
 }
 
 /// Where the next byte is.
@@ -45,48 +45,155 @@ enum Within {
     Comment,
 }
 
-/// Reads statements one by one.
-pub(crate) struct Statements<R> {
-    from: R,
-    /// `;` until a line DELIMITER says otherwise.
-    delimiter: Vec<u8>,
+/// A file that is being read.
+struct Input<'a> {
+    name: Arc<str>,
+    from: Box<dyn BufRead + 'a>,
     /// The current line, and the offset of its next byte.
     bytes: Vec<u8>,
     at: usize,
     line: u64,
+    /// Heads and ends of dumps that were seen.
+    heads: u32,
+    ends: u32,
+    /// The schema that the head names.
+    database: Option<String>,
+}
+
+/// Reads statements one by one.
+pub(crate) struct Statements<'a> {
+    /// The innermost one, which the others source.
+    input: Input<'a>,
+    outer: Vec<Input<'a>>,
+    /// The folder that sourced files may lie in.
+    folder: Option<PathBuf>,
+    read: Arc<AtomicU64>,
+    /// `;` until a line DELIMITER says otherwise.
+    delimiter: Vec<u8>,
     within: Within,
+    /// The line of the quote or comment that is open.
+    opened: u64,
     /// In a comment that the server executes, `/*! ... */`.
     runs: bool,
     /// The statement so far; empty until its first byte.
     sql: Vec<u8>,
     begun: u64,
-    /// Heads and ends of dumps that were seen.
-    heads: u32,
-    ends: u32,
+    modes: Modes,
+    /// Whether comments name the statements below them.
+    has_headings: bool,
+    /// To be handed out before the next statement.
+    pending: Option<Piece>,
+    /// The client has left (`exit`).
+    is_over: bool,
 }
 
 const HEADS: [&[u8]; 2] = [b"-- MySQL dump ", b"-- MariaDB dump "];
 const END: &[u8] = b"-- Dump completed";
 /// What mariadb-dump writes first. The client executes the `\-`; it has no delimiter and means nothing to a server.
 const SANDBOX: [&[u8]; 2] = [br"/*M!999999\-", br"/*!999999\-"];
-const DELIMITER: &[u8] = b"delimiter";
+/// Messages of programs that were redirected into the file.
+const PROGRAMS: [&[u8]; 4] = [
+    b"mysqldump: ",
+    b"mariadb-dump: ",
+    b"mysqlpump: ",
+    b"mysql: ",
+];
 /// Bytes that may begin something else than plain code.
-const SIGNS: &[u8] = b"'\"`/*#-";
+const SIGNS: &[u8] = b"'\"`/*#-\\";
+/// A file that sources itself would do so without end.
+const SOURCES_MAX: usize = 16;
 
-impl<R: BufRead> Statements<R> {
-    pub(crate) fn new(from: R) -> Statements<R> {
-        Statements {
-            from,
-            delimiter: b";".to_vec(),
+impl<'a> Input<'a> {
+    fn new(name: &str, from: impl BufRead + 'a) -> Input<'a> {
+        Input {
+            name: name.into(),
+            from: Box::new(from),
             bytes: Vec::new(),
             at: 0,
             line: 0,
+            heads: 0,
+            ends: 0,
+            database: None,
+        }
+    }
+
+    fn rest(&self) -> &[u8] {
+        &self.bytes[self.at..]
+    }
+
+    fn cut(&self, cause: Cause) -> Cut {
+        Cut {
+            file: Arc::clone(&self.name),
+            line: self.line,
+            cause,
+        }
+    }
+
+    /// Reads the next line. Returns false at the end of the file.
+    fn read_line(&mut self) -> Result<bool, Cut> {
+        self.bytes.clear();
+        self.at = 0;
+        match self.from.read_until(b'\n', &mut self.bytes) {
+            Ok(0) => Ok(false),
+            Ok(_) => {
+                self.line += 1;
+                Ok(true)
+            }
+            Err(cause) => Err(self.cut(Cause::Unreadable(cause))),
+        }
+    }
+
+    /// Takes note of the head or the end of a dump.
+    fn note(&mut self) {
+        let line = self.bytes.trim_ascii();
+        self.heads += u32::from(HEADS.iter().any(|head| line.starts_with(head)));
+        self.ends += u32::from(line.starts_with(END));
+        if self.database.is_none() && line.starts_with(b"-- ") {
+            self.database = database(&String::from_utf8_lossy(line));
+        }
+    }
+}
+
+impl<'a> Statements<'a> {
+    /// `name` is that of the file in messages.
+    pub(crate) fn new(name: &str, from: impl BufRead + 'a) -> Statements<'a> {
+        Statements {
+            input: Input::new(name, from),
+            outer: Vec::new(),
+            folder: None,
+            read: Arc::default(),
+            delimiter: b";".to_vec(),
             within: Within::Code,
+            opened: 0,
             runs: false,
             sql: Vec::new(),
             begun: 0,
-            heads: 0,
-            ends: 0,
+            modes: Modes::default(),
+            has_headings: false,
+            pending: None,
+            is_over: false,
+        }
+    }
+
+    /// Reads the files that the text sources from this folder. `read` counts the bytes of their files.
+    pub(crate) fn beside(self, folder: Option<PathBuf>, read: Arc<AtomicU64>) -> Statements<'a> {
+        Statements {
+            folder,
+            read,
+            ..self
+        }
+    }
+
+    /// The schema that the head of the dump names.
+    pub(crate) fn database(&self) -> Option<&str> {
+        self.input.database.as_deref()
+    }
+
+    /// Hands out the headings in comments.
+    pub(crate) fn with_headings(self) -> Statements<'a> {
+        Statements {
+            has_headings: true,
+            ..self
         }
     }
 
@@ -96,65 +203,129 @@ impl<R: BufRead> Statements<R> {
     /// The stream is incomplete or cannot be read.
     pub(crate) fn next(&mut self) -> Result<Option<Statement>, Cut> {
         loop {
-            if self.at == self.bytes.len() && !self.read_line()? {
-                return self.last();
-            }
-            if self.step() {
-                return Ok(Some(self.take()));
+            match self.piece()? {
+                Some(Piece::Statement(statement)) => return Ok(Some(statement)),
+                Some(Piece::Heading { .. }) => {}
+                None => return Ok(None),
             }
         }
     }
 
-    /// Reads the next line that is no directive of the client. Returns false at the end of the stream.
-    fn read_line(&mut self) -> Result<bool, Cut> {
+    /// The next statement or heading.
+    ///
+    /// # Errors
+    /// As [`Statements::next`].
+    pub(crate) fn piece(&mut self) -> Result<Option<Piece>, Cut> {
         loop {
-            self.bytes.clear();
-            self.at = 0;
-            let line = self.line;
-            let read = self.from.read_until(b'\n', &mut self.bytes);
-            if read.map_err(|cause| Cut::Unreadable { line, cause })? == 0 {
-                return Ok(false);
+            if let Some(piece) = self.pending.take() {
+                return Ok(Some(piece));
             }
-            self.line += 1;
-            if !self.is_directive() {
+            if self.is_over {
+                return Ok(None);
+            }
+            if self.input.rest().is_empty() && !self.read_line()? {
+                if let Some(statement) = self.end_of_file()? {
+                    return Ok(Some(Piece::Statement(statement)));
+                }
+                continue;
+            }
+            if self.step()?
+                && let Some(statement) = self.complete()?
+            {
+                return Ok(Some(Piece::Statement(statement)));
+            }
+        }
+    }
+
+    /// Reads the next line that is for the server. Returns false at the end of the file.
+    fn read_line(&mut self) -> Result<bool, Cut> {
+        while self.input.read_line()? {
+            let is_between = self.sql.is_empty() && self.within == Within::Code;
+            if !is_between {
+                return Ok(true);
+            }
+            self.input.note();
+            if !self.is_for_client()? || self.pending.is_some() || self.is_over {
                 return Ok(true);
             }
         }
+        Ok(false)
     }
 
-    /// Takes note of a line between statements that is for the client.
-    fn is_directive(&mut self) -> bool {
-        if !self.sql.is_empty() || self.within != Within::Code {
-            return false;
+    /// Acts on a line between statements that is for the client, and passes over it.
+    fn is_for_client(&mut self) -> Result<bool, Cut> {
+        let line = self.input.bytes.trim_ascii();
+        if SANDBOX.iter().any(|sandbox| line.starts_with(sandbox)) {
+            return Ok(true);
         }
-        let line = self.bytes.trim_ascii();
-        let begins = |with: &[u8]| line.starts_with(with);
-        self.heads += u32::from(HEADS.iter().any(|head| begins(head)));
-        self.ends += u32::from(begins(END));
-        if SANDBOX.iter().any(|sandbox| begins(sandbox)) {
-            return true;
+        // Between statements the client needs no space behind it.
+        if line.starts_with(b"--") && !is_comment(line) {
+            return Ok(true);
         }
-        let (word, rest) = line.split_at(line.len().min(DELIMITER.len()));
-        let is_delimiter = word.eq_ignore_ascii_case(DELIMITER)
-            && rest.first().is_some_and(u8::is_ascii_whitespace);
-        if is_delimiter {
-            // `trim` has left something after the blank.
-            self.delimiter = rest.trim_ascii().to_vec();
+        if PROGRAMS.iter().any(|program| line.starts_with(program)) {
+            let text = String::from_utf8_lossy(line).into_owned();
+            return match text.to_ascii_lowercase().contains("warning") {
+                true => Ok(true),
+                false => Err(self.input.cut(Cause::Message(text))),
+            };
         }
-        is_delimiter
+        match command::of_line(line, &self.delimiter) {
+            Some(command) => {
+                self.input.at = self.input.bytes.len();
+                self.obey(command).map(|()| true)
+            }
+            None => Ok(false),
+        }
+    }
+
+    fn obey(&mut self, command: Command) -> Result<(), Cut> {
+        match command {
+            Command::Delimiter(delimiter) => self.delimiter = delimiter,
+            Command::Source(name) => self.source(&name)?,
+            Command::Run(sql) => {
+                let statement = self.statement(sql, self.input.line);
+                self.pending = Some(Piece::Statement(statement));
+            }
+            Command::Leave => self.is_over = true,
+            Command::PassOver => {}
+        }
+        Ok(())
+    }
+
+    /// Goes on with the file of this name.
+    fn source(&mut self, name: &str) -> Result<(), Cut> {
+        let refused = |cause| Err(self.input.cut(cause));
+        let Some(folder) = &self.folder else {
+            return refused(Cause::NoFolder(name.into()));
+        };
+        if self.outer.len() == SOURCES_MAX {
+            return refused(Cause::TooDeep(name.into()));
+        }
+        let path = match file::beside(folder, name) {
+            Ok(path) => path,
+            Err(cause) => return refused(Cause::NotSourced(name.into(), cause)),
+        };
+        let opened: std::io::Result<Source> = file::open(&path, Arc::clone(&self.read));
+        let from = match opened {
+            Ok(from) => from,
+            Err(cause) => return refused(Cause::NotSourced(name.into(), cause)),
+        };
+        let outer = std::mem::replace(&mut self.input, Input::new(name, from));
+        self.outer.push(outer);
+        Ok(())
     }
 
     /// Reads up to the next change of state. Returns whether a statement has ended.
-    fn step(&mut self) -> bool {
-        let rest = &self.bytes[self.at..];
+    fn step(&mut self) -> Result<bool, Cut> {
+        let rest = self.input.rest();
         match self.within {
             Within::Quote(quote) => {
-                let (length, closed) = quoted(rest, quote);
+                let (length, closed) = self.modes.quoting().closing(rest, quote);
                 self.keep(length);
                 if closed {
                     self.within = Within::Code;
                 }
-                false
+                Ok(false)
             }
             Within::Comment => {
                 let close = rest.windows(2).position(|pair| pair == b"*/");
@@ -163,53 +334,116 @@ impl<R: BufRead> Statements<R> {
                 if close.is_some() {
                     self.within = Within::Code;
                 }
-                false
+                Ok(false)
             }
             Within::Code => self.code(),
         }
     }
 
-    fn code(&mut self) -> bool {
-        let rest = &self.bytes[self.at..];
+    fn code(&mut self) -> Result<bool, Cut> {
+        let rest = self.input.rest();
+        if self.sql.is_empty()
+            && let Some(command) = command::delimiter(rest)
+        {
+            self.input.at = self.input.bytes.len();
+            return self.obey(command).map(|()| false);
+        }
         if rest.starts_with(&self.delimiter) {
-            self.at += self.delimiter.len();
-            return !self.sql.is_empty();
+            self.input.at += self.delimiter.len();
+            return Ok(!self.sql.is_empty());
         }
         match rest {
             [quote @ (b'\'' | b'"' | b'`'), ..] => {
                 let quote = *quote;
                 self.keep(1);
-                self.within = Within::Quote(quote);
+                self.open(Within::Quote(quote));
             }
             [b'/', b'*', b'!', ..] => self.keep_and(3, true),
             [b'/', b'*', b'M', b'!', ..] => self.keep_and(4, true),
             [b'*', b'/', ..] if self.runs => self.keep_and(2, false),
             [b'/', b'*', ..] => {
                 self.comment(2);
-                self.within = Within::Comment;
+                self.open(Within::Comment);
             }
-            [b'#', ..] | [b'-', b'-'] => self.comment(rest.len()),
-            // Without a following space it is a minus and a sign.
-            [b'-', b'-', after, ..] if after.is_ascii_whitespace() => self.comment(rest.len()),
-            [blank, ..] if self.sql.is_empty() && blank.is_ascii_whitespace() => self.at += 1,
-            [_, plain @ ..] => {
-                let stops = |byte: &u8| SIGNS.contains(byte) || *byte == self.delimiter[0];
-                let length = 1 + plain.iter().position(stops).unwrap_or(plain.len());
-                self.keep(length);
-            }
+            rest if is_comment(rest) => return Ok(self.line_comment()),
+            [b'\\', sign, ..] => return self.of_backslash(*sign),
+            [blank, ..] if self.sql.is_empty() && blank.is_ascii_whitespace() => self.input.at += 1,
             [] => {}
+            rest => self.keep(self.plain(rest)),
         }
+        Ok(false)
+    }
+
+    /// The bytes up to the next one that may be something else than plain code; at least one character.
+    fn plain(&self, rest: &[u8]) -> usize {
+        let wide = self.modes.quoting().wide;
+        let stops = |byte: &u8| SIGNS.contains(byte) || *byte == self.delimiter[0];
+        let mut length = wide.length(rest);
+        while let Some(byte) = rest.get(length).filter(|byte| !stops(byte)) {
+            length += match byte.is_ascii() {
+                true => 1,
+                false => wide.length(&rest[length..]),
+            };
+        }
+        length
+    }
+
+    fn open(&mut self, within: Within) {
+        self.within = within;
+        self.opened = self.input.line;
+    }
+
+    /// Passes over a comment to the end of the line. Returns whether it is a heading that ends a statement.
+    fn line_comment(&mut self) -> bool {
+        let rest = self.input.rest();
+        if self.has_headings
+            && let Ok(text) = std::str::from_utf8(rest)
+            && let Some(heading) = heading_of(Kind::Comment, text)
+        {
+            self.pending = Some(Piece::Heading {
+                line: self.input.line,
+                text: heading.to_string(),
+            });
+            self.input.at = self.input.bytes.len();
+            return !self.sql.is_empty();
+        }
+        self.comment(rest.len());
         false
+    }
+
+    /// `\g` and `\G` end a statement, `\N` is NULL, and the rest is for the client.
+    fn of_backslash(&mut self, sign: u8) -> Result<bool, Cut> {
+        match sign {
+            b'N' => self.keep(2),
+            b'g' | b'G' => {
+                self.input.at += 2;
+                return Ok(!self.sql.is_empty());
+            }
+            b'c' => {
+                self.input.at += 2;
+                self.sql.clear();
+                self.runs = false;
+            }
+            _ => match command::of_sign(self.input.rest(), &self.delimiter) {
+                Some((command, length)) if self.sql.is_empty() => {
+                    self.input.at += length;
+                    self.obey(command)?;
+                }
+                _ => self.keep(1),
+            },
+        }
+        Ok(false)
     }
 
     /// Adds the next bytes to the statement.
     fn keep(&mut self, length: usize) {
         if self.sql.is_empty() {
-            self.begun = self.line;
+            self.begun = self.input.line;
         }
-        let end = self.at + length;
-        self.sql.extend_from_slice(&self.bytes[self.at..end]);
-        self.at = end;
+        let end = self.input.at + length;
+        self.sql
+            .extend_from_slice(&self.input.bytes[self.input.at..end]);
+        self.input.at = end;
     }
 
     fn keep_and(&mut self, length: usize, runs: bool) {
@@ -220,52 +454,93 @@ impl<R: BufRead> Statements<R> {
     /// Passes over a comment: one within a statement belongs to it.
     fn comment(&mut self, length: usize) {
         match self.sql.is_empty() {
-            true => self.at += length,
+            true => self.input.at += length,
             false => self.keep(length),
         }
     }
 
-    fn take(&mut self) -> Statement {
+    /// The statement that has ended; None if it is for the client.
+    fn complete(&mut self) -> Result<Option<Statement>, Cut> {
         self.runs = false;
         let mut sql = std::mem::take(&mut self.sql);
         sql.truncate(sql.trim_ascii_end().len());
-        Statement {
-            line: self.begun,
-            sql,
+        // A heading behind it waits, and must not be lost.
+        if self.pending.is_none()
+            && let Some(command) = command::of_statement(&sql)
+        {
+            self.obey(command)?;
+            return Ok(None);
         }
+        Ok(Some(self.statement(sql, self.begun)))
     }
 
-    fn last(&mut self) -> Result<Option<Statement>, Cut> {
-        let line = self.line;
-        let is_dump = self.heads > 0;
+    fn statement(&mut self, sql: Vec<u8>, line: u64) -> Statement {
+        let statement = Statement {
+            file: Arc::clone(&self.input.name),
+            line,
+            quoting: self.modes.quoting(),
+            sql,
+        };
+        self.modes.follow(&statement.sql);
+        statement
+    }
+
+    /// The last statement of the file. Goes on with the file that sourced it.
+    fn end_of_file(&mut self) -> Result<Option<Statement>, Cut> {
+        let is_dump = self.input.heads > 0;
         let is_open = self.within != Within::Code;
         if is_open || (is_dump && !self.sql.is_empty()) {
-            let begun = if self.sql.is_empty() {
-                line
-            } else {
-                self.begun
+            let begun = match self.sql.is_empty() {
+                true => self.input.line,
+                false => self.begun,
             };
-            return Err(Cut::WithinStatement { line, begun });
+            let opened_by = match self.within {
+                Within::Code => None,
+                Within::Comment => Some(("/*", self.opened)),
+                Within::Quote(b'\'') => Some(("'", self.opened)),
+                Within::Quote(b'"') => Some(("\"", self.opened)),
+                Within::Quote(_) => Some(("`", self.opened)),
+            };
+            return Err(self.input.cut(Cause::WithinStatement { begun, opened_by }));
         }
-        if self.heads > self.ends {
-            return Err(Cut::NotCompleted { line });
+        if self.input.heads > self.input.ends {
+            return Err(self.input.cut(Cause::NotCompleted));
         }
-        let statement = self.take();
-        Ok((!statement.sql.is_empty()).then_some(statement))
+        let depth = self.outer.len();
+        let statement = match self.sql.is_empty() {
+            true => None,
+            false => self.complete()?,
+        };
+        if self.outer.len() > depth {
+            // The last statement sourced a file.
+            return Ok(None);
+        }
+        match self.outer.pop() {
+            Some(outer) => self.input = outer,
+            None => self.is_over = true,
+        }
+        Ok(statement)
     }
 }
 
-/// The length of quoted text, with its closing quote, and whether it is closed. A doubled quote closes and opens again.
-fn quoted(rest: &[u8], quote: u8) -> (usize, bool) {
-    let mut at = 0;
-    while let Some(&byte) = rest.get(at) {
-        match byte {
-            b'\\' if quote != b'`' => at += 2,
-            byte if byte == quote => return (at + 1, true),
-            _ => at += 1,
-        }
+/// Of a dump of mysqldump: `-- Host: localhost    Database: shop`; of phpMyAdmin: "-- Database: `shop`".
+fn database(comment: &str) -> Option<String> {
+    const MARK: &str = "Database: ";
+    let text = comment.strip_prefix("-- ")?;
+    let at = text
+        .find(MARK)
+        .filter(|at| *at == 0 || text.starts_with("Host: "))?;
+    let name = text[at + MARK.len()..].trim().trim_matches('`');
+    (!name.is_empty()).then(|| name.to_string())
+}
+
+/// `#`, or `-- `: without a following space it is a minus and a sign.
+fn is_comment(rest: &[u8]) -> bool {
+    match rest {
+        [b'#', ..] | [b'-', b'-'] => true,
+        [b'-', b'-', after, ..] => after.is_ascii_whitespace(),
+        _ => false,
     }
-    (rest.len(), false)
 }
 
 #[cfg(test)]
@@ -274,7 +549,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn all(text: impl AsRef<[u8]>) -> Result<Vec<(u64, String)>, Cut> {
-        let mut statements = Statements::new(text.as_ref());
+        let mut statements = Statements::new("a.sql", text.as_ref());
         let mut found = Vec::new();
         while let Some(statement) = statements.next()? {
             let sql = String::from_utf8_lossy(&statement.sql).into_owned();
@@ -352,7 +627,7 @@ mod tests {
             ("/* a", 3, "statement that begins in line 3"),
         ] {
             let cut = all(format!("{head}{rest}")).unwrap_err();
-            assert_eq!(cut.line(), line, "{rest}");
+            assert_eq!(cut.line, line, "{rest}");
             assert!(cut.to_string().contains(says), "{cut}");
         }
         assert!(all(format!("{head}-- Dump completed\n")).is_ok());
@@ -361,8 +636,10 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_text_stay_as_they_are() {
-        let mut statements =
-            Statements::new(&b"insert into t values (_binary '\xff\xfe;\\'');\n"[..]);
+        let mut statements = Statements::new(
+            "a.sql",
+            &b"insert into t values (_binary '\xff\xfe;\\'');\n"[..],
+        );
         let statement = statements.next().unwrap().unwrap();
         assert_eq!(
             statement.sql,

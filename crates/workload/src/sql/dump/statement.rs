@@ -1,17 +1,35 @@
-//! What a statement of a dump becomes on a server where prony loads it into its own schema.
+//! What a statement of a dump or a setup becomes on a server where prony loads it into its own schema.
 //!
-//! Purpose: nothing outside prony's schema is touched, no user or server setting is needed, and the rest runs as written.
-//! Boundaries: `split` finds the statements, only the server knows whether it accepts them.
+//! Purpose: nothing outside prony's schema is touched, no user or server setting is needed, and the rest runs as written, byte by
+//! byte. Boundaries: `split` finds the statements, only the server knows whether it accepts them.
 
-use crate::script::quoted;
+use super::effect::{self, Effect};
+use super::split::Statement;
+use super::{definer, names, settings};
+use crate::lexer::{Kind, Lexer, Token, reading};
+use crate::sql::SCHEMA;
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// What to do with a statement.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Action<'s> {
-    Run(Cow<'s, str>),
+    Run(Ready<'s>),
+    /// Sends a file to the server.
+    Infile {
+        sql: Vec<u8>,
+        file: String,
+        effect: Effect,
+    },
     /// It concerns a schema, a user, the server or its replication.
     Skip,
+}
+
+/// A statement to be sent.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Ready<'s> {
+    pub sql: Cow<'s, [u8]>,
+    pub effect: Effect,
 }
 
 /// Why a statement is not run.
@@ -21,221 +39,312 @@ pub(crate) enum Refused {
         "the dump changes from the schema {first} to {second}, and prony loads one schema; dump only one, or measure a server that has both (schema = \"{first}\")"
     )]
     SecondSchema { first: String, second: String },
-    #[error("the statement is no UTF-8 text outside of its strings")]
-    NoText,
+    #[error("{}", reading::WRITES_FILE)]
+    WritesFile,
+    #[error(
+        "the server would read {0:?} from its own disk; write LOAD DATA LOCAL INFILE, with the file beside this one, or --load TABLE=FILE"
+    )]
+    NotLocal(String),
 }
 
-/// Reads the statements of one dump in order.
+/// Whose statements they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Of another server: what concerns that server is passed over.
+    #[default]
+    Dump,
+    /// Written for the experiment: settings of the server are meant.
+    Setup,
+}
+
+/// Reads the statements of one text in order.
 #[derive(Default)]
 pub(crate) struct Filter {
-    /// The schema of the first USE.
-    schema: Option<String>,
+    origin: Origin,
+    /// The dump's own schema is that of the first USE, else of the first CREATE DATABASE, else of its head.
+    used: Option<String>,
+    created: Option<String>,
+    head: Option<String>,
     /// Texts that are replaced in every statement but those that insert rows.
     replace: Vec<(String, String)>,
+    /// Whether the character set of prony's schema is given, so that the dump's is not taken.
+    keeps_charset: bool,
+    /// Events that were made.
+    events: Vec<String>,
 }
 
+/// What a statement with rows begins with.
+const ROWS: [&str; 2] = ["INSERT", "REPLACE"];
+/// The first words of statements of a dump that concern the server it comes from. FLUSH changes no data.
+const OF_ANOTHER_SERVER: [(&str, &str); 10] = [
+    ("FLUSH", ""),
+    ("CHANGE", "MASTER"),
+    ("CHANGE", "REPLICATION"),
+    ("START", "SLAVE"),
+    ("START", "REPLICA"),
+    ("STOP", "SLAVE"),
+    ("STOP", "REPLICA"),
+    ("STOP", "ALL"),
+    ("RESET", ""),
+    ("PURGE", ""),
+];
+/// What CREATE makes; the first of these words in the statement counts.
+const OBJECTS: [&str; 7] = [
+    "TABLE",
+    "VIEW",
+    "TRIGGER",
+    "PROCEDURE",
+    "FUNCTION",
+    "EVENT",
+    "PACKAGE",
+];
+const IF_NOT_EXISTS: [&str; 3] = ["IF", "NOT", "EXISTS"];
+/// The name by which the server requests a file.
+const INFILE: &[u8] = b"'rows'";
+
 impl Filter {
-    pub(crate) fn new(replace: &[(String, String)]) -> Filter {
+    pub(crate) fn new(origin: Origin, replace: &[(String, String)], keeps_charset: bool) -> Filter {
         Filter {
-            schema: None,
+            origin,
             replace: replace.to_vec(),
+            keeps_charset,
+            ..Filter::default()
+        }
+    }
+
+    /// The events that the statements have made.
+    pub(crate) fn into_events(self) -> Vec<String> {
+        self.events
+    }
+
+    /// Takes note of the schema that the head of the dump names.
+    pub(crate) fn of_head(&mut self, schema: Option<&str>) {
+        if let Some(schema) = schema {
+            self.head = Some(schema.to_string());
         }
     }
 
     /// # Errors
-    /// The statement cannot be loaded into one schema.
-    pub(crate) fn action<'s>(&mut self, sql: &'s [u8]) -> Result<Action<'s>, Refused> {
-        let words = words(sql);
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        match words[..] {
-            ["INSERT" | "REPLACE", ..] => return Ok(Action::Run(text(sql)?)),
-            ["USE", ..] => return self.enter(sql),
-            ["CREATE" | "DROP" | "ALTER", "DATABASE" | "SCHEMA", ..]
-            | ["SET", "GLOBAL", ..]
-            | ["CHANGE", "MASTER" | "REPLICATION", ..]
-            | ["START" | "STOP", "SLAVE" | "REPLICA", ..] => return Ok(Action::Skip),
-            ["SET", ..] if sets_global(sql) => return Ok(Action::Skip),
+    /// The statement cannot be loaded into one schema, or acts on files of the server.
+    pub(crate) fn action<'s>(&mut self, statement: &'s Statement) -> Result<Action<'s>, Refused> {
+        let sql = statement.sql.as_slice();
+        let mut lexer = Lexer::new(sql, statement.quoting);
+        let Some(first) = lexer.next() else {
+            return Ok(Action::Skip);
+        };
+        let second = lexer.next();
+        if first.is_one_of(&ROWS) {
+            return Ok(self.ready(Cow::Borrowed(sql), statement));
+        }
+        let tokens: Vec<Token> = Lexer::new(sql, statement.quoting).collect();
+        if reading::writes_file(&tokens) {
+            return Err(Refused::WritesFile);
+        }
+        let is_database = second.is_some_and(|word| word.is_one_of(&["DATABASE", "SCHEMA"]));
+        match first {
+            _ if first.is("USE") => return self.enter(tokens.get(1)).map(|()| Action::Skip),
+            _ if first.is_one_of(&["CREATE", "ALTER", "DROP"]) && is_database => {
+                return Ok(self.of_database(&tokens));
+            }
+            _ if first.is("LOAD") => return self.infile(statement, &tokens),
+            _ if self.is_of_another_server(first, second) => return Ok(Action::Skip),
             _ => {}
         }
-        let mut sql = match words[..] {
-            ["SET", ..] => without_account_mode(text(sql)?),
-            _ => without_definer(text(sql)?),
+        let changed = match first.is("SET") {
+            true => match settings::kept(sql, &tokens, self.origin) {
+                Some(kept) => kept,
+                None => return Ok(Action::Skip),
+            },
+            false => without(sql, definer::place(&tokens)),
         };
-        for (from, to) in &self.replace {
-            if sql.contains(from.as_str()) {
-                sql = Cow::Owned(sql.replace(from, to));
-            }
+        self.note_event(&tokens);
+        let changed = self.replaced(changed);
+        Ok(self.ready(changed, statement))
+    }
+
+    fn ready<'s>(&self, sql: Cow<'s, [u8]>, statement: &Statement) -> Action<'s> {
+        let sql = self.mapped(sql, statement);
+        let effect = effect::of(&sql, statement.quoting);
+        Action::Run(Ready { sql, effect })
+    }
+
+    /// With names of the dump's own schema as names of prony's.
+    fn mapped<'s>(&self, sql: Cow<'s, [u8]>, statement: &Statement) -> Cow<'s, [u8]> {
+        let own = self.used.as_deref().or(self.created.as_deref());
+        match own.or(self.head.as_deref()) {
+            Some(own) => names::mapped(sql, statement.quoting, own),
+            None => sql,
         }
-        Ok(Action::Run(sql))
+    }
+
+    /// LOAD DATA LOCAL INFILE and LOAD XML LOCAL INFILE, with the name of the file as it is sent.
+    fn infile<'s>(
+        &self,
+        statement: &'s Statement,
+        tokens: &[Token],
+    ) -> Result<Action<'s>, Refused> {
+        let at = tokens.iter().position(|token| token.is("INFILE"));
+        let file = at.and_then(|at| tokens.get(at + 1));
+        let Some((at, file)) = at.zip(file.filter(|file| file.kind == Kind::Text)) else {
+            return Ok(Action::Skip);
+        };
+        let name = file.content();
+        if !tokens[..at].iter().any(|token| token.is("LOCAL")) {
+            return Err(Refused::NotLocal(name));
+        }
+        let sql = &statement.sql;
+        let sent = [&sql[..file.at], INFILE, &sql[file.end()..]].concat();
+        let sql = self.mapped(Cow::Owned(sent), statement).into_owned();
+        Ok(Action::Infile {
+            effect: effect::of_infile(&sql, statement.quoting),
+            file: name,
+            sql,
+        })
+    }
+
+    fn is_of_another_server(&self, first: Token, second: Option<Token>) -> bool {
+        let is_one = |(a, b): &(&str, &str)| {
+            first.is(a) && (b.is_empty() || second.is_some_and(|second| second.is(b)))
+        };
+        self.origin == Origin::Dump && OF_ANOTHER_SERVER.iter().any(is_one)
     }
 
     /// A USE of the first schema is skipped: everything goes to prony's own.
-    fn enter<'s>(&mut self, sql: &[u8]) -> Result<Action<'s>, Refused> {
-        let text = String::from_utf8_lossy(sql);
-        let name = text.split_whitespace().nth(1).unwrap_or_default();
-        let name = name.trim_matches('`').to_string();
-        match &self.schema {
+    fn enter(&mut self, name: Option<&Token>) -> Result<(), Refused> {
+        let Some(name) = name.map(Token::content) else {
+            return Ok(());
+        };
+        match &self.used {
             Some(first) if *first != name => Err(Refused::SecondSchema {
                 first: first.clone(),
                 second: name,
             }),
             _ => {
-                self.schema = Some(name);
-                Ok(Action::Skip)
+                self.used = Some(name);
+                Ok(())
             }
         }
     }
-}
 
-/// Bytes of a statement that decide what it is.
-const START_BYTES: usize = 200;
-
-/// The first two words in upper case, without the signs of an executable comment and its version.
-fn words(sql: &[u8]) -> Vec<String> {
-    let start = &sql[..sql.len().min(START_BYTES)];
-    let start = String::from_utf8_lossy(start);
-    let is_sign = |sign: char| !sign.is_ascii_alphanumeric() && !"_@".contains(sign);
-    let is_word = |word: &&str| word.starts_with(|first: char| !first.is_ascii_digit());
-    let words = start.split(is_sign).filter(|word| !word.is_empty());
-    // `/*M!100616 SET`
-    let words = words.filter(is_word).skip_while(|word| *word == "M");
-    words.take(2).map(str::to_ascii_uppercase).collect()
-}
-
-/// Whether a SET changes a variable of the server: `SET @@GLOBAL.GTID_PURGED=...`.
-fn sets_global(sql: &[u8]) -> bool {
-    let start = &sql[..sql.len().min(START_BYTES)];
-    let start = String::from_utf8_lossy(start).to_ascii_uppercase();
-    let mut words = start.split(|sign: char| sign.is_whitespace() || sign == ',');
-    words.any(|word| word == "GLOBAL" || word.starts_with("@@GLOBAL."))
-}
-
-/// Removes `DEFINER=user@host`: the user is another server's, and the definer is then prony's account.
-fn without_definer(sql: Cow<'_, str>) -> Cow<'_, str> {
-    const DEFINER: &str = "DEFINER=";
-    let is_definition = words(sql.as_bytes())
-        .first()
-        .is_some_and(|word| word == "CREATE");
-    let is_before_the_body = |at: &usize| is_definition && *at < START_BYTES;
-    let Some(at) = sql.find(DEFINER).filter(is_before_the_body) else {
-        return sql;
-    };
-    let account = &sql[at + DEFINER.len()..];
-    let Some(user) = name_length(account) else {
-        return sql;
-    };
-    let host = account[user..].strip_prefix('@').and_then(name_length);
-    let end = at + DEFINER.len() + user + host.map_or(0, |length| 1 + length);
-    Cow::Owned(format!("{}{}", &sql[..at], &sql[end..]))
-}
-
-/// Removes a mode that concerns only GRANT and that 8.0 refuses. Earlier servers write it before each trigger and routine.
-fn without_account_mode(sql: Cow<'_, str>) -> Cow<'_, str> {
-    const MODE: &str = "NO_AUTO_CREATE_USER";
-    if !sql.contains(MODE) {
-        return sql;
-    }
-    let after = sql.replace(&format!("{MODE},"), "");
-    Cow::Owned(after.replace(&format!(",{MODE}"), "").replace(MODE, ""))
-}
-
-/// The length of a quoted or plain name at the start.
-fn name_length(text: &str) -> Option<usize> {
-    let quote = text.chars().next()?;
-    if "`'\"".contains(quote) {
-        return Some(text[1..].find(quote)? + 2);
-    }
-    let end = text.find(|sign: char| sign.is_whitespace() || "@*".contains(sign));
-    Some(end.unwrap_or(text.len()))
-}
-
-/// The statement as text. Strings that are no text become hexadecimal.
-fn text(sql: &[u8]) -> Result<Cow<'_, str>, Refused> {
-    match std::str::from_utf8(sql) {
-        Ok(text) => Ok(Cow::Borrowed(text)),
-        Err(_) => hexadecimal(sql).map(Cow::Owned),
-    }
-}
-
-/// Dumps hold binary columns as strings of any bytes, `_binary '...'`, and a statement is UTF-8.
-fn hexadecimal(sql: &[u8]) -> Result<String, Refused> {
-    let mut result = String::with_capacity(sql.len() * 2);
-    let mut rest = sql;
-    while let Some(at) = rest.iter().position(|byte| b"'\"".contains(byte)) {
-        result.push_str(code(&rest[..at])?);
-        let length = quoted(&rest[at..]).unwrap_or(rest.len() - at);
-        let literal = &rest[at..at + length];
-        match std::str::from_utf8(literal) {
-            Ok(text) => result.push_str(text),
-            Err(_) => push_hexadecimal(&mut result, literal),
+    /// CREATE and ALTER DATABASE give prony's schema the character set of the dump's.
+    fn of_database(&mut self, tokens: &[Token]) -> Action<'static> {
+        let mut names = tokens[2..]
+            .iter()
+            .skip_while(|token| token.is_one_of(&IF_NOT_EXISTS));
+        if tokens[0].is("CREATE") && self.created.is_none() {
+            self.created = names.next().and_then(Token::name);
         }
-        rest = &rest[at + length..];
+        let options = settings::of_schema(tokens);
+        if self.keeps_charset || tokens[0].is("DROP") || options.is_empty() {
+            return Action::Skip;
+        }
+        let sql = format!("ALTER DATABASE {SCHEMA}{options}").into_bytes();
+        Action::Run(Ready {
+            sql: self.replaced(Cow::Owned(sql)),
+            effect: Effect::Nothing,
+        })
     }
-    result.push_str(code(rest)?);
-    Ok(result)
-}
 
-fn code(bytes: &[u8]) -> Result<&str, Refused> {
-    std::str::from_utf8(bytes).map_err(|_| Refused::NoText)
-}
+    fn replaced<'s>(&self, mut sql: Cow<'s, [u8]>) -> Cow<'s, [u8]> {
+        for (from, to) in &self.replace {
+            if let Some(changed) = replaced(&sql, from.as_bytes(), to.as_bytes()) {
+                sql = Cow::Owned(changed);
+            }
+        }
+        sql
+    }
 
-fn push_hexadecimal(result: &mut String, literal: &[u8]) {
-    use std::fmt::Write as _;
-    result.push_str("x'");
-    let quote = literal[0];
-    let inner = literal.get(1..literal.len().saturating_sub(1));
-    let mut bytes = inner.unwrap_or_default().iter();
-    while let Some(&byte) = bytes.next() {
-        let value = match byte {
-            b'\\' => escaped(bytes.next().copied().unwrap_or(b'\\')),
-            // Doubled.
-            byte if byte == quote => *bytes.next().unwrap_or(&quote),
-            byte => byte,
+    fn note_event(&mut self, tokens: &[Token]) {
+        let object = tokens.iter().position(|token| token.is_one_of(&OBJECTS));
+        let is_event = |at: &usize| tokens[0].is("CREATE") && tokens[*at].is("EVENT");
+        let Some(at) = object.filter(is_event) else {
+            return;
         };
-        // Writing to a string does not fail.
-        let _ = write!(result, "{value:02x}");
+        let mut names = tokens[at + 1..]
+            .iter()
+            .skip_while(|token| token.is_one_of(&IF_NOT_EXISTS));
+        let (first, dot) = (names.next(), names.next());
+        let name = match dot {
+            Some(dot) if dot.is_sign(b'.') => names.next(),
+            _ => first,
+        };
+        self.events.extend(name.and_then(Token::name));
     }
-    result.push('\'');
 }
 
-/// What follows a backslash. Source: the page "String Literals" of the MySQL manual.
-fn escaped(byte: u8) -> u8 {
-    match byte {
-        b'0' => 0,
-        b'b' => 8,
-        b'n' => b'\n',
-        b'r' => b'\r',
-        b't' => b'\t',
-        b'Z' => 26,
-        other => other,
+/// The statement without these bytes.
+fn without(sql: &[u8], place: Option<Range<usize>>) -> Cow<'_, [u8]> {
+    match place {
+        Some(place) => Cow::Owned([&sql[..place.start], &sql[place.end..]].concat()),
+        None => Cow::Borrowed(sql),
     }
+}
+
+/// None if the text is not there.
+fn replaced(sql: &[u8], from: &[u8], to: &[u8]) -> Option<Vec<u8>> {
+    if from.is_empty() || !sql.windows(from.len()).any(|part| part == from) {
+        return None;
+    }
+    let mut result = Vec::with_capacity(sql.len() + to.len());
+    let mut rest = sql;
+    while let Some(byte) = rest.first() {
+        match rest.strip_prefix(from) {
+            Some(after) => {
+                result.extend_from_slice(to);
+                rest = after;
+            }
+            None => {
+                result.push(*byte);
+                rest = &rest[1..];
+            }
+        }
+    }
+    Some(result)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sql::dump::Statements;
+
+    fn filter(origin: Origin) -> Filter {
+        Filter::new(origin, &[], false)
+    }
+
+    fn act(filter: &mut Filter, sql: &str) -> Result<Option<String>, Refused> {
+        let mut statements = Statements::new("a.sql", sql.as_bytes());
+        let statement = statements.next().unwrap().unwrap();
+        match filter.action(&statement)? {
+            Action::Run(ready) => Ok(Some(String::from_utf8_lossy(&ready.sql).into_owned())),
+            Action::Infile { sql, file, .. } => {
+                Ok(Some(format!("{file}: {}", String::from_utf8_lossy(&sql))))
+            }
+            Action::Skip => Ok(None),
+        }
+    }
 
     fn action(sql: &str) -> Option<String> {
-        match Filter::default().action(sql.as_bytes()).unwrap() {
-            Action::Run(sql) => Some(sql.into_owned()),
-            Action::Skip => None,
-        }
+        act(&mut filter(Origin::Dump), sql).unwrap()
     }
 
     #[test]
     fn statements_about_schemas_and_the_server_are_skipped() {
         for sql in [
-            "CREATE DATABASE /*!32312 IF NOT EXISTS*/ `shop` /*!40100 DEFAULT CHARACTER SET utf8mb4 */",
+            "CREATE DATABASE /*!32312 IF NOT EXISTS*/ `shop`",
             "/*!40000 DROP DATABASE IF EXISTS `shop`*/",
-            "ALTER DATABASE `shop` CHARACTER SET latin1",
             "USE `shop`",
             "SET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ 'a:1-5'",
             "/*!50606 SET GLOBAL INNODB_STATS_AUTO_RECALC=OFF */",
-            "SET @old=1, GLOBAL a=2",
             "CHANGE MASTER TO MASTER_LOG_FILE='a'",
+            "SET @@SESSION.SQL_LOG_BIN= 0",
+            "flush /*!50503 binary */ logs",
         ] {
             assert_eq!(action(sql), None, "{sql}");
         }
+        let setup = |sql: &str| act(&mut filter(Origin::Setup), sql).unwrap();
+        let global = "SET GLOBAL max_connections = 5";
+        assert_eq!(setup(global).as_deref(), Some(global));
+        assert_eq!(setup("SET SQL_LOG_BIN = 0"), None);
     }
 
     #[test]
@@ -244,7 +353,7 @@ mod tests {
             "DROP TABLE IF EXISTS `orders`",
             "/*!40101 SET NAMES utf8mb4 */",
             "/*M!100616 SET @OLD_NOTE_VERBOSITY=@@NOTE_VERBOSITY, NOTE_VERBOSITY=0 */",
-            "SET @@SESSION.SQL_LOG_BIN= 0",
+            "SET @MYSQLDUMP_TEMP_LOG_BIN = @@SESSION.SQL_LOG_BIN",
             "LOCK TABLES `orders` WRITE",
             "INSERT INTO `orders` VALUES (1,'SET GLOBAL a=1','DEFINER=`a`@`b`')",
             "CREATE TABLE `database` (a int)",
@@ -255,11 +364,34 @@ mod tests {
     }
 
     #[test]
+    fn bytes_stay_as_they_are() {
+        let sql = b"INSERT INTO t VALUES ('\xe9',_binary '\xff\\0\\'z',\"c\")";
+        let mut statements = Statements::new("a.sql", &sql[..]);
+        let statement = statements.next().unwrap().unwrap();
+        match filter(Origin::Dump).action(&statement).unwrap() {
+            Action::Run(ready) => assert_eq!(&ready.sql[..], sql),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_schema_takes_the_character_set_of_the_dumps() {
+        let create = "CREATE DATABASE /*!32312 IF NOT EXISTS*/ `shop` /*!40100 DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin */ /*!80016 DEFAULT ENCRYPTION='N' */";
+        let expected = "ALTER DATABASE prony_sql CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
+        assert_eq!(action(create).as_deref(), Some(expected));
+        let alter = "ALTER DATABASE `shop` CHARSET = latin1";
+        let expected = "ALTER DATABASE prony_sql CHARACTER SET latin1";
+        assert_eq!(action(alter).as_deref(), Some(expected));
+        let mut given = Filter::new(Origin::Dump, &[], true);
+        assert_eq!(act(&mut given, create), Ok(None));
+    }
+
+    #[test]
     fn a_second_schema_is_refused_and_the_first_may_come_again() {
-        let mut filter = Filter::default();
-        assert_eq!(filter.action(b"USE `shop`"), Ok(Action::Skip));
-        assert_eq!(filter.action(b"USE `shop`"), Ok(Action::Skip));
-        let refused = filter.action(b"use stock").unwrap_err().to_string();
+        let mut filter = filter(Origin::Dump);
+        assert_eq!(act(&mut filter, "USE `shop`"), Ok(None));
+        assert_eq!(act(&mut filter, "USE `shop`"), Ok(None));
+        let refused = act(&mut filter, "use stock").unwrap_err().to_string();
         assert!(
             refused.contains("from the schema shop to stock"),
             "{refused}"
@@ -267,38 +399,22 @@ mod tests {
     }
 
     #[test]
-    fn a_definition_loses_its_definer() {
-        for (sql, expected) in [
-            (
-                "/*!50003 CREATE*/ /*!50017 DEFINER=`root`@`localhost`*/ /*!50003 TRIGGER t */",
-                "/*!50003 CREATE*/ /*!50017 */ /*!50003 TRIGGER t */",
-            ),
-            (
-                "CREATE DEFINER=`a b`@`%` PROCEDURE p() select 1",
-                "CREATE  PROCEDURE p() select 1",
-            ),
-            (
-                "CREATE DEFINER=root@localhost VIEW v AS select 1",
-                "CREATE  VIEW v AS select 1",
-            ),
-        ] {
-            assert_eq!(action(sql).as_deref(), Some(expected));
-        }
+    fn the_name_of_the_schema_comes_from_its_creation_or_the_head() {
+        let insert = "INSERT INTO shop.t VALUES ('shop.t')";
+        let expected = Some("INSERT INTO prony_sql.t VALUES ('shop.t')".to_string());
+        let mut of_head = filter(Origin::Dump);
+        of_head.of_head(Some("shop"));
+        assert_eq!(act(&mut of_head, insert).unwrap(), expected);
+        let mut created = filter(Origin::Dump);
+        act(&mut created, "CREATE SCHEMA IF NOT EXISTS shop").unwrap();
+        assert_eq!(act(&mut created, insert).unwrap(), expected);
     }
 
     #[test]
-    fn a_mode_of_accounts_that_new_servers_refuse_is_left_out() {
-        for (modes, left) in [
-            (
-                "STRICT_TRANS_TABLES,NO_AUTO_CREATE_USER,ANSI",
-                "STRICT_TRANS_TABLES,ANSI",
-            ),
-            ("ANSI,NO_AUTO_CREATE_USER", "ANSI"),
-            ("NO_AUTO_CREATE_USER", ""),
-        ] {
-            let set = |modes: &str| format!("/*!50003 SET sql_mode = '{modes}' */");
-            assert_eq!(action(&set(modes)), Some(set(left)));
-        }
+    fn a_definition_loses_its_definer() {
+        let sql = "CREATE ALGORITHM = UNDEFINED DEFINER = `app`@`%` SQL SECURITY DEFINER VIEW v AS SELECT 1";
+        let expected = "CREATE ALGORITHM = UNDEFINED  SQL SECURITY DEFINER VIEW v AS SELECT 1";
+        assert_eq!(action(sql).as_deref(), Some(expected));
     }
 
     #[test]
@@ -307,32 +423,47 @@ mod tests {
             "utf8mb4_0900_ai_ci".to_string(),
             "utf8mb4_general_ci".to_string(),
         );
-        let mut filter = Filter::new(&[pair]);
-        let mut run = |sql: &'static str| match filter.action(sql.as_bytes()) {
-            Ok(Action::Run(sql)) => sql.into_owned(),
-            other => panic!("{other:?}"),
-        };
+        let mut filter = Filter::new(Origin::Dump, &[pair], false);
+        let mut run = |sql: &str| act(&mut filter, sql).unwrap().unwrap();
         assert_eq!(
             run("CREATE TABLE t (a int) COLLATE=utf8mb4_0900_ai_ci"),
             "CREATE TABLE t (a int) COLLATE=utf8mb4_general_ci"
+        );
+        assert_eq!(
+            run("CREATE DATABASE a COLLATE utf8mb4_0900_ai_ci"),
+            "ALTER DATABASE prony_sql COLLATE utf8mb4_general_ci"
         );
         let row = "INSERT INTO t VALUES ('utf8mb4_0900_ai_ci')";
         assert_eq!(run(row), row);
     }
 
     #[test]
-    fn strings_that_are_no_text_become_hexadecimal() {
-        let sql = b"INSERT INTO t VALUES ('a''b',_binary '\xff\\0\\'''\\n\\\\z',\"c\")";
-        let Ok(Action::Run(run)) = Filter::default().action(sql) else {
-            panic!("it runs");
+    fn files_of_the_server_are_refused_and_those_beside_are_sent() {
+        let refused = |sql: &str| {
+            act(&mut filter(Origin::Setup), sql)
+                .unwrap_err()
+                .to_string()
         };
+        let says = refused("select * from a /*! into */ outfile '/tmp/x'");
+        assert!(says.contains("writes a file"), "{says}");
+        let says = refused("LOAD DATA INFILE '/tmp/x' INTO TABLE t");
+        assert!(says.contains("LOAD DATA LOCAL INFILE"), "{says}");
         assert_eq!(
-            run,
-            "INSERT INTO t VALUES ('a''b',_binary x'ff0027270a5c7a',\"c\")"
+            action("LOAD DATA LOCAL INFILE 'pet.txt' INTO TABLE pet").as_deref(),
+            Some("pet.txt: LOAD DATA LOCAL INFILE 'rows' INTO TABLE pet")
         );
-        assert_eq!(
-            Filter::default().action(b"select \xff"),
-            Err(Refused::NoText)
-        );
+    }
+
+    #[test]
+    fn the_events_of_a_dump_are_known() {
+        let mut filter = filter(Origin::Dump);
+        for sql in [
+            "CREATE EVENT beat ON SCHEDULE EVERY 1 SECOND DO SELECT 1",
+            "/*!50106 CREATE*/ /*!50117 DEFINER=`a`@`b`*/ /*!50106 EVENT `shop`.`second` ON SCHEDULE EVERY 1 DAY DO SELECT 1 */",
+            "CREATE PROCEDURE p() CREATE EVENT third ON SCHEDULE EVERY 1 DAY DO SELECT 1",
+        ] {
+            act(&mut filter, sql).unwrap();
+        }
+        assert_eq!(filter.into_events(), ["beat", "second"]);
     }
 }

@@ -1,0 +1,65 @@
+//! Why a stream of statements ends before its end.
+
+use std::io;
+use std::sync::Arc;
+
+/// Where and why. `line` is the last one that was read.
+#[derive(Debug, thiserror::Error)]
+#[error("{cause}")]
+pub(crate) struct Cut {
+    pub file: Arc<str>,
+    pub line: u64,
+    pub cause: Cause,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Cause {
+    #[error("the file cannot be read further: {0}")]
+    Unreadable(io::Error),
+    /// `opened_by`: an open quote or comment, and its line.
+    #[error(
+        "the file ends within the statement that begins in line {begun}{}: it is incomplete",
+        open(*opened_by)
+    )]
+    WithinStatement {
+        begun: u64,
+        opened_by: Option<(&'static str, u64)>,
+    },
+    #[error(
+        "the file ends without the line \"-- Dump completed\" that mysqldump and mariadb-dump write last: it is incomplete"
+    )]
+    NotCompleted,
+    #[error("this line is a message and no SQL, so the program that wrote the file failed: {0}")]
+    Message(String),
+    #[error(
+        "it reads the file {0:?}, and {1}; put the file beside the dump, or write its statements here"
+    )]
+    NotSourced(String, io::Error),
+    #[error(
+        "it reads the file {0:?}, and this text is in no file that it could lie beside; write its statements here"
+    )]
+    NoFolder(String),
+    #[error(
+        "it reads the file {0:?}, and files that read files are already 16 deep: does one read itself?"
+    )]
+    TooDeep(String),
+}
+
+impl Cause {
+    /// Whether a dump that is written again may be whole.
+    pub(crate) fn is_of_the_dump(&self) -> bool {
+        matches!(
+            self,
+            Cause::Unreadable(_)
+                | Cause::WithinStatement { .. }
+                | Cause::NotCompleted
+                | Cause::Message(_)
+        )
+    }
+}
+
+fn open(opened_by: Option<(&'static str, u64)>) -> String {
+    opened_by.map_or(String::new(), |(opened_by, line)| {
+        format!(" ({opened_by} in line {line} is not closed)")
+    })
+}

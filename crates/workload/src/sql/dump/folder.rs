@@ -1,0 +1,331 @@
+//! Dumps that are a folder of files: of MySQL Shell and of mydumper.
+//!
+//! Purpose: such a folder becomes a script that sources its files in order and loads its chunks, so that it is read like any dump.
+//! Boundaries: one schema; accounts are left out.
+//!
+//! Sources: "Instance Dump Utility, Schema Dump Utility, and Table Dump Utility" in MySQL Shell's manual; mydumper's documentation,
+//! "Output files".
+
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::Path;
+
+/// What a session that loads a dump sets, as both tools' own loaders do.
+const HEAD: &str = "SET NAMES utf8mb4;\nSET foreign_key_checks = 0, unique_checks = 0, sql_mode = 'NO_AUTO_VALUE_ON_ZERO', time_zone = '+00:00';\n";
+
+/// The script of a folder.
+///
+/// # Errors
+/// It is no complete dump of one schema, or a file cannot be read.
+pub(crate) fn script(folder: &Path) -> io::Result<String> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    let has = |name: &str| names.iter().any(|known| known == name);
+    match () {
+        () if has("@.json") => of_shell(folder, &names),
+        () if has("metadata") => of_mydumper(&names),
+        () => Err(refused(
+            "the folder is no dump of MySQL Shell (@.json) or of mydumper (metadata); name a file",
+        )),
+    }
+}
+
+fn refused(says: impl Into<String>) -> io::Error {
+    io::Error::other(says.into())
+}
+
+fn one_schema(schemas: &BTreeSet<String>) -> io::Result<()> {
+    let names: Vec<&str> = schemas.iter().map(String::as_str).collect();
+    match names.len() {
+        0 => Err(refused("the folder holds no schema")),
+        1 => Ok(()),
+        _ => Err(refused(format!(
+            "the folder holds the schemas {}, and prony loads one; dump only one",
+            names.join(", ")
+        ))),
+    }
+}
+
+fn sources<'n>(names: impl Iterator<Item = &'n String>) -> String {
+    names.map(|name| format!("source {name}\n")).collect()
+}
+
+/// A dump of mydumper: first the schema, then tables, rows, and what refers to them.
+fn of_mydumper(names: &[String]) -> io::Result<String> {
+    const FIRST: &str = "-schema-create";
+    const TABLES: [&str; 2] = ["-schema-sequence", "-schema"];
+    const LAST: [&str; 3] = ["-schema-view", "-schema-triggers", "-schema-post"];
+    let stems = names.iter().filter_map(|name| Some((name, stem(name)?)));
+    let stems: Vec<(&String, &str)> = stems.collect();
+    let ending = |end: &'static str| {
+        let those = stems.iter().filter(move |(_, stem)| stem.ends_with(end));
+        those.map(|(name, _)| *name)
+    };
+    let is_of_schema = |stem: &str| stem.contains("-schema");
+    let schemas: BTreeSet<String> = ending(FIRST)
+        .filter_map(|name| Some(name.split_once(FIRST)?.0.to_string()))
+        .collect();
+    if names
+        .iter()
+        .any(|name| name.ends_with(".dat") || name.contains(".dat."))
+    {
+        return Err(refused(
+            "the folder has rows for LOAD DATA (mydumper --load-data or --csv); dump it without these",
+        ));
+    }
+    let others = stems.iter().filter(|(_, stem)| !is_of_schema(stem));
+    let of_rows: BTreeSet<String> = others
+        .clone()
+        .filter_map(|(_, stem)| Some(stem.split_once('.')?.0.to_string()))
+        .collect();
+    one_schema(if schemas.is_empty() {
+        &of_rows
+    } else {
+        &schemas
+    })?;
+    let mut script = HEAD.to_string();
+    for end in [FIRST].into_iter().chain(TABLES) {
+        script += &sources(ending(end));
+    }
+    script += &sources(others.map(|(name, _)| *name));
+    for end in LAST {
+        script += &sources(ending(end));
+    }
+    Ok(script)
+}
+
+/// The name of a file of SQL without its endings.
+fn stem(name: &str) -> Option<&str> {
+    let name = [".zst", ".gz"]
+        .iter()
+        .find_map(|end| name.strip_suffix(end))
+        .unwrap_or(name);
+    name.strip_suffix(".sql")
+}
+
+/// A dump of MySQL Shell: the schema with its routines, tables, rows, triggers, views.
+fn of_shell(folder: &Path, names: &[String]) -> io::Result<String> {
+    let has = |name: &str| names.iter().any(|known| known == name);
+    if !has("@.done.json") {
+        return Err(refused(
+            "the dump is incomplete: MySQL Shell writes @.done.json last, and it is missing",
+        ));
+    }
+    // `shop.json` is of a schema, `shop@orders.json` of a table.
+    let bases = names.iter().filter_map(|name| name.strip_suffix(".json"));
+    let bases = bases.filter(|base| !base.starts_with('@'));
+    let (tables, schemas): (Vec<&str>, Vec<&str>) = bases.partition(|base| base.contains('@'));
+    one_schema(&schemas.iter().map(|name| name.to_string()).collect())?;
+    let of_sql = |base: &str, end: &str| {
+        let name = format!("{base}{end}");
+        if has(&name) {
+            format!("source {name}\n")
+        } else {
+            String::new()
+        }
+    };
+    let mut script = HEAD.to_string();
+    let all = |end: &str, bases: &[&str]| -> String {
+        bases.iter().map(|base| of_sql(base, end)).collect()
+    };
+    script += &all(".sql", &schemas);
+    script += &all(".sql", &tables);
+    let views: Vec<&str> = names
+        .iter()
+        .filter_map(|name| name.strip_suffix(".pre.sql"))
+        .collect();
+    script += &all(".pre.sql", &views);
+    for table in &tables {
+        script += &chunks(folder, table, names)?;
+    }
+    script += &all(".triggers.sql", &tables);
+    script += &all(".sql", &views);
+    Ok(script)
+}
+
+/// The statements that load the chunks of a table.
+fn chunks(folder: &Path, base: &str, names: &[String]) -> io::Result<String> {
+    let path = folder.join(format!("{base}.json"));
+    let text = std::fs::read_to_string(&path)?;
+    let broken = |_| refused(format!("{} is no JSON", path.display()));
+    let note: Value = serde_json::from_str(&text).map_err(broken)?;
+    let options = &note["options"];
+    let extension = note["extension"].as_str().unwrap_or("tsv.zst");
+    let is_chunk = |name: &&String| {
+        let rest = name.strip_prefix(base);
+        rest.is_some_and(|rest| {
+            rest.starts_with(['@', '.']) && rest.ends_with(&format!(".{extension}"))
+        })
+    };
+    let clauses = clauses(options);
+    let table = name(options["table"].as_str().unwrap_or_default());
+    let load = |chunk: &String| {
+        format!(
+            "LOAD DATA LOCAL INFILE {} INTO TABLE {table} {clauses};\n",
+            literal(chunk)
+        )
+    };
+    Ok(names.iter().filter(is_chunk).map(load).collect())
+}
+
+/// The form of the chunks, and their columns; some are decoded.
+fn clauses(options: &Value) -> String {
+    let text = |key: &str, default: &'static str| literal(options[key].as_str().unwrap_or(default));
+    let decoded: BTreeMap<&str, &str> = options["decodeColumns"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter_map(|(column, function)| Some((column.as_str(), function.as_str()?)))
+        .collect();
+    let columns = options["columns"].as_array().into_iter().flatten();
+    let columns: Vec<&str> = columns.filter_map(Value::as_str).collect();
+    let targets =
+        columns
+            .iter()
+            .enumerate()
+            .map(|(n, column)| match decoded.contains_key(column) {
+                true => format!("@c{n}"),
+                false => name(column),
+            });
+    let targets: Vec<String> = targets.collect();
+    let sets = columns.iter().enumerate().filter_map(|(n, column)| {
+        let function = decoded.get(column)?;
+        Some(format!("{} = {function}(@c{n})", name(column)))
+    });
+    let sets: Vec<String> = sets.collect();
+    let optionally = match options["fieldsOptionallyEnclosed"].as_bool() {
+        Some(true) => "OPTIONALLY ",
+        _ => "",
+    };
+    let mut clauses = format!(
+        "CHARACTER SET {} FIELDS TERMINATED BY {} {optionally}ENCLOSED BY {} ESCAPED BY {} LINES TERMINATED BY {}",
+        text("defaultCharacterSet", "utf8mb4"),
+        text("fieldsTerminatedBy", "\t"),
+        text("fieldsEnclosedBy", ""),
+        text("fieldsEscapedBy", "\\"),
+        text("linesTerminatedBy", "\n"),
+    );
+    if !targets.is_empty() {
+        clauses += &format!(" ({})", targets.join(", "));
+    }
+    if !sets.is_empty() {
+        clauses += &format!(" SET {}", sets.join(", "));
+    }
+    clauses
+}
+
+fn name(text: &str) -> String {
+    crate::schema::quoted(text)
+}
+
+fn literal(text: &str) -> String {
+    let text = text.replace('\\', "\\\\").replace('\'', "''");
+    let text = text.replace('\t', "\\t").replace('\n', "\\n");
+    format!("'{text}'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        folder
+    }
+
+    fn lines(folder: &tempfile::TempDir) -> Vec<String> {
+        let script = script(folder.path()).unwrap();
+        script.lines().skip(2).map(String::from).collect()
+    }
+
+    #[test]
+    fn a_folder_of_mydumper_is_loaded_in_order() {
+        let folder = folder(&[
+            ("metadata", ""),
+            ("shop-schema-create.sql.zst", ""),
+            ("shop.orders-schema.sql.zst", ""),
+            ("shop.orders.00000.sql.zst", ""),
+            ("shop.orders.00001.sql.zst", ""),
+            ("shop.orders-schema-triggers.sql.zst", ""),
+            ("shop.totals-schema.sql.zst", ""),
+            ("shop.totals-schema-view.sql.zst", ""),
+        ]);
+        assert_eq!(
+            lines(&folder),
+            [
+                "source shop-schema-create.sql.zst",
+                "source shop.orders-schema.sql.zst",
+                "source shop.totals-schema.sql.zst",
+                "source shop.orders.00000.sql.zst",
+                "source shop.orders.00001.sql.zst",
+                "source shop.totals-schema-view.sql.zst",
+                "source shop.orders-schema-triggers.sql.zst",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_folder_of_mysql_shell_is_loaded_in_order() {
+        let options = r#"{"options": {"table": "orders", "columns": ["id", "photo"], "decodeColumns": {"photo": "FROM_BASE64"}, "fieldsTerminatedBy": "\t", "fieldsEscapedBy": "\\", "linesTerminatedBy": "\n"}, "extension": "tsv.zst"}"#;
+        let folder = folder(&[
+            ("@.json", "{}"),
+            ("@.done.json", "{}"),
+            ("@.users.sql", ""),
+            ("shop.json", "{}"),
+            ("shop.sql", ""),
+            ("shop@orders.json", options),
+            ("shop@orders.sql", ""),
+            ("shop@orders.triggers.sql", ""),
+            ("shop@orders@0.tsv.zst", ""),
+            ("shop@orders@0.tsv.zst.idx", ""),
+            ("shop@orders@@1.tsv.zst", ""),
+            ("shop@totals.pre.sql", ""),
+            ("shop@totals.sql", ""),
+        ]);
+        let load = |chunk: &str| {
+            format!(
+                "LOAD DATA LOCAL INFILE '{chunk}' INTO TABLE `orders` CHARACTER SET 'utf8mb4' FIELDS TERMINATED BY '\\t' ENCLOSED BY '' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n' (`id`, @c1) SET `photo` = FROM_BASE64(@c1);"
+            )
+        };
+        assert_eq!(
+            lines(&folder),
+            [
+                "source shop.sql".to_string(),
+                "source shop@orders.sql".into(),
+                "source shop@totals.pre.sql".into(),
+                load("shop@orders@0.tsv.zst"),
+                load("shop@orders@@1.tsv.zst"),
+                "source shop@orders.triggers.sql".into(),
+                "source shop@totals.sql".into(),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_complete_dump_of_one_schema_is_refused() {
+        for (files, says) in [
+            (&[("a.sql", "")][..], "no dump of MySQL Shell"),
+            (&[("@.json", "")], "@.done.json last"),
+            (
+                &[
+                    ("metadata", ""),
+                    ("a-schema-create.sql", ""),
+                    ("b-schema-create.sql", ""),
+                ],
+                "the schemas a, b",
+            ),
+            (&[("metadata", "")], "no schema"),
+            (&[("metadata", ""), ("a.t.00000.dat", "")], "--load-data"),
+        ] {
+            let refused = script(folder(files).path()).unwrap_err().to_string();
+            assert!(refused.contains(says), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The files that a text may read: `source`, `\.` and LOAD DATA LOCAL INFILE.
+//!
+//! Purpose: the fingerprint of the tables follows each of them. Boundaries: lines, not statements, so a name in a text counts too,
+//! which costs another load at worst.
+
+use super::file;
+use std::collections::BTreeSet;
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Rows are in longer lines, and no command is.
+const LINE_BYTES_MAX: usize = 16 << 10;
+
+/// The files in the folder that the file may read, and those that they read, in a fixed order.
+pub(crate) fn included(path: &Path, folder: &Path) -> Vec<PathBuf> {
+    let mut found = BTreeSet::new();
+    follow(path, folder, &mut found);
+    found.into_iter().collect()
+}
+
+/// The same for a text.
+pub(crate) fn included_in(text: &[u8], folder: &Path) -> Vec<PathBuf> {
+    let mut found = BTreeSet::new();
+    for path in mentioned(text, folder) {
+        if found.insert(path.clone()) {
+            follow(&path, folder, &mut found);
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// A file that cannot be read has none: loading it says why.
+fn follow(path: &Path, folder: &Path, found: &mut BTreeSet<PathBuf>) {
+    let Ok(text) = file::open(path, Arc::default()) else {
+        return;
+    };
+    for path in mentioned(text, folder) {
+        if found.insert(path.clone()) {
+            follow(&path, folder, found);
+        }
+    }
+}
+
+/// The files in the folder that lines of the text name.
+fn mentioned(mut text: impl BufRead, folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut line = Vec::new();
+    let mut follows_infile = false;
+    while text
+        .read_until(b'\n', &mut line)
+        .is_ok_and(|bytes| bytes > 0)
+    {
+        if line.len() <= LINE_BYTES_MAX {
+            let text = String::from_utf8_lossy(&line);
+            let names = names(&text, &mut follows_infile);
+            found.extend(
+                names
+                    .iter()
+                    .filter_map(|name| file::beside(folder, name).ok()),
+            );
+        }
+        line.clear();
+    }
+    found
+}
+
+/// `follows_infile`: the name of a file may be on the next line.
+fn names(line: &str, follows_infile: &mut bool) -> Vec<String> {
+    let mut names: Vec<String> = line.split(';').filter_map(sourced).collect();
+    let lower = line.to_ascii_lowercase();
+    let after = lower.find("infile").map(|at| &line[at + "infile".len()..]);
+    if let Some(rest) = after.or(follows_infile.then_some(line)) {
+        let quoted = rest.split(['\'', '"']).nth(1);
+        *follows_infile = quoted.is_none() && (after.is_some() || line.trim().is_empty());
+        names.extend(quoted.map(String::from));
+    }
+    names
+}
+
+/// The name in `source a.sql` or `\. a.sql`.
+fn sourced(part: &str) -> Option<String> {
+    const SOURCE: &str = "source";
+    let part = part.trim();
+    let name = match part.strip_prefix("\\.") {
+        Some(name) => name,
+        None => {
+            let (word, name) = part.split_at_checked(SOURCE.len())?;
+            word.eq_ignore_ascii_case(SOURCE).then_some(name)?
+        }
+    };
+    let name = name.trim().trim_matches(['\'', '"']);
+    (!name.is_empty()).then(|| name.to_string())
+}

@@ -1,0 +1,84 @@
+//! The columns of a table, as far as loading a file needs them.
+
+use super::TableFile;
+use crate::sql::SCHEMA;
+use crate::sql::sources::file_name;
+use crate::sql::theirs;
+use crate::{LoadError, marker};
+use server::Session;
+
+/// How a text is compared after it was loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compared {
+    /// Any text stays as it is.
+    Text,
+    /// Spaces at the end are not kept: CHAR.
+    Padded,
+    Bytes,
+    /// The server gives the value another form.
+    Not,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Column {
+    pub name: String,
+    pub compared: Compared,
+    /// Filled by the server, or not in `SELECT *`.
+    is_hidden: bool,
+}
+
+impl Column {
+    /// `data_type` and `extra` as information_schema has them.
+    pub(super) fn new(name: &str, data_type: &str, extra: &str) -> Column {
+        let compared = match data_type.to_ascii_lowercase().as_str() {
+            "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" => Compared::Text,
+            "char" => Compared::Padded,
+            "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" => Compared::Bytes,
+            _ => Compared::Not,
+        };
+        // MySQL 8 calls a default that is an expression DEFAULT_GENERATED.
+        let extra = extra.to_ascii_uppercase().replace("DEFAULT_GENERATED", "");
+        let hidden = ["GENERATED", "VIRTUAL", "PERSISTENT", "INVISIBLE"];
+        Column {
+            name: name.to_string(),
+            compared,
+            is_hidden: hidden.iter().any(|word| extra.contains(word)),
+        }
+    }
+
+    /// Whether a file without a header has a field for it.
+    pub(super) fn is_shown(&self) -> bool {
+        !self.is_hidden
+    }
+}
+
+/// # Errors
+/// The setup has not created the table.
+pub(super) fn of(session: &mut Session, file: &TableFile) -> Result<Vec<Column>, LoadError> {
+    let failed = LoadError::during("The columns of the table cannot be read");
+    let sql = format!(
+        "SELECT column_name, data_type, extra FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = '{}' ORDER BY ordinal_position",
+        file.table
+    );
+    let reply = session.query(&sql).map_err(&failed)?;
+    let text = |row, column| reply.text(row, column).unwrap_or_default();
+    let columns: Vec<Column> = (0..reply.rows.len())
+        .map(|row| Column::new(&text(row, 0), &text(row, 1), &text(row, 2)))
+        .collect();
+    if !columns.is_empty() {
+        return Ok(columns);
+    }
+    let mut tables = theirs::tables(session, SCHEMA).map_err(failed)?;
+    tables.retain(|name| name != marker::TABLE);
+    Err(LoadError::Written {
+        place: format!("load.{}", file.table),
+        says: format!(
+            "there is no such table for {}; the setup or the dump created {}",
+            file_name(&file.path),
+            match tables.is_empty() {
+                true => "none".to_string(),
+                false => tables.join(", "),
+            }
+        ),
+    })
+}

@@ -1,0 +1,279 @@
+//! Sends the records of a file as LOAD DATA reads them by default, and counts and hashes what it sends.
+
+use super::columns::{Column, Compared};
+use super::read::{Form, Mistake, Reader};
+use flate2::Crc;
+use std::io::{self, BufRead, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Text that is collected before it is sent.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// The texts of a column: how many are not NULL, and the sum of their CRC-32, as `SUM(CRC32(column))` gives it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Texts {
+    pub count: u64,
+    pub sum: u128,
+}
+
+/// What was sent.
+#[derive(Debug, Default)]
+pub(super) struct Sent {
+    pub records: u64,
+    pub has_bytes: bool,
+    /// Why the file was not sent to its end.
+    pub mistake: Option<Mistake>,
+    /// Of each compared column; None for the others.
+    pub texts: Vec<Option<Texts>>,
+    compared: Vec<Compared>,
+    /// A record and its line, where the line is not that of the record before plus one.
+    lines: Vec<(u64, u64)>,
+}
+
+impl Sent {
+    pub(super) fn new(columns: &[Column]) -> Sent {
+        let compared: Vec<Compared> = columns.iter().map(|column| column.compared).collect();
+        let texts = compared
+            .iter()
+            .map(|compared| (*compared != Compared::Not).then(Texts::default));
+        Sent {
+            texts: texts.collect(),
+            compared,
+            ..Sent::default()
+        }
+    }
+
+    /// The line of a record, from 1.
+    pub(super) fn line_of(&self, record: u64) -> u64 {
+        let at = self.lines.partition_point(|(first, _)| *first <= record);
+        match at.checked_sub(1).map(|at| self.lines[at]) {
+            Some((first, line)) => line + (record - first),
+            None => record,
+        }
+    }
+
+    fn begin(&mut self, line: u64) {
+        self.records += 1;
+        if self.line_of(self.records) != line {
+            self.lines.push((self.records, line));
+        }
+    }
+
+    fn count(&mut self, column: usize, text: Option<&[u8]>) {
+        let (Some(texts), Some(text)) = (&mut self.texts[column], text) else {
+            return;
+        };
+        let text = match self.compared[column] {
+            Compared::Padded => text.trim_ascii_end_of_spaces(),
+            _ => text,
+        };
+        let mut crc = Crc::new();
+        crc.update(text);
+        texts.count += 1;
+        texts.sum += u128::from(crc.sum());
+    }
+}
+
+trait Spaces {
+    fn trim_ascii_end_of_spaces(&self) -> &[u8];
+}
+
+impl Spaces for [u8] {
+    fn trim_ascii_end_of_spaces(&self) -> &[u8] {
+        let end = self.iter().rposition(|byte| *byte != b' ');
+        &self[..end.map_or(0, |at| at + 1)]
+    }
+}
+
+/// The records of a file, of which the first one was read.
+pub(super) struct Rows<R> {
+    pub reader: Reader<R>,
+    /// The first record is a header.
+    pub is_header: bool,
+    /// The field without quotes that is NULL.
+    pub null: Vec<u8>,
+    pub columns: usize,
+    pub sent: Arc<Mutex<Sent>>,
+}
+
+impl<R: BufRead> Rows<R> {
+    /// Writes all records. A mistake in the file is an error, and is kept in `sent`.
+    pub(super) fn producer(mut self) -> impl FnMut(&mut dyn Write) -> io::Result<()> {
+        move |to| {
+            let sent = Arc::clone(&self.sent);
+            let mut sent = sent.lock().unwrap_or_else(PoisonError::into_inner);
+            sent.has_bytes = self.reader.has_bytes();
+            match self.write(to, &mut sent) {
+                Ok(()) => Ok(()),
+                Err(Stop::Io(cause)) => Err(cause),
+                Err(Stop::Mistake(mistake)) => {
+                    let says = mistake.says.clone();
+                    sent.mistake = Some(mistake);
+                    Err(io::Error::other(says))
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, to: &mut dyn Write, sent: &mut Sent) -> Result<(), Stop> {
+        let mut buffer = Vec::with_capacity(2 * BUFFER_BYTES);
+        let mut is_there = self.reader.has_bytes();
+        if std::mem::take(&mut self.is_header) && is_there {
+            is_there = self.reader.read()?;
+        }
+        while is_there {
+            self.record(&mut buffer, sent)?;
+            if buffer.len() >= BUFFER_BYTES {
+                to.write_all(&buffer)?;
+                buffer.clear();
+            }
+            is_there = self.reader.read()?;
+        }
+        to.write_all(&buffer)?;
+        Ok(())
+    }
+
+    fn record(&mut self, buffer: &mut Vec<u8>, sent: &mut Sent) -> Result<(), Stop> {
+        if self.reader.is_blank() && self.columns > 1 {
+            return Ok(());
+        }
+        if self.reader.len() == self.columns + 1 {
+            self.reader.drop_last();
+        }
+        if self.reader.len() != self.columns {
+            return Err(Stop::Mistake(self.reader.mistake(self.miscounted())));
+        }
+        sent.begin(self.reader.line);
+        for (n, (text, form)) in self.reader.fields().enumerate() {
+            if n > 0 {
+                buffer.push(b'\t');
+            }
+            let is_null = form == Form::Null || (form == Form::Plain && text == self.null);
+            let text = (!is_null).then_some(text);
+            sent.count(n, text);
+            match text {
+                Some(text) => escape(text, buffer),
+                None => buffer.extend_from_slice(b"\\N"),
+            }
+        }
+        buffer.push(b'\n');
+        Ok(())
+    }
+
+    fn miscounted(&self) -> String {
+        let (has, columns) = (self.reader.len(), self.columns);
+        let fields = if has == 1 { "field" } else { "fields" };
+        let raw = String::from_utf8_lossy(self.reader.raw());
+        let other = [";", "\t", "|"]
+            .into_iter()
+            .find(|sign| has == 1 && raw.contains(sign));
+        let separator = other.map_or(String::new(), |sign| {
+            format!(
+                "; if {sign:?} separates them, write options = \"FIELDS TERMINATED BY '{}'\"",
+                sign.escape_default()
+            )
+        });
+        format!("the line has {has} {fields}, and {columns} are expected{separator}")
+    }
+}
+
+/// Why the file is not sent to its end.
+enum Stop {
+    Io(io::Error),
+    Mistake(Mistake),
+}
+
+impl From<io::Error> for Stop {
+    fn from(cause: io::Error) -> Stop {
+        Stop::Io(cause)
+    }
+}
+
+impl From<Mistake> for Stop {
+    fn from(mistake: Mistake) -> Stop {
+        Stop::Mistake(mistake)
+    }
+}
+
+fn escape(text: &[u8], buffer: &mut Vec<u8>) {
+    for &byte in text {
+        match byte {
+            b'\\' => buffer.extend_from_slice(b"\\\\"),
+            b'\t' => buffer.extend_from_slice(b"\\t"),
+            b'\n' => buffer.extend_from_slice(b"\\n"),
+            0 => buffer.extend_from_slice(b"\\0"),
+            other => buffer.push(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read::Syntax;
+    use super::*;
+
+    fn columns(types: &[&str]) -> Vec<Column> {
+        let column = |data_type: &&str| Column::new("c", data_type, "");
+        types.iter().map(column).collect()
+    }
+
+    fn send(text: &str, types: &[&str], null: &str, is_header: bool) -> (String, Sent) {
+        let columns = columns(types);
+        let mut reader = Reader::new(text.as_bytes(), Syntax::Csv);
+        reader.read().unwrap();
+        let sent = Arc::new(Mutex::new(Sent::new(&columns)));
+        let rows = Rows {
+            reader,
+            is_header,
+            null: null.as_bytes().to_vec(),
+            columns: columns.len(),
+            sent: Arc::clone(&sent),
+        };
+        let mut written = Vec::new();
+        let _ = rows.producer()(&mut written);
+        let sent = std::mem::take(&mut *sent.lock().unwrap());
+        (String::from_utf8(written).unwrap(), sent)
+    }
+
+    #[test]
+    fn fields_are_escaped_and_null_is_only_what_is_not_quoted() {
+        let text = "id,path\r\n1,C:\\temp\r\n2,\"a\tb\nc\"\n\n3,\\N\n4,\"\\N\"\n5,\n";
+        let (written, sent) = send(text, &["int", "varchar"], "\\N", true);
+        assert_eq!(
+            written,
+            "1\tC:\\\\temp\n2\ta\\tb\\nc\n3\t\\N\n4\t\\\\N\n5\t\n"
+        );
+        assert_eq!(sent.records, 5);
+        assert_eq!(sent.texts[1].unwrap().count, 4);
+        let lines: Vec<u64> = (1..=5).map(|record| sent.line_of(record)).collect();
+        assert_eq!(lines, [2, 3, 6, 7, 8]);
+    }
+
+    #[test]
+    fn another_text_may_be_null() {
+        let (written, _) = send("1,\n2,\"\"\n", &["int", "text"], "", false);
+        assert_eq!(written, "1\t\\N\n2\t\n");
+    }
+
+    #[test]
+    fn the_sum_is_that_of_crc32_and_spaces_at_the_end_of_char_do_not_count() {
+        let (_, sent) = send("a,a  \nb,b\n", &["varchar", "char"], "\\N", false);
+        // SELECT CRC32('a') + CRC32('b')
+        let sum = 3_904_355_907 + 1_908_338_681;
+        let texts = Some(Texts { count: 2, sum });
+        assert_eq!(sent.texts, [texts, texts]);
+    }
+
+    #[test]
+    fn a_line_with_other_fields_is_a_mistake() {
+        let (_, sent) = send("1,a\n2;b\n", &["int", "text"], "\\N", false);
+        let mistake = sent.mistake.unwrap();
+        assert_eq!(mistake.line, 2);
+        assert!(
+            mistake
+                .says
+                .contains("has 1 field, and 2 are expected; if \";\" separates"),
+            "{mistake:?}"
+        );
+    }
+}

@@ -1,0 +1,126 @@
+//! Whether the first line of a file has the names of columns.
+
+use super::TableFile;
+use super::columns::Column;
+use super::read::{Mistake, Reader};
+use std::io::BufRead;
+
+/// The columns that the first record names, in its order; None: it is a row.
+///
+/// # Errors
+/// It names some columns and something that is none.
+pub(super) fn read<R: BufRead>(
+    first: &Reader<R>,
+    columns: &[Column],
+    file: &TableFile,
+) -> Result<Option<Vec<Column>>, Mistake> {
+    let texts = first
+        .fields()
+        .map(|(text, _)| String::from_utf8_lossy(text).trim().to_string());
+    let mut names: Vec<String> = texts.collect();
+    // A line of a .tbl file ends with the separator.
+    if names.len() > 1 && names.last().is_some_and(String::is_empty) {
+        names.pop();
+    }
+    let named: Vec<Option<&Column>> = names
+        .iter()
+        .map(|name| {
+            let mut columns = columns.iter();
+            columns.find(|column| column.name.to_lowercase() == name.to_lowercase())
+        })
+        .collect();
+    let unknown = names
+        .iter()
+        .zip(&named)
+        .find(|(_, column)| column.is_none());
+    let is_any = named.iter().any(Option::is_some);
+    match (file.header, unknown) {
+        (Some(false), _) => Ok(None),
+        (_, None) if !names.is_empty() => Ok(Some(named.into_iter().flatten().cloned().collect())),
+        (None, _) if !is_any => Ok(None),
+        (_, Some((name, _))) => Err(first.mistake(mistaken(name, columns, file))),
+        (_, None) => Ok(None),
+    }
+}
+
+fn mistaken(name: &str, columns: &[Column], file: &TableFile) -> String {
+    let columns: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    let way = match file.header {
+        Some(_) => String::new(),
+        None => format!(
+            "; if the line is a row, write load.{} = {{ file = \"...\", header = false }}",
+            file.table
+        ),
+    };
+    format!(
+        "the header names {name:?}, which is no column of {}; it has {}{way}",
+        file.table,
+        columns.join(", ")
+    )
+}
+
+/// The columns of a file without a header.
+pub(super) fn all(columns: &[Column]) -> Vec<Column> {
+    let shown = columns.iter().filter(|column| column.is_shown());
+    shown.cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read::Syntax;
+    use super::*;
+
+    fn columns() -> Vec<Column> {
+        let column = |name| Column::new(name, "varchar", "");
+        ["id", "Region", "price"].map(column).to_vec()
+    }
+
+    fn header(line: &str, header: Option<bool>) -> Result<Option<Vec<String>>, String> {
+        let mut reader = Reader::new(line.as_bytes(), Syntax::Csv);
+        reader.read().unwrap();
+        let file = TableFile {
+            table: "orders".into(),
+            path: "orders.csv".into(),
+            options: None,
+            header,
+            null: None,
+        };
+        let named = read(&reader, &columns(), &file).map_err(|mistake| mistake.says)?;
+        Ok(named.map(|columns| columns.into_iter().map(|column| column.name).collect()))
+    }
+
+    #[test]
+    fn a_first_line_of_column_names_is_a_header_and_gives_their_order() {
+        let names = Some(vec!["price".to_string(), "id".to_string()]);
+        assert_eq!(header("\"price\", ID\r\n", None), Ok(names));
+        assert_eq!(header("1,north,2.5\n", None), Ok(None));
+        assert_eq!(header("id,price\n", Some(false)), Ok(None));
+    }
+
+    #[test]
+    fn a_header_with_a_name_that_is_no_column_is_refused() {
+        let says = header("id,title,price\n", None).unwrap_err();
+        assert!(
+            says.contains("\"title\", which is no column of orders; it has id, Region, price")
+                && says.contains("header = false"),
+            "{says}"
+        );
+        assert!(header("a,b,c\n", Some(true)).is_err());
+    }
+
+    #[test]
+    fn columns_that_the_server_fills_have_no_field() {
+        let column = |name, extra| Column::new(name, "int", extra);
+        let columns = [
+            column("id", "auto_increment"),
+            column("a", "VIRTUAL GENERATED"),
+            column("b", "DEFAULT_GENERATED"),
+            column("c", "PERSISTENT"),
+        ];
+        let names: Vec<String> = all(&columns)
+            .into_iter()
+            .map(|column| column.name)
+            .collect();
+        assert_eq!(names, ["id", "b"]);
+    }
+}

@@ -1,0 +1,269 @@
+//! Rows from the user's files: prony reads the file and sends each row by LOAD DATA LOCAL INFILE.
+//!
+//! Purpose: the server holds what the file says, to the last row and letter, or the line that is wrong is named. A CSV file as other
+//! programs write it needs no options. Boundaries: the setup creates the tables; with `options` the server reads the file itself, and
+//! only the rows are counted.
+
+mod check;
+mod columns;
+mod encode;
+mod header;
+mod read;
+
+use super::dump;
+use super::losses;
+use super::sources::file_name;
+use crate::loader::warnings::{self, Values};
+use crate::{LoadError, schema};
+use check::Check;
+use columns::Column;
+use encode::{Rows, Sent};
+use read::{Mistake, Reader, Syntax};
+use server::{ServerError, Session};
+use std::io::{self, Read as _};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A file with the rows of one table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableFile {
+    pub table: String,
+    pub path: PathBuf,
+    /// The clauses of LOAD DATA after the table's name; None: prony reads the file, by its name.
+    pub options: Option<String>,
+    /// Whether the first line has the names of columns; None: if it looks like that.
+    pub header: Option<bool>,
+    /// The field without quotes that is NULL; None: `\N`.
+    pub null: Option<String>,
+}
+
+/// The sent text has the form that LOAD DATA expects by default, whatever the file has.
+const CLAUSES: &str =
+    "CHARACTER SET utf8mb4 FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n'";
+/// A 0 in an AUTO_INCREMENT column stays 0, and a value that does not fit is no other one.
+const MODE: &str = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'";
+
+impl TableFile {
+    /// What identifies the loaded rows.
+    pub(super) fn identity(&self) -> [String; 5] {
+        let or_empty = |text: &Option<String>| text.clone().unwrap_or_default();
+        [
+            self.table.clone(),
+            or_empty(&self.options),
+            format!("{:?}", self.header),
+            format!("{:?}", self.null),
+            dump::digest(&self.path),
+        ]
+    }
+
+    /// Loads the rows, and compares them with what the server has then. `read` counts the bytes of the file; `accepts`: values may be
+    /// stored other than they are in the file. Returns the rows of the table.
+    ///
+    /// # Errors
+    /// A line that is wrong, what the server says of it, or rows and texts that are not there.
+    pub(super) fn load(
+        &self,
+        session: &mut Session,
+        read: Arc<AtomicU64>,
+        accepts: bool,
+    ) -> Result<u64, LoadError> {
+        let columns = columns::of(session, self)?;
+        losses::show_all(session)?;
+        if let Some(options) = &self.options {
+            return self.load_raw(session, read, options, accepts);
+        }
+        if !accepts {
+            let set = session.execute(MODE);
+            set.map_err(|cause| self.refused(&cause))?;
+        }
+        self.load_rows(session, read, &columns, accepts)
+    }
+
+    /// Reads the file here.
+    fn load_rows(
+        &self,
+        session: &mut Session,
+        read: Arc<AtomicU64>,
+        columns: &[Column],
+        accepts: bool,
+    ) -> Result<u64, LoadError> {
+        let mistaken = |mistake: Mistake| self.mistaken(&mistake);
+        let file = dump::open(&self.path, read)
+            .map_err(|cause| super::loading::not_opened(&self.path, &cause))?;
+        let mut reader = Reader::new(file, Syntax::of(&self.name()));
+        reader.read().map_err(mistaken)?;
+        let named = header::read(&reader, columns, self).map_err(mistaken)?;
+        let wanted = named.as_ref().unwrap_or(&header::all(columns)).clone();
+        let check = Check::new(session, self, &wanted)?;
+        let before = check.read(session)?;
+        let sent = Arc::new(Mutex::new(Sent::new(&wanted)));
+        let rows = Rows {
+            reader,
+            is_header: named.is_some(),
+            null: self
+                .null
+                .clone()
+                .unwrap_or_else(|| "\\N".into())
+                .into_bytes(),
+            columns: wanted.len(),
+            sent: Arc::clone(&sent),
+        };
+        let names: Vec<String> = wanted
+            .iter()
+            .map(|column| schema::quoted(&column.name))
+            .collect();
+        let sql = self.statement(&format!("{CLAUSES} ({})", names.join(", ")));
+        let loaded = session.load(&sql, Box::new(rows.producer()));
+        let sent = std::mem::take(&mut *sent.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some(mistake) = &sent.mistake {
+            return Err(self.mistaken(mistake));
+        }
+        loaded.map_err(|cause| self.refused(&cause))?;
+        if !accepts {
+            self.no_warnings(session, |row| sent.line_of(row))?;
+        }
+        let after = check.read(session)?;
+        if !accepts {
+            check.compare(self, &before, &after, &sent)?;
+        }
+        if sent.records == 0 && reader_had_bytes(&sent) {
+            return Err(self.without_rows());
+        }
+        Ok(after.rows)
+    }
+
+    /// Lets the server read the file.
+    fn load_raw(
+        &self,
+        session: &mut Session,
+        read: Arc<AtomicU64>,
+        options: &str,
+        accepts: bool,
+    ) -> Result<u64, LoadError> {
+        let failed = LoadError::during("The rows of the table cannot be counted");
+        let opened = dump::open(&self.path, read);
+        let mut file = opened.map_err(|cause| super::loading::not_opened(&self.path, &cause))?;
+        let mut first = [0];
+        let bytes = file.read(&mut first);
+        let bytes = bytes.map_err(|cause| super::loading::not_opened(&self.path, &cause))?;
+        let table = schema::quoted(&self.table);
+        let before = schema::count(session, &table).map_err(&failed)?;
+        let sql = self.statement(&format!("CHARACTER SET utf8mb4 {options}"));
+        let mut rows = io::Cursor::new(first[..bytes].to_vec()).chain(file);
+        let loaded = session.load(&sql, Box::new(move |to| io::copy(&mut rows, to).map(drop)));
+        let loaded = loaded.map_err(|cause| self.refused(&cause))?;
+        if !accepts {
+            self.no_warnings(session, |row| row)?;
+        }
+        let after = schema::count(session, &table).map_err(failed)?;
+        if loaded == 0 && bytes > 0 {
+            return Err(self.without_rows());
+        }
+        match !session.is_scripted() && after != before + loaded {
+            true => Err(self.says(format!(
+                "the server took {loaded} rows, and {} more are in {}",
+                after.saturating_sub(before),
+                self.table
+            ))),
+            false => Ok(after),
+        }
+    }
+
+    fn name(&self) -> String {
+        file_name(&self.path)
+    }
+
+    fn statement(&self, clauses: &str) -> String {
+        format!(
+            "LOAD DATA LOCAL INFILE '{}' INTO TABLE {} {clauses}",
+            sent_name(&self.name()),
+            schema::quoted(&self.table)
+        )
+    }
+
+    /// With LOCAL, values that do not fit and rows that are skipped are warnings, even in strict mode. `line_of` maps a row of the
+    /// statement to a line of the file.
+    fn no_warnings(
+        &self,
+        session: &mut Session,
+        line_of: impl Fn(u64) -> u64,
+    ) -> Result<(), LoadError> {
+        let skipped = session.skipped_rows();
+        let failed = LoadError::during("The warnings of LOAD DATA cannot be read");
+        match warnings::loss(session, Values::Given).map_err(failed)? {
+            None if skipped == 0 => Ok(()),
+            None => Err(self.says(format!(
+                "{skipped} rows have a key that an earlier row of {} has",
+                self.table
+            ))),
+            Some(loss) => {
+                let line = loss.row().map(line_of);
+                let place = line.map_or(self.name(), |line| format!("{}:{line}", self.name()));
+                let empty = match loss.message.contains(": ''") {
+                    true => "; an empty field is an empty text: for NULL write \\N, or null = \"\"",
+                    false => "",
+                };
+                Err(LoadError::Written {
+                    place,
+                    says: format!("{}{empty}", loss.says()),
+                })
+            }
+        }
+    }
+
+    fn says(&self, says: String) -> LoadError {
+        LoadError::Written {
+            place: self.name(),
+            says,
+        }
+    }
+
+    fn mistaken(&self, mistake: &Mistake) -> LoadError {
+        LoadError::Written {
+            place: format!("{}:{}", self.name(), mistake.line),
+            says: mistake.says.clone(),
+        }
+    }
+
+    fn without_rows(&self) -> LoadError {
+        self.says(format!(
+            "the file has text, and no row of {} came of it; with a header, the rows are missing; with options, the file has another form",
+            self.table
+        ))
+    }
+
+    fn refused(&self, cause: &ServerError) -> LoadError {
+        let fix = match cause.is_local_infile_refused() {
+            true => "; ask its owner to SET GLOBAL local_infile = 1, or give the rows in a dump",
+            false => "",
+        };
+        self.says(format!(
+            "the server says {cause}, to the rows of {}{fix}",
+            self.table
+        ))
+    }
+}
+
+/// Whether the file had more than nothing.
+fn reader_had_bytes(sent: &Sent) -> bool {
+    sent.has_bytes
+}
+
+/// The name of the file in LOAD DATA. The server requests the file by it, and some servers lack characters in names.
+fn sent_name(name: &str) -> String {
+    let is_plain = |c: &char| c.is_ascii_graphic() && !matches!(c, '\'' | '\\');
+    name.chars()
+        .map(|c| if is_plain(&c) { c } else { '_' })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_other_characters_is_sent_with_underscores() {
+        assert_eq!(sent_name("größe 'a'.csv"), "gr__e__a_.csv");
+    }
+}

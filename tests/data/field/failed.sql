@@ -1,0 +1,1 @@
+mysqldump: Got error: 1045: Access denied for user

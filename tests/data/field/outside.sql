@@ -1,0 +1,2 @@
+source /etc/passwd
+CREATE TABLE p (id INT);

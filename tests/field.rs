@@ -1,0 +1,202 @@
+//! What people bring: each input in `tests/data/field` is measured right, or refused in words that help. Its queries return a fixed
+//! number of rows only if the data arrived unchanged.
+//!
+//! Tiers: default, all.
+
+use crate::support::elsewhere::Elsewhere;
+use crate::support::{Bench, Ended, has};
+use serde_json::Value;
+use std::path::Path;
+
+/// What is given, and the rows of each query in each round.
+type Measured = (&'static str, &'static [(&'static str, u64)]);
+/// What is given, and parts of the message.
+type Refused = (&'static str, &'static [&'static str]);
+
+const MEASURED: [Measured; 24] = [
+    // Rows that vanish.
+    (
+        "--dump commit-off.sql --load t=three.csv --queries count-t.sql",
+        &[("three", 3)],
+    ),
+    (
+        "--setup commit-off.sql --load t=three.csv --queries count-t.sql",
+        &[("three", 3)],
+    ),
+    ("--setup begin.sql --queries begin-q.sql", &[("two", 2)]),
+    (
+        "--setup k.sql --load k=k1.tsv --load k=k2.tsv --queries count-k.sql",
+        &[("five", 5)],
+    ),
+    ("--dump locked.sql --queries locked-q.sql", &[("three", 3)]),
+    // Text that changes.
+    (
+        "--dump no-charset.sql --queries no-charset-q.sql",
+        &[("three", 3)],
+    ),
+    ("--dump latin1.sql --queries latin1-q.sql", &[("three", 3)]),
+    ("--dump gbk.sql --queries gbk-q.sql", &[("three", 3)]),
+    ("--dump bom.sql --queries bom-q.sql", &[("one", 1)]),
+    ("--dump utf16.sql --queries plain-q.sql", &[("one", 1)]),
+    // What only reads.
+    (
+        "--setup cte-setup.sql --queries cte-q.sql",
+        &[("recent", 1), ("text", 1), ("flag", 1)],
+    ),
+    ("--setup plain-a.sql --queries use-q.sql", &[("three", 3)]),
+    (
+        "--setup plain-a.sql --queries client-q.sql",
+        &[("three", 3), ("two", 2), ("one", 1)],
+    ),
+    // CSV.
+    (
+        "--setup paths.sql --load paths=paths.csv --queries paths-q.sql",
+        &[("three", 3)],
+    ),
+    (
+        "--setup header.sql --load v=header-bom.csv --queries header-q.sql",
+        &[("two", 2)],
+    ),
+    (
+        "--setup header.sql --load v=header-mixed.csv --queries header-q.sql",
+        &[("two", 2)],
+    ),
+    // Dumps as tools write them.
+    (
+        "--dump qualified.sql --queries qualified-q.sql",
+        &[("two", 2), ("one", 1)],
+    ),
+    ("--dump source.sql --queries source-q.sql", &[("three", 3)]),
+    ("--dump definer.sql --queries definer-q.sql", &[("one", 1)]),
+    ("--setup infile.sql --queries pet-q.sql", &[("two", 2)]),
+    ("--dump again.sql --queries again-q.sql", &[("one", 1)]),
+    ("--dump binlog.sql --queries binlog-q.sql", &[("one", 1)]),
+    ("--dump programs.sql --queries again-q.sql", &[("one", 1)]),
+    ("--dump again.sql --queries again-q.sql", &[("one", 1)]),
+];
+
+const REFUSED: [Refused; 8] = [
+    (
+        "--setup header.sql --load v=header.csv --queries header-q.sql",
+        &["header.csv:1: the header names \"title\", which is no column of v"],
+    ),
+    (
+        "--setup plain-a.sql --queries outfile-q.sql",
+        &["outfile-q.sql:2: the statement writes a file on the server"],
+    ),
+    (
+        "--setup header.sql --load v=empty.csv --queries header-q.sql",
+        &["empty.csv: the file has text, and no row of v came of it"],
+    ),
+    (
+        "--setup paths.sql --load paths=backslash.csv --queries paths-q.sql",
+        &[
+            "backslash.csv:2: text follows a closing quote",
+            "options = ",
+        ],
+    ),
+    (
+        "--dump outside.sql --queries again-q.sql",
+        &[
+            "outside.sql:1: it reads the file \"/etc/passwd\"",
+            "of the folder",
+        ],
+    ),
+    (
+        "--dump shop.sql.xz --queries again-q.sql",
+        &["compressed with xz: unpack it first"],
+    ),
+    (
+        "--dump failed.sql --queries again-q.sql",
+        &["failed.sql:1: this line is a message and no SQL"],
+    ),
+    (
+        "--dump rollback.sql --load t=outfile.csv --queries count-t.sql",
+        &["rollback.sql:3: the server would read \"/tmp/x\" from its own disk"],
+    ),
+];
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/field");
+    for entry in std::fs::read_dir(data).unwrap().flatten() {
+        std::fs::copy(entry.path(), bench.folder.path().join(entry.file_name())).unwrap();
+    }
+    bench
+}
+
+fn run(bench: &Bench, words: &str, more: &[&str]) -> Ended {
+    let words = words.split(' ').collect::<Vec<_>>();
+    let first = ["bench", "sql", "--rounds", "hot,hot", "--blocks", "1"];
+    bench.run(&[&first[..], &words[..], more].concat())
+}
+
+/// Name and rows of each query in each round of the last run.
+fn rows(bench: &Bench) -> Vec<(String, u64)> {
+    let runs = bench.runs();
+    let shown = bench.json(runs.last().unwrap());
+    let list = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
+    let rounds = list(&shown, "trials")
+        .into_iter()
+        .flat_map(|trial| list(&trial, "rounds"));
+    let queries = rounds.flat_map(|round| list(&round, "queries"));
+    queries
+        .map(|query| {
+            (
+                query["name"].as_str().unwrap().into(),
+                query["rows"].as_u64().unwrap(),
+            )
+        })
+        .collect()
+}
+
+fn is_measured(bench: &Bench, (words, expected): &Measured, more: &[&str]) {
+    let ended = run(bench, words, more);
+    assert_eq!(
+        ended.status, 0,
+        "{words}\n{}\n{}",
+        ended.stdout, ended.stderr
+    );
+    let expected = expected
+        .iter()
+        .map(|(name, rows)| (name.to_string(), *rows));
+    let expected: Vec<_> = expected.collect();
+    let twice = [expected.clone(), expected].concat();
+    assert_eq!(rows(bench), twice, "{words}");
+}
+
+#[test]
+fn what_people_bring_is_measured_right_or_refused_in_words() {
+    // No right to set SQL_LOG_BIN, and none outside of prony's schemas.
+    let Some(theirs) = Elsewhere::start("mariadb", "ALL ON `prony_%`.*") else {
+        return;
+    };
+    let bench = bench();
+    let dsn = theirs.dsn_with_password();
+    let more = ["--server", &dsn, "--allow-drop"];
+    for case in &MEASURED {
+        is_measured(&bench, case, &more);
+    }
+    let runs = bench.runs().len();
+    for (words, parts) in &REFUSED {
+        let ended = run(&bench, words, &more);
+        assert_ne!(ended.status, 0, "{words}");
+        for part in *parts {
+            assert!(ended.stderr.contains(part), "{words}: {}", ended.stderr);
+        }
+    }
+    assert_eq!(bench.runs().len(), runs, "nothing was measured");
+}
+
+#[cfg(tier_all)]
+#[test]
+fn the_events_of_a_dump_do_not_run_beside_the_measurement() {
+    if !has("mysql@8.0.33") {
+        return;
+    }
+    let case = (
+        "--dump event.sql --queries event-q.sql",
+        &[("two", 2), ("pause", 1), ("two_again", 2)][..],
+    );
+    is_measured(&bench(), &case, &["--server", "mysql@8.0.33"]);
+}
