@@ -2,11 +2,14 @@
 //!
 //! With `PRONY_SCREENSHOTS=FOLDER` the pages and their pictures are kept there, in further views, for a look at them. With
 //! `PRONY_RECORDS=A.sqlite:B.sqlite.gz` these are the pages of these records, and no others.
+//!
+//! Tier: default for three pages, `all` for all of them.
 
 mod chromium;
 
 use crate::fixture;
 use crate::fixture::timed;
+use crate::tier::{Tier, tier};
 use chromium::{Chromium, View};
 use record::{Run, Trial};
 use report::{Detail, Document};
@@ -122,44 +125,52 @@ fn what_a_page_does_wrong_is_found() {
     }
 }
 
+/// One of rounds, one of a load, and one of a record.
+const PAGES_BY_DEFAULT: [&str; 3] = ["rounds-troubled", "open", "quickstart-run"];
+
 fn pages() -> Vec<(String, String)> {
     if let Some(records) = std::env::var_os("PRONY_RECORDS") {
         let records: Vec<PathBuf> = std::env::split_paths(&records).collect();
         return records.iter().map(|path| recorded(path)).collect();
     }
-    let made_up = [
-        ("rounds", fixture::published()),
-        ("rounds-troubled", fixture::troubled()),
-        ("rounds-of-one-block", fixture::long(1)),
-        ("rounds-by-clients", fixture::clients::by_clients()),
-        ("own-sql", fixture::own_sql::external()),
-        ("only", without(fixture::published(), "5.5")),
-        ("closed", timed::troubled()),
-        ("open", timed::open()),
-        ("search", timed::searched()),
-        ("long", timed::long(2_400)),
-        ("tpcc", fixture::tpcc::matrix()),
-        ("folder", without_servers(timed::closed())),
-        ("begun", (fixture::published().0, Vec::new())),
+    let made_up: [(&str, fn() -> (Run, Vec<Trial>)); 13] = [
+        ("rounds", fixture::published),
+        ("rounds-troubled", fixture::troubled),
+        ("rounds-of-one-block", || fixture::long(1)),
+        ("rounds-by-clients", fixture::clients::by_clients),
+        ("own-sql", fixture::own_sql::external),
+        ("only", || without(fixture::published(), "5.5")),
+        ("closed", timed::troubled),
+        ("open", timed::open),
+        ("search", timed::searched),
+        ("long", || timed::long(2_400)),
+        ("tpcc", fixture::tpcc::matrix),
+        ("folder", || without_servers(timed::closed())),
+        ("begun", || (fixture::published().0, Vec::new())),
     ];
-    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/results");
-    let records = RECORDS.iter().map(|path| recorded(&results.join(path)));
-    let made_up = made_up.into_iter().map(|(name, (run, trials))| {
-        (
-            name.to_string(),
-            report::html(&Document::of(&run, &trials, Detail::Full)),
-        )
+    let is_due = |name: &str| tier() > Tier::Default || PAGES_BY_DEFAULT.contains(&name);
+    let made_up = made_up.into_iter().filter(|(name, _)| is_due(name));
+    let made_up = made_up.map(|(name, make)| {
+        let (run, trials) = make();
+        let page = report::html(&Document::of(&run, &trials, Detail::Full));
+        (name.to_string(), page)
     });
-    made_up.chain(records).collect()
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/results");
+    let records = RECORDS.iter().map(|path| results.join(path));
+    let records = records.filter(|path| is_due(&name_of(path)));
+    made_up.chain(records.map(|path| recorded(&path))).collect()
 }
 
 /// The page of a record, named after its file and its folder: `p3-quick`.
 fn recorded(path: &Path) -> (String, String) {
+    (name_of(path), page_of_record(path))
+}
+
+fn name_of(path: &Path) -> String {
     let parts = path.iter().rev().take(2).map(|part| part.to_string_lossy());
     let parts: Vec<_> = parts.collect();
     let name = parts.iter().rev().cloned().collect::<Vec<_>>().join("-");
-    let name = name.split(".sqlite").next().unwrap().to_string();
-    (name, page_of_record(path))
+    name.split(".sqlite").next().unwrap().to_string()
 }
 
 fn page_of_record(path: &Path) -> String {

@@ -3,6 +3,8 @@
 //! Tier: default. A file that does more in a higher one says so.
 
 mod fixture;
+#[path = "../../../tests/support/tier.rs"]
+mod tier;
 
 mod browser;
 mod comparison;
