@@ -128,12 +128,15 @@ fn what_a_page_does_wrong_is_found() {
 /// One of rounds, one of a load, and one of a record.
 const PAGES_BY_DEFAULT: [&str; 3] = ["rounds-troubled", "open", "quickstart-run"];
 
+/// A page's name, and what makes its run.
+type MadeUp = (&'static str, fn() -> (Run, Vec<Trial>));
+
 fn pages() -> Vec<(String, String)> {
     if let Some(records) = std::env::var_os("PRONY_RECORDS") {
         let records: Vec<PathBuf> = std::env::split_paths(&records).collect();
         return records.iter().map(|path| recorded(path)).collect();
     }
-    let made_up: [(&str, fn() -> (Run, Vec<Trial>)); 13] = [
+    let made_up: [MadeUp; 13] = [
         ("rounds", fixture::published),
         ("rounds-troubled", fixture::troubled),
         ("rounds-of-one-block", || fixture::long(1)),
