@@ -82,7 +82,7 @@ fn the_headline_of_a_single_row_names_its_queries_its_server_and_its_interval() 
     };
     assert_eq!(
         headline(&trials),
-        "Hot 3, the 13 queries take 14.50 s ±2.8% on 5.6; cold 194.59 s."
+        "Hot 3, the 13 queries take 14.50 s ±2.8% on 5.6; cold 194.59 s. The run is incomplete: 3 of 15 trials."
     );
     let single = headline(&trials[..1]);
     assert!(

@@ -196,6 +196,7 @@ fn json_keeps_the_contract() {
             "seed",
             "experiment",
             "valid",
+            "incomplete",
             "environment",
             "trials",
             "claims",
