@@ -261,9 +261,9 @@ mod tests {
         let own = own(&summary);
         assert!(own.is_invalid);
         assert_eq!(own.seconds, [8, 9, 10]);
-        let expected = "the load generator did not run for 1.50 s in 3 seconds from 8 to 10, up to 1.50 s at once (stopped, out of CPU time, or the machine was paused): about 1300.";
+        let expected = "the load generator did not run for 1.50 s in 3 seconds from 8 to 10, up to 1.50 s at once (stopped, out of CPU time, or the machine was paused): about 1299.";
         assert!(own.text.starts_with(expected), "{}", own.text);
-        let expected = "ms of the p99 latency of 1300.5 ms are its own";
+        let expected = "ms of the p99 latency of 1300.2 ms are its own";
         assert!(own.text.ends_with(expected), "{}", own.text);
     }
 

@@ -447,11 +447,12 @@ mod tests {
         let (_folder, dump) =
             dump("CREATE DATABASE shop;\nUSE shop;\ncreate table shop.t (a int);\n");
         let ran = load(&dump).unwrap();
-        let first: Vec<&str> = ran[..4].iter().map(|(_, sql)| sql.as_str()).collect();
+        let first: Vec<&str> = ran[..5].iter().map(|(_, sql)| sql.as_str()).collect();
         assert_eq!(
             first,
             [
                 "USE prony_sql",
+                "SET SESSION sql_notes = 1, max_error_count = 65535",
                 "create table prony_sql.t (a int)",
                 "COMMIT",
                 "UNLOCK TABLES"
@@ -481,7 +482,7 @@ mod tests {
         let rows = folder.path().join("rows.sql");
         std::fs::write(&rows, "select 3;\nselect 4\n").unwrap();
         let ran = load(&sources).unwrap();
-        let ran: Vec<&str> = ran[1..5].iter().map(|(_, sql)| sql.as_str()).collect();
+        let ran: Vec<&str> = ran[2..6].iter().map(|(_, sql)| sql.as_str()).collect();
         assert_eq!(ran, ["select 1", "select 3", "select 4", "select 2"]);
         std::fs::write(&rows, "select 3;\nselect wrong\n").unwrap();
         let says = load(&sources).unwrap_err();
