@@ -232,6 +232,7 @@ fn json_keeps_the_contract() {
         "load",
         "wait_ms",
         "service_ms",
+        "failed_ms",
         "offered",
         "completed",
         "queued_at_end",
