@@ -297,6 +297,8 @@ fn json_keeps_the_contract() {
             "published_inside",
             "blocks_to_decide",
             "decided_after",
+            "blocks",
+            "failed_share",
             "why"
         ]
     );
