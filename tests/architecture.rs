@@ -226,7 +226,10 @@ fn the_lines_that_the_exercises_add_have_their_places() {
         assert!(source.contains(text), "{file} has no {text}");
     };
     has("crates/workload/src/lib.rs", "const WORKLOADS: ");
-    has("crates/prony/src/run/event.rs", "pub const KINDS: ");
+    has(
+        "crates/prony/src/run/event/kinds/mod.rs",
+        "pub const KINDS: ",
+    );
     has("crates/spec/src/events.rs", "const KINDS: ");
     has("crates/spec/src/events.rs", "\"kill\"");
     has("crates/load/src/seam.rs", "Unknown(u16)");

@@ -1,7 +1,8 @@
 //! Begins the events of an experiment file on a real server, as a load does.
 
 use prony::run::Power;
-use prony::run::event::{Events, KINDS, Means, PreparedEvents, Reopen};
+use prony::run::event::kinds::KINDS;
+use prony::run::event::{Events, Means, PreparedEvents, Reopen};
 use prony::run::watch::stopper;
 use server::{Managed, Node, Server, ServerError};
 use std::sync::Arc;

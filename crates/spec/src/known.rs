@@ -1,6 +1,6 @@
 //! The settings, session variables and optimizer switches that a server knows.
 //!
-//! Purpose: find what a trial sets but its server lacks, before anything is loaded. Boundaries: `run::preflight` queries
+//! Purpose: find what a trial sets but its server lacks, before anything is loaded. Boundaries: `run::prepare::preflight` queries
 //! the server; nothing here checks whether a value is sensible.
 
 use super::experiment::{Pairs, Patch, Setting};

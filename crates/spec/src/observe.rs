@@ -1,6 +1,6 @@
 //! `[observe]` and the changes of levels: plans, profiles, and checks of plans.
 //!
-//! Purpose: read the keys wherever they occur. Boundaries: `queries` checks the names of queries, `run::plans` checks plans.
+//! Purpose: read the keys wherever they occur. Boundaries: `queries` checks the names of queries, `run::measure::rounds::plans` checks plans.
 
 use super::experiment::{Expected, Observe, ObservePatch, PlanCheck, Plans};
 use super::mistake::suggestion;

@@ -2,8 +2,8 @@
 
 use super::failure::{Failure, Status, print};
 use super::terminal;
-use crate::run::dataset::{BUILDING, lock_of};
 use crate::run::is_measuring;
+use crate::run::prepare::dataset::{BUILDING, lock_of};
 use host::{Home, disk};
 use server::Cache;
 use std::fs;

@@ -3,10 +3,11 @@
 use super::Results;
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status};
-use crate::run::{
-    Expected, Progress, Request, RunError, Workloads, history, limits, preflight, prepare,
-    servers::Provided, space, volume,
-};
+use crate::run::machine::{limits, volume};
+use crate::run::plan::history;
+use crate::run::prepare::servers::Provided;
+use crate::run::prepare::{self, preflight, space};
+use crate::run::{Expected, Progress, Request, RunError, Workloads};
 use crate::screen;
 use host::{Home, Leases, machine};
 use server::Cache;
@@ -46,7 +47,7 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
         allow_device_write: false,
         workloads: Workloads::default(),
     };
-    let plan = prepare::plan(&request)?;
+    let plan = request.plan()?;
     let trials: Vec<PlannedTrial> = plan.trials().collect();
     prepare::check_workload(&request, &trials)?;
     prepare::check_in_place(&request, &trials)?;

@@ -2,7 +2,7 @@
 
 use super::failure::{Failure, Status, print};
 use super::{Results, gate, terminal};
-use crate::run::folder;
+use crate::run::results::folder;
 use report::{Comparison, Difference, DifferenceKind, Measured};
 use store::Store;
 

@@ -6,9 +6,10 @@
 use super::Results;
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
-use crate::run::recording::Recording;
-use crate::run::servers::Provided;
-use crate::run::{folder, settings};
+use crate::run::prepare::servers::Provided;
+use crate::run::results::folder;
+use crate::run::results::recording::Recording;
+use crate::run::settings;
 use crate::screen::say;
 use host::volume::{Filesystem, Replay, Survive, Volume, flushes};
 use host::{Home, Leases, clone, interrupt};

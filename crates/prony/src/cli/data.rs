@@ -9,11 +9,11 @@ mod files;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use datagen::Format;
 use datagen::oltp::Oltp;
-use datagen::ssb::Ssb;
-use datagen::tpcc::{SEED, Tpcc};
-use datagen::tpch::Tpch;
-use datagen::{Format, ssb, tpcc, tpch};
+use datagen::ssb::{self, Ssb};
+use datagen::tpcc::{self, SEED, Tpcc};
+use datagen::tpch::{self, Tpch};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::failure::{Failure, Status};

@@ -3,7 +3,7 @@
 use super::Results;
 use super::embedded::EXPERIMENTS;
 use super::failure::{Failure, Status, print};
-use crate::run::folder::{self, Recorded};
+use crate::run::results::folder::{self, Recorded};
 use crate::screen;
 use record::{Run, TrialState};
 use store::{Store, StoreError};

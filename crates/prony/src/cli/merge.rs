@@ -4,7 +4,8 @@
 
 use super::failure::{Failure, Status, print};
 use super::{Results, gate, run, terminal};
-use crate::run::{Conducted, folder, folder::RunFolder};
+use crate::run::Conducted;
+use crate::run::results::folder::{self, RunFolder};
 use std::path::PathBuf;
 use store::Store;
 use store::merge::{MergeError, merge};

@@ -2,7 +2,7 @@
 
 use super::Results;
 use super::failure::{Failure, Status, print};
-use crate::run::folder;
+use crate::run::results::folder;
 use crate::screen;
 use flate2::Compression;
 use flate2::write::GzEncoder;

@@ -2,7 +2,7 @@
 
 use super::Results;
 use super::failure::{Failure, Status, print};
-use crate::run::folder;
+use crate::run::results::folder;
 use report::{Detail, Document};
 use std::path::{Path, PathBuf};
 use store::Store;

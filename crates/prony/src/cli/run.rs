@@ -2,10 +2,11 @@
 
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
-use super::gate::When;
+use super::gate::{self, When};
 use super::shard::Sharing;
-use super::{Allow, Results, gate, terminal};
-use crate::run::{Conducted, Progress, Request, Workloads, conduct, folder};
+use super::{Allow, Results, terminal};
+use crate::run::results::folder;
+use crate::run::{Conducted, Progress, Request, Workloads, conduct};
 use host::Home;
 use spec::plan::Part;
 use spec::{Experiment, UNTIL_DECIDED_TIMES as TIMES};

@@ -1,9 +1,9 @@
 //! `prony show RUN`
 
 use super::failure::{Failure, Status, print};
-use super::gate::When;
-use super::{Results, gate, terminal};
-use crate::run::folder;
+use super::gate::{self, When};
+use super::{Results, terminal};
+use crate::run::results::folder;
 use report::{Detail, Document};
 use store::Store;
 

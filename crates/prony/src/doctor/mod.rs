@@ -12,7 +12,7 @@ pub(crate) use json::json;
 pub(crate) use text::text;
 
 use crate::run::Progress;
-use crate::run::timed::until_stopped;
+use crate::run::measure::timed::until_stopped;
 use flushes::Flushes;
 use hdrhistogram::Histogram;
 use host::storage::{self, AtomicWrites, Storage};

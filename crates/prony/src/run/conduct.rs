@@ -2,45 +2,21 @@
 //!
 //! Purpose: the order of the steps: prepare, measure each trial, write the report. Outside this module: the steps themselves.
 
-use super::folder::{RunFolder, write_aside};
 use super::measure::Measuring;
-use super::prepare::{plan, prepare};
-use super::servers::Provide;
-use super::shards::{self, Meeting, Shards};
-use super::trial::Bench;
-use super::{Progress, RunError, Workloads, history, stored};
+use super::measure::bench::Bench;
+use super::plan::history;
+use super::plan::{Means, Request};
+use super::prepare::prepare;
+use super::results::folder::{RunFolder, write_aside};
+use super::shards::{self, Meeting};
+use super::{Progress, RunError, stored};
 use ::report::{Detail, Document};
 use host::{Home, Leases, interrupt};
 use record::{Run, Trial, TrialState};
-use spec::Experiment;
-use spec::plan::{Part, PlannedTrial};
+use spec::plan::PlannedTrial;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use store::Store;
-use workload::AllowDrop;
-
-/// A run to execute. Everything in it is checked.
-#[derive(Clone)]
-pub struct Request {
-    pub experiment: Experiment,
-    /// Command line overrides as arguments, without passwords, for the record.
-    pub overrides: Vec<String>,
-    pub seed: u64,
-    /// The part of the trials to measure; None: all.
-    pub part: Option<Part>,
-    /// Which share of the load of every trial this process runs; None: the whole load.
-    pub shard: Option<Shards>,
-    pub results: PathBuf,
-    /// A run to resume, by folder or name.
-    pub resume: Option<String>,
-    /// The tables on external servers that may be dropped.
-    pub allow_drop: AllowDrop,
-    /// Whether the statements of a setup or dump may leave prony's schema on external servers.
-    pub allow_setup: bool,
-    /// Whether the block devices that the experiment names may be overwritten.
-    pub allow_device_write: bool,
-    pub workloads: Workloads,
-}
 
 /// A finished run.
 pub struct Conducted {
@@ -72,14 +48,6 @@ impl Conducted {
     pub(crate) fn document(&self, detail: Detail) -> Document<'_> {
         Document::with_control(&self.run, &self.trials, &self.controls, detail)
     }
-}
-
-/// The resources of a run.
-pub struct Means<'a> {
-    pub home: &'a Home,
-    pub leases: &'a Leases,
-    pub progress: &'a Progress,
-    pub provide: &'a Provide<'a>,
 }
 
 /// Executes an experiment or resumes a run, on the servers that the experiment names.
@@ -138,7 +106,7 @@ fn steps(
     means: &Means,
     meeting: Option<&Mutex<Meeting>>,
 ) -> Result<Conducted, RunError> {
-    let plan = plan(request)?;
+    let plan = request.plan()?;
     let trials: Vec<PlannedTrial> = plan.trials().collect();
     let (prepared, folder, mut store) = prepare(request, &trials, means, meeting)?;
     let (path, count) = (folder.path.display(), trials.len());

@@ -3,64 +3,29 @@
 //! Purpose: provide servers and datasets, measure the trials in the order of the plan, save each at once, and leave nothing behind
 //! after any failure. Outside this module: the order of trials (`spec::plan`), statistics (`record`), rendering (`report`).
 
-mod answers;
 mod audit;
-mod changes;
-mod clients;
-mod cold;
 mod conduct;
-mod connections;
-pub(crate) mod dataset;
-mod device_queue;
-mod ended;
+pub(crate) mod drive;
 pub mod event;
-mod expected;
-pub(crate) mod folder;
-mod hints;
-pub(crate) mod history;
-mod in_place;
-mod known;
-pub(crate) mod layout;
-pub(crate) mod limits;
-mod looks;
-mod measure;
-mod neighbours;
-mod news;
-mod page_cache;
+pub(crate) mod machine;
+pub(crate) mod measure;
 mod place;
-mod plans;
-mod pool;
-mod precondition;
-pub(crate) mod preflight;
+pub(crate) mod plan;
 pub(crate) mod prepare;
 mod progress;
-mod provision;
-pub(crate) mod recording;
-mod redo_log;
-mod remaining;
-mod round;
-mod rounds;
-pub(crate) mod servers;
-mod sessions;
+pub(crate) mod results;
 pub(crate) mod settings;
 pub(crate) mod shards;
-pub(crate) mod space;
-pub(crate) mod timed;
-mod trial;
-pub(crate) mod volume;
 pub mod watch;
-mod workloads;
 
-pub use changes::Changes;
 pub(crate) use conduct::conduct;
-pub use conduct::{Conducted, Means, Request, conduct_with};
-pub(crate) use expected::Expected;
-pub(crate) use neighbours::is_measuring;
+pub use conduct::{Conducted, conduct_with};
+pub use machine::changes::Changes;
+pub(crate) use machine::neighbours::is_measuring;
+pub use machine::volume::Power;
+pub(crate) use plan::Expected;
+pub use plan::{Means, Provide, Request, Shards, Workloads};
 pub use progress::Progress;
-pub use servers::Provide;
-pub use shards::Shards;
-pub use volume::Power;
-pub use workloads::Workloads;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! The expected results of the 13 queries: rows at scale 1, hashes at smaller scales.
 //!
-//! Purpose: the results in tests/data/ssb, which its README describes. Boundaries: at other scales `run::answers` compares
+//! Purpose: the results in tests/data/ssb, which its README describes. Boundaries: at other scales `run::audit::answers` compares
 //! results with each other.
 
 use crate::answers::Reference;

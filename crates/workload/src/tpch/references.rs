@@ -1,6 +1,6 @@
 //! The expected results of the 22 queries: the validation results of the specification at scale 1, hashes at smaller scales.
 //!
-//! Purpose: the results that `tests/data/tpch/README.md` describes. Boundaries: at other scales `run::answers` compares
+//! Purpose: the results that `tests/data/tpch/README.md` describes. Boundaries: at other scales `run::audit::answers` compares
 //! results with each other.
 
 use super::queries::{QUERIES, Query};

@@ -8,7 +8,7 @@
 //! places are measured.
 
 use super::Failure;
-use crate::run::timed::drive;
+use crate::run::drive;
 use host::{Home, Lease};
 use spec::plan::{PlannedTrial, expand};
 use spec::{Experiment, PlannedLoad};

@@ -4,7 +4,7 @@
 
 use crate::cli::failure::{Failure, Status};
 use crate::cli::setting::setting;
-use crate::run::layout::of_files;
+use crate::run::prepare::layout::of_files;
 use crate::screen::say;
 use host::{Home, Lease, Leases, interrupt};
 use server::{Cache, Distribution};

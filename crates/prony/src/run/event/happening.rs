@@ -1,10 +1,9 @@
 //! One event: when it is due, that it happens, and what is noted of it.
 
-use super::recovery;
 use super::uptime::{Phase, Uptime};
 use super::{Happened, Observed, Reopen, Stops};
-use crate::run::changes::Changes;
-use crate::run::volume::Power;
+use crate::run::machine::changes::Changes;
+use crate::run::machine::volume::Power;
 use host::now_ns;
 use record::EventNote;
 use server::{LogWatch, Server, ServerError, Session};
@@ -156,23 +155,6 @@ impl Happening {
         }
     }
 
-    /// Notes an outage. It is completed even if the load ends meanwhile, so it is never cancelled.
-    pub(super) fn note_outage(&mut self, kind: &str, at_ns: i64, result: Result<String, String>) {
-        let text = match result {
-            Ok(text) => format!("{kind}: {text}"),
-            Err(error) => {
-                let text = format!("{kind}: {error}");
-                self.happened.failed.push(text.clone());
-                text
-            }
-        };
-        // The outage is over; a rollback may still run.
-        let ended_ns = now_ns();
-        let phases = recovery::phases(self);
-        self.numbers.extend(phases.numbers());
-        self.push_note(at_ns, ended_ns, text);
-    }
-
     /// Acts, and notes when and with which result: the beginning of a sentence that ends with the seconds it took.
     pub(super) fn note(
         &mut self,
@@ -199,7 +181,7 @@ impl Happening {
         self.push_note(at_ns, now_ns(), text);
     }
 
-    fn push_note(&mut self, at_ns: i64, ended_ns: i64, text: String) {
+    pub(super) fn push_note(&mut self, at_ns: i64, ended_ns: i64, text: String) {
         self.happened.notes.push(EventNote {
             at_ns,
             ended_ns: Some(ended_ns),

@@ -290,9 +290,28 @@ fn with_notes(mut request: StartRequest) -> StartRequest {
     request
 }
 
+impl Happening {
+    /// Notes an outage. It is completed even if the load ends meanwhile, so it is never cancelled.
+    pub(super) fn note_outage(&mut self, kind: &str, at_ns: i64, result: Result<String, String>) {
+        let text = match result {
+            Ok(text) => format!("{kind}: {text}"),
+            Err(error) => {
+                let text = format!("{kind}: {error}");
+                self.happened.failed.push(text.clone());
+                text
+            }
+        };
+        // The outage is over; a rollback may still run.
+        let ended_ns = now_ns();
+        let phases = phases(self);
+        self.numbers.extend(phases.numbers());
+        self.push_note(at_ns, ended_ns, text);
+    }
+}
+
 /// The phases of the last recovery from the server's log. A rollback may continue after the first commit, so this waits for its end,
 /// but not after the end of the load.
-pub(super) fn phases(own: &mut Happening) -> RecoveryLog {
+fn phases(own: &mut Happening) -> RecoveryLog {
     let Some(log) = own.log.take() else {
         return RecoveryLog::default();
     };

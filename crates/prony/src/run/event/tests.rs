@@ -1,3 +1,4 @@
+use super::kinds::KINDS;
 use super::*;
 use server::{Fake, Reply, ServerError};
 use spec::{EventTime, Experiment};

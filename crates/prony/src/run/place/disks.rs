@@ -1,10 +1,10 @@
 //! Where the data and the redo log of a trial's server, or the files of a workload, lie: in the trial's folder, or on volumes of their own.
 //!
-//! Purpose: copy the snapshot to its place, or make an empty one. Outside this module: how a volume is made (`run::volume`).
+//! Purpose: copy the snapshot to its place, or make an empty one. Outside this module: how a volume is made (`run::machine::volume`).
 
-use crate::run::recording::Recording;
-use crate::run::redo_log;
-use crate::run::volume::{self, Lost, Power, SharedVolume};
+use crate::run::machine::redo_log;
+use crate::run::machine::volume::{self, Lost, Power, SharedVolume};
+use crate::run::results::recording::Recording;
 use host::{Leases, clone};
 use server::ServerError;
 use spec::HostPatch;

@@ -3,10 +3,12 @@
 //! The workload's files are made in it before the first load. Whether all their bytes are on disk is checked with the file system.
 
 use super::disks::Disks;
-use crate::run::changes::Changes;
+use crate::run::Progress;
 use crate::run::event::{Action, Means, PreparedEvents};
-use crate::run::limits::{self, Held};
-use crate::run::{Progress, cold, volume};
+use crate::run::machine::changes::Changes;
+use crate::run::machine::limits::{self, Held};
+use crate::run::machine::volume;
+use crate::run::place::cold;
 use host::{Entered, Lease, Leases, disk, extents, facts, interrupt};
 use observe::{Prepared, Targets};
 use record::event::POWER_CUT;
@@ -244,7 +246,7 @@ fn is_unknown(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::trial::blank;
+    use crate::run::measure::trial::blank;
     use record::TrialState;
     use rustix::fs::{FallocateFlags, fallocate};
 

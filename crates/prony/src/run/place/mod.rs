@@ -3,19 +3,23 @@
 //! Purpose: rounds, timed loads, events and audits run on a place and need not know whether it is a server or a folder.
 //! All files of a place are below one leased folder. Outside this module: what is measured (`rounds`, `timed`).
 
+pub(crate) mod beats;
+pub(crate) mod cold;
 mod disks;
 mod in_folder;
+pub(crate) mod live;
 mod on_server;
+pub(crate) mod sessions;
 
 pub(super) use in_folder::FolderPlace;
 pub(super) use on_server::ServerPlace;
 
 use super::Progress;
-use super::dataset::Ready;
 use super::event::{Action, PreparedEvents};
-use super::recording::Recording;
-use super::servers::Provided;
-use super::timed::beats::PreparedBeats;
+use super::prepare::dataset::Ready;
+use super::prepare::servers::Provided;
+use super::results::recording::Recording;
+use beats::PreparedBeats;
 use host::{Entered, Lease, Leases};
 use load::Needs;
 use observe::Prepared;

@@ -15,7 +15,7 @@ mod table;
 
 pub(crate) use launcher::shard as of_launcher;
 
-use super::conduct::{Means, Request};
+use super::plan::{Means, Request, Shards};
 use super::{Progress, RunError, stop_if_interrupted};
 use agree::Look;
 use clock::Clock;
@@ -40,13 +40,6 @@ const STAY: Duration = Duration::from_millis(1500);
 const RENEW_EVERY: Duration = Duration::from_secs(3);
 /// From the moment that the first shard has seen all others ready to the start (µs).
 const LEAD_US: i64 = 1_000_000;
-
-/// What the command line says about shards.
-#[derive(Clone, Copy, Debug)]
-pub struct Shards {
-    pub shard: Shard,
-    pub meet_within: Duration,
-}
 
 /// This process among the shards of its run.
 pub(crate) struct Meeting {

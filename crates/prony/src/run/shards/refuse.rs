@@ -2,9 +2,8 @@
 //!
 //! Purpose: refuse before anything is connected, with the way out. Outside this module: the shards of a run that is possible.
 
-use crate::run::conduct::Request;
-use crate::run::prepare::workload;
-use crate::run::{RunError, timed::drive};
+use crate::run::plan::Request;
+use crate::run::{RunError, drive};
 use spec::plan::{Plan, PlannedTrial};
 use spec::{BuildSpec, Shard};
 
@@ -52,7 +51,7 @@ pub(crate) fn check(request: &Request, shard: Shard) -> Result<Vec<PlannedTrial>
                 ));
             }
         }
-        let share = drive::share(shard, workload(request, trial)?.as_ref());
+        let share = drive::share(shard, request.workload(trial)?.as_ref());
         if let Err(text) = share.check(&drive::load(&trial.load)) {
             return usage(format!("{}: {text}", trial.key));
         }

@@ -1,10 +1,10 @@
 //! Whether the server of a trial is still the one that is measured, and why a trial failed.
 
 use super::ServerPlace;
-use crate::run::ended;
-use crate::run::event::has_outage;
-use crate::run::limits::Held;
-use crate::run::round::Live;
+use crate::run::event::kinds::has_outage;
+use crate::run::machine::limits::Held;
+use crate::run::place::live::Live;
+use crate::run::prepare::crash_cause;
 use record::ServerIdentity;
 use server::{ServerError, StartRequest};
 
@@ -60,7 +60,7 @@ impl ServerPlace<'_> {
         }
         let of_limits = self.held.as_ref().and_then(Held::last_words);
         let reason = match error {
-            ServerError::Lost(_) => ended::reason(self.node().as_ref()),
+            ServerError::Lost(_) => crash_cause::reason(self.node().as_ref()),
             _ => self.node().exit_reason(),
         };
         match (error, reason) {
@@ -80,7 +80,7 @@ impl ServerPlace<'_> {
 
     /// Keeps where a server hangs, and kills it: it would not stop by itself. An external server is never killed.
     fn give_up(&self) {
-        ended::keep_stacks(self.node().as_ref());
+        crash_cause::keep_stacks(self.node().as_ref());
         let _ = self.node().kill();
     }
 }

@@ -1,8 +1,8 @@
 //! The further nodes of a trial's server: their data, their samplers, and which of them the clients use.
 
 use super::ServerPlace;
-use crate::run::timed::beats::PreparedBeats;
-use crate::run::timed::drive;
+use crate::run::drive;
+use crate::run::place::beats::PreparedBeats;
 use host::Interface;
 use observe::{Prepared, Targets};
 use record::{Flag, FlagKind, LimitNote, Trial};

@@ -1,0 +1,187 @@
+//! Whether a load on files measures the disk or the memory of the machine.
+//!
+//! Purpose: flag files that the page cache could hold, and direct I/O that went through the page cache or never reached the device.
+//! Boundaries: files are made by the workload; rounds of queries have their own proof (`cold`).
+
+use host::{Mount, cold, disk};
+use record::{Flag, FlagKind, Trial};
+use std::path::Path;
+use workload::Files;
+
+/// Flags buffered I/O on files that are smaller than the machine's memory.
+pub(crate) fn before(files: &dyn Files, memory_bytes: u64, trial: &mut Trial) {
+    if files.are_direct() || files.bytes() >= memory_bytes {
+        return;
+    }
+    let (size, memory) = (disk::shown(files.bytes()), disk::shown(memory_bytes));
+    trial.flag(
+        FlagKind::SmallerThanCaches,
+        format!(
+            "the files ({size}) are smaller than the caches: the machine has {memory} of memory and direct is false, so these are figures of the page cache; use a larger size, or direct = true"
+        ),
+    );
+}
+
+/// A flag if the files of a load with direct I/O are in the page cache. Such a trial has not measured the disk.
+pub(crate) fn after(files: &dyn Files, folder: &Path) -> Option<Flag> {
+    let residency = cold::residency(folder)
+        .ok()
+        .filter(|_| files.are_direct())?;
+    residency.shows_cached_io().then(|| Flag {
+        kind: FlagKind::DirectIoCached,
+        text: format!(
+            "direct I/O went through the page cache: {} of {} in {} are in memory, so the file system accepts O_DIRECT and ignores it; choose another file system, or direct = false with files larger than the memory",
+            disk::shown(residency.resident_bytes),
+            disk::shown(residency.file_bytes),
+            folder.display()
+        ),
+    })
+}
+
+/// The device below the files of a load, and what it has moved since boot.
+pub(crate) struct Device {
+    mount: Mount,
+    moved_bytes: u64,
+}
+
+impl Device {
+    /// None: the operations need not reach a device, because they are buffered or the files have unwritten blocks, or it does not count.
+    pub(crate) fn below(files: &dyn Files, folder: &Path) -> Option<Device> {
+        let must_reach_it = files.are_direct() && files.are_written();
+        let mount = host::mount_below(folder).ok().filter(|_| must_reach_it)?;
+        Some(Device {
+            moved_bytes: mount.moved_bytes()?,
+            mount,
+        })
+    }
+
+    /// Bytes that it has moved since `earlier`. None: it is another one, as after a power cut.
+    pub(crate) fn moved_since(&self, earlier: &Device) -> Option<u64> {
+        let moved_bytes = self.moved_bytes.checked_sub(earlier.moved_bytes)?;
+        (self.mount == earlier.mount).then_some(moved_bytes)
+    }
+}
+
+/// A device that moved less than this share of what direct operations transferred did not serve them. Other processes only add to it.
+const MOVED_SHARE_MIN: f64 = 0.5;
+
+/// A flag if the device below the files moved too little for the bytes that direct operations transferred.
+pub(crate) fn served_from_elsewhere(transferred_bytes: u64, moved_bytes: u64) -> Option<Flag> {
+    let is_served = moved_bytes as f64 >= MOVED_SHARE_MIN * transferred_bytes as f64;
+    (!is_served).then(|| Flag {
+        kind: FlagKind::DirectIoCached,
+        text: format!(
+            "direct I/O did not reach the device below the files: the load transferred {}, and the device moved only {}, so a cache or another device served the rest; choose another folder, or direct = false with files larger than the memory",
+            disk::shown(transferred_bytes),
+            disk::shown(moved_bytes)
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::measure::trial::blank;
+    use record::TrialState;
+    use std::sync::Arc;
+    use workload::Workload;
+
+    fn fileio(keys: &str) -> Arc<dyn Workload> {
+        workload::open("fileio", &keys.parse().unwrap()).unwrap()
+    }
+
+    fn flagged(keys: &str, memory_bytes: u64) -> Vec<Flag> {
+        let mut trial = blank();
+        before(fileio(keys).files().unwrap(), memory_bytes, &mut trial);
+        assert_eq!(trial.state, TrialState::Done, "a warning");
+        trial.flags
+    }
+
+    #[test]
+    fn buffered_files_smaller_than_the_memory_are_flagged() {
+        let flags = flagged("direct = false\nsize = \"1G\"", 16 << 30);
+        assert_eq!(flags.len(), 1);
+        let says = "the files (1.1 GB) are smaller than the caches: the machine has 17.2 GB";
+        assert!(flags[0].text.starts_with(says), "{flags:?}");
+        assert!(flagged("direct = false\nsize = \"32G\"", 16 << 30).is_empty());
+        assert!(flagged("direct = true\nsize = \"1G\"", 16 << 30).is_empty());
+    }
+
+    /// The flag after the files of 4 MiB were made in a folder in `place`.
+    fn made_in(place: &Path, keys: &str) -> Option<Flag> {
+        let folder = tempfile::tempdir_in(place).unwrap();
+        let workload = fileio(&format!("size = \"4M\"\n{keys}"));
+        let files = workload.files().unwrap();
+        files.make(folder.path(), &|_| (), &|| false).unwrap();
+        after(files, folder.path())
+    }
+
+    #[test]
+    fn direct_io_that_a_file_system_in_memory_ignores_is_found() {
+        // The build folder is on a disk.
+        let program = std::env::current_exe().unwrap();
+        assert_eq!(made_in(program.parent().unwrap(), "direct = true"), None);
+        let shm = Path::new("/dev/shm");
+        let is_in_memory = host::mount_below(shm).is_ok_and(|mount| mount.kind == "tmpfs");
+        if is_in_memory && accepts_direct_io(shm) {
+            let flag = made_in(shm, "direct = true").unwrap();
+            let says = "direct I/O went through the page cache: 4.2 MB of 4.2 MB in /dev/shm/";
+            assert!(flag.text.starts_with(says), "{flag:?}");
+            assert_eq!(made_in(shm, "direct = false"), None);
+        }
+    }
+
+    #[test]
+    fn a_device_that_moved_under_half_of_the_transferred_bytes_did_not_serve_them() {
+        let flag = served_from_elsewhere(10_000_000, 4_900_000).unwrap();
+        assert_eq!(flag.kind, FlagKind::DirectIoCached);
+        let says = "the load transferred 10.0 MB, and the device moved only 4.9 MB";
+        assert!(flag.text.contains(says), "{flag:?}");
+        for moved_bytes in [5_000_000, 10_000_000, 90_000_000] {
+            assert_eq!(served_from_elsewhere(10_000_000, moved_bytes), None);
+        }
+        assert_eq!(served_from_elsewhere(0, 0), None, "an idle load");
+    }
+
+    #[test]
+    fn a_device_that_was_replaced_during_the_load_is_not_compared() {
+        let device = |line: &str, moved_bytes| Device {
+            mount: Mount::parse(line).unwrap(),
+            moved_bytes,
+        };
+        let of = |moved_bytes| device("36 35 7:0 / /data rw - ext4 /dev/loop0 rw", moved_bytes);
+        let other = device("37 35 7:1 / /data rw - ext4 /dev/loop1 rw", 900);
+        assert_eq!(of(900).moved_since(&of(500)), Some(400));
+        assert_eq!(other.moved_since(&of(500)), None);
+        assert_eq!(of(100).moved_since(&of(500)), None, "it counts anew");
+    }
+
+    #[test]
+    fn only_direct_operations_on_written_files_must_reach_the_device() {
+        let program = std::env::current_exe().unwrap();
+        let folder = program.parent().unwrap();
+        let is_compared =
+            |keys: &str| Device::below(fileio(keys).files().unwrap(), folder).is_some();
+        let counts = host::mount_below(folder).is_ok_and(|mount| mount.moved_bytes().is_some());
+        assert_eq!(is_compared("direct = true"), counts);
+        assert!(!is_compared("direct = false"));
+        assert!(!is_compared("extents = \"unwritten\""));
+        assert_eq!(
+            host::mount_below(Path::new("/proc")).unwrap().moved_bytes(),
+            None
+        );
+    }
+
+    /// tmpfs does since Linux 6.6.
+    fn accepts_direct_io(folder: &Path) -> bool {
+        use std::os::unix::fs::OpenOptionsExt;
+        let file = tempfile::NamedTempFile::new_in(folder).unwrap();
+        let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
+        let mut options = std::fs::File::options();
+        options
+            .read(true)
+            .custom_flags(direct)
+            .open(file.path())
+            .is_ok()
+    }
+}

@@ -1,0 +1,132 @@
+//! Converts a planned load to the load engine's terms.
+
+use crate::run::event::{kinds::has_outage, recovery};
+use load::{Closed, Drive, Load, Open, Share, arrivals::Arrivals};
+use record::{Mode, Warmup};
+use spec::plan::PlannedTrial;
+use spec::{ArrivalsSpec, Dsn, PlannedLoad, Protocol, Shard, WhenFull};
+use std::time::Duration;
+use wire::Login;
+use workload::Workload;
+
+/// Timeout for connecting and logging in. A slower server counts as refusing the connection.
+const LOGIN_WITHIN: Duration = Duration::from_secs(30);
+
+/// How clients reach the server; the workload adds its schema.
+pub(crate) fn login(dsn: &Dsn) -> Login {
+    server::login(dsn, LOGIN_WITHIN)
+}
+
+/// The drive of a planned load.
+pub(crate) fn of(planned: &PlannedTrial, protocol: &Protocol, seed: u64) -> Drive {
+    Drive {
+        load: load(&planned.load),
+        time: protocol.driven(),
+        warmup: match protocol.warmup_note() {
+            Warmup::Seconds(warmup_s) => Duration::from_secs_f64(warmup_s),
+            Warmup::Find => Duration::ZERO,
+        },
+        seed,
+        reactors: None,
+        backend: None,
+        reconnect_for: protocol
+            .reconnect
+            .unwrap_or(match has_outage(&planned.events) {
+                true => recovery::RECONNECT_FOR,
+                false => load::RECONNECT_FOR,
+            }),
+        drain_timeout: None,
+        share: Share::WHOLE,
+    }
+}
+
+/// The share of a shard. Clients that have a home in the data stay together with it.
+pub(crate) fn share(shard: Shard, workload: &dyn Workload) -> Share {
+    Share::new(shard.number - 1, shard.of, workload.homes())
+}
+
+/// What a share of a load is in the record: its own clients or workers, and its own part of the rate and the queue.
+pub(crate) fn mode_of(share: &Share, whole: Mode) -> Mode {
+    let clients = |whole: u32| share.clients(whole).len() as u32;
+    match whole {
+        Mode::Closed {
+            clients: whole,
+            think_s,
+        } => Mode::Closed {
+            clients: clients(whole),
+            think_s,
+        },
+        Mode::Open {
+            rate,
+            arrivals,
+            workers,
+            queue,
+            when_full,
+        } => Mode::Open {
+            rate: rate / f64::from(share.of()),
+            arrivals,
+            workers: clients(workers),
+            queue: share.part(queue),
+            when_full,
+        },
+    }
+}
+
+/// The whole load of a trial.
+pub(crate) fn load(planned: &PlannedLoad) -> Load {
+    match planned {
+        PlannedLoad::Closed { clients, think } => Load::Closed(Closed {
+            clients: *clients,
+            think: *think,
+        }),
+        PlannedLoad::Open {
+            rate,
+            arrivals,
+            workers,
+            queue,
+            when_full,
+        } => Load::Open(Open {
+            arrivals: schedule(*rate, arrivals),
+            workers: *workers,
+            queue: *queue,
+            when_full: match when_full {
+                WhenFull::Stop => load::WhenFull::Stop,
+                WhenFull::Drop => load::WhenFull::Drop,
+                WhenFull::Wait => load::WhenFull::Wait,
+            },
+        }),
+    }
+}
+
+fn schedule(rate: f64, arrivals: &ArrivalsSpec) -> Arrivals {
+    match arrivals {
+        ArrivalsSpec::Poisson => Arrivals::Poisson { rate },
+        ArrivalsSpec::Uniform => Arrivals::Uniform { rate },
+        ArrivalsSpec::Bursts {
+            burst_rate,
+            every,
+            length,
+        } => Arrivals::Bursts {
+            rate,
+            burst_rate: *burst_rate,
+            every_s: every.as_secs_f64(),
+            burst_s: length.as_secs_f64(),
+        },
+        ArrivalsSpec::Ramp { to, over } => Arrivals::Ramp {
+            from: rate,
+            to: *to,
+            over_s: over.as_secs_f64(),
+        },
+        ArrivalsSpec::Trace { at_ns } => Arrivals::Trace {
+            at_ns: at_ns.clone(),
+        },
+    }
+}
+
+/// The first second over which the server's counters are taken.
+pub(crate) fn measured_from_s(protocol: &Protocol) -> u32 {
+    match protocol.warmup_note() {
+        Warmup::Seconds(warmup_s) => warmup_s.ceil() as u32,
+        Warmup::Find => 0,
+    }
+}

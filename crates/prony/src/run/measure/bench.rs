@@ -1,0 +1,29 @@
+//! What all trials of a run share.
+
+use crate::run::Progress;
+use crate::run::event::Action;
+use crate::run::machine::neighbours::Neighbours;
+use crate::run::shards::Meeting;
+use host::{Home, Leases};
+use spec::Protocol;
+use std::path::Path;
+use std::sync::Mutex;
+
+/// What all trials of a run share.
+pub(crate) struct Bench<'a> {
+    pub home: &'a Home,
+    pub leases: &'a Leases,
+    pub progress: &'a Progress,
+    pub protocol: &'a Protocol,
+    pub neighbours: &'a Neighbours,
+    /// The niceness of the run.
+    pub nice: i32,
+    /// What each event of the file does.
+    pub actions: &'a [Action],
+    /// The seed of the run. All trials of a block get the same operations.
+    pub seed: u64,
+    /// The other shards of the load; None for a whole load.
+    pub meeting: Option<&'a Mutex<Meeting>>,
+    /// The folder for the servers' logs.
+    pub logs: &'a Path,
+}

@@ -1,0 +1,352 @@
+//! Measures the trials of a run in the order of the plan, and saves each at once.
+
+pub(crate) mod bench;
+pub(crate) mod rounds;
+pub(crate) mod timed;
+pub(crate) mod trial;
+
+use super::audit::answers::Answers;
+use super::place::{Place, Source};
+use super::plan::Expected;
+use super::plan::Request;
+use super::plan::figures;
+use super::plan::looks::{self, Taken};
+use super::prepare::Prepared;
+use super::prepare::servers::Provided;
+use super::prepare::{layout, preflight};
+use super::progress::news;
+use super::progress::remaining::Remaining;
+use super::{RunError, settings, shards, stop_if_interrupted, stored};
+use bench::Bench;
+use record::{FlagKind, LiveSample, Loaded, Trial, TrialKey, TrialState};
+use spec::BuildSpec;
+use spec::plan::{Finished, Plan, PlannedTrial};
+use std::collections::BTreeMap;
+use store::{Store, StoreError};
+use trial::not_available;
+use workload::{TargetKind, Workload};
+
+/// What all trials of a run share.
+pub(crate) struct Measuring<'r> {
+    pub request: &'r Request,
+    pub plan: &'r Plan<'r>,
+    pub prepared: &'r Prepared,
+    pub bench: Bench<'r>,
+}
+
+impl<'r> Measuring<'r> {
+    /// Measures the trials that are not finished yet.
+    ///
+    /// # Errors
+    /// An interruption, a record that cannot be written. Finished trials are saved.
+    pub(crate) fn all(&self, store: &mut Store) -> Result<(), RunError> {
+        let mut before = store.trials().map_err(stored)?;
+        before.extend(store.controls().map_err(stored)?);
+        let mut finished = earlier(store, self.plan, &before)?;
+        let mut answers = self.recalled(before)?;
+        let mut held = None;
+        let mut said = news::Said::default();
+        let taken = Taken::of(store)?;
+        let remaining = self.remaining()?;
+        let left_s = |known: usize, finished: &[Finished]| {
+            let open = known.saturating_sub(finished.len());
+            let remaining = remaining.as_ref()?;
+            Some(remaining.of_next(open, finished))
+        };
+        while let Some(planned) = self.next(&finished, &taken, store)? {
+            stop_if_interrupted()?;
+            let known = self.known_trials(&finished, &taken, store);
+            let named = |known: usize, place: usize| {
+                news::name(&self.request.experiment, &planned.key, place, known)
+            };
+            let name = named(known, finished.len() + 1);
+            self.bench.progress.trial(&name, left_s(known, &finished));
+            let mut trial = self.one(&planned, &mut held, store)?;
+            if let Some(text) = same_sqlite(&self.prepared.servers, planned.server_name()) {
+                trial.flag(FlagKind::NotAvailable, text);
+            }
+            if let Some(text) = self.prepared.ready.collations() {
+                trial.flag(FlagKind::CollationsDiffer, text);
+            }
+            if !trial.is_not_available() {
+                let data = self.fingerprint(&planned)? + &contents(&planned);
+                judge_answers(&mut answers, &data, &mut trial);
+            }
+            finished.push(outcome(&trial, held.is_some()));
+            if let Some(text) = self.plan.answer(&trial.key, &finished) {
+                trial.flag(FlagKind::Search, text);
+            }
+            self.save(&trial, store)?;
+            let meeting = self.bench.meeting.map(shards::held);
+            meeting.map_or(Ok(()), |meeting| meeting.goes_on())?;
+            let known = self.known_trials(&finished, &taken, store);
+            let left_s = left_s(known, &finished).map(|(next_s, rest_s)| next_s + rest_s);
+            let name = named(known, finished.len());
+            let line = news::line(&name, &trial, left_s, &mut said);
+            self.bench.progress.say(&line);
+        }
+        self.end(&finished, &taken, store)?;
+        store.shrink();
+        for key in self.plan.lost(&finished) {
+            self.bench.progress.say(&format!(
+                "warning: {key} was not measured, because the maximum that its rate refers to could not be measured"
+            ));
+        }
+        stop_if_interrupted()
+    }
+
+    /// Saves a trial, also where another program holds the record for a while.
+    fn save(&self, trial: &Trial, store: &mut Store) -> Result<(), RunError> {
+        let say = |line: &str| self.bench.progress.say(line);
+        patiently(&say, || store.save(trial)).map_err(stored)
+    }
+
+    fn next(
+        &self,
+        finished: &[Finished],
+        taken: &Taken,
+        store: &Store,
+    ) -> Result<Option<PlannedTrial>, RunError> {
+        let undecided = |blocks: u32| taken.undecided(store, blocks);
+        let next = self.plan.next_judged(finished, &undecided);
+        taken.check()?;
+        Ok(next)
+    }
+
+    /// What the trials are expected to take; none for a search, whose trials are not known.
+    fn remaining(&self) -> Result<Option<Remaining>, RunError> {
+        if self.request.experiment.search().is_some() {
+            return Ok(None);
+        }
+        let trials: Vec<PlannedTrial> = self.plan.trials().collect();
+        let expected = Expected::of(self.request, &trials)?;
+        let each = trials.iter();
+        let each = each.map(|trial| (trial.key.clone(), expected.trial_s(trial)));
+        Ok(Some(Remaining::new(each.collect())))
+    }
+
+    /// Trials that are known to be measured: up to the next look at the claims.
+    fn known_trials(&self, finished: &[Finished], taken: &Taken, store: &Store) -> usize {
+        let undecided = |blocks: u32| taken.undecided(store, blocks);
+        match (&self.request.experiment.protocol.looks, finished.last()) {
+            (Some(_), Some(last)) => {
+                let block = last.key.block;
+                self.plan.trials_until_look(block, finished, &undecided)
+            }
+            _ => self.plan.len(),
+        }
+    }
+
+    /// Records why the run stopped, where it depends on the claims.
+    fn end(&self, finished: &[Finished], taken: &Taken, store: &mut Store) -> Result<(), RunError> {
+        if self.request.experiment.protocol.looks.is_none() {
+            return Ok(());
+        }
+        let ended = self
+            .plan
+            .ended(finished, &|blocks| taken.undecided(store, blocks));
+        taken.check()?;
+        let blocks = finished.iter().map(|one| one.key.block + 1).max();
+        self.bench.progress.say(&format!(
+            "stopped after {} blocks: {}",
+            blocks.unwrap_or(0),
+            ended.text()
+        ));
+        let measured = finished.iter().filter(|one| !one.key.is_control());
+        looks::keep_end(ended, measured.count() as u64, store)
+    }
+
+    fn one(
+        &self,
+        planned: &PlannedTrial,
+        held: &mut Option<Place<'r>>,
+        store: &mut Store,
+    ) -> Result<Trial, RunError> {
+        let workload = self.request.workload(planned)?;
+        let source = match self.source(planned, workload.as_ref())? {
+            Ok(source) => source,
+            Err(why) => return Ok(not_available(planned, why)),
+        };
+        let mut live = |second: u32, sample: LiveSample| {
+            // Only for live display, so an error must not fail the trial.
+            let _ = store.live(&planned.key, second, &sample);
+        };
+        self.bench
+            .measure(planned, source, &workload, held, &mut live)
+    }
+
+    /// What the trial's place is made from, or why its server cannot run it.
+    fn source(
+        &self,
+        planned: &PlannedTrial,
+        workload: &dyn Workload,
+    ) -> Result<Result<Source<'r>, String>, RunError> {
+        if workload.target() == TargetKind::Folder {
+            return Ok(Ok(Source::Folder));
+        }
+        if let Some(why) = preflight::lacking(planned, &self.prepared.known) {
+            return Ok(Err(why));
+        }
+        let server = &self.prepared.servers[planned.server_name()];
+        let ready = self.prepared.ready.of(self.request, planned);
+        let ready = ready.ok_or_else(|| RunError::Failed("the trial has no dataset".into()))?;
+        Ok(match ready {
+            Ok(ready) => Ok(Source::Server(server, ready)),
+            Err(why) => Err(why.clone()),
+        })
+    }
+
+    /// The answers of the trials that a resumed run has already measured.
+    fn recalled(&self, before: Vec<Trial>) -> Result<Answers, RunError> {
+        let mut answers = Answers::default();
+        for mut trial in before {
+            let mut planned = self.plan.trials();
+            if let Some(planned) = planned.find(|planned| planned.key == trial.key) {
+                let fingerprint = self.fingerprint(&planned)?;
+                is_the_same(&trial, &fingerprint)?;
+                answers.check(&(fingerprint + &contents(&planned)), &mut trial);
+            }
+        }
+        Ok(answers)
+    }
+
+    /// Identifies the data that a trial's answers depend on; empty if its workload has none.
+    fn fingerprint(&self, planned: &PlannedTrial) -> Result<String, RunError> {
+        let workload = self.request.workload(planned)?;
+        let data = workload.data();
+        Ok(data.map(|data| data.fingerprint()).unwrap_or_default())
+    }
+}
+
+/// How often a record that another program has locked is tried; each time waits for 10 s.
+const TRIES: usize = 6;
+
+/// Writes to the record. While another program has locked it, waits and says so.
+fn patiently(
+    say: &dyn Fn(&str),
+    mut write: impl FnMut() -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    for left in (1..TRIES).rev() {
+        match write() {
+            Err(StoreError::Locked(path)) => say(&format!(
+                "warning: another program has locked {}; close it; prony waits for another {} s",
+                path.display(),
+                left * 10
+            )),
+            other => return other,
+        }
+        if host::interrupt::asked() {
+            break;
+        }
+    }
+    write()
+}
+
+/// Says so where another name of the experiment is SQLite too, as with `--server sqlite`: it has one version and no settings, so
+/// comparing the two would compare it with itself.
+fn same_sqlite(servers: &BTreeMap<String, Provided>, name: &str) -> Option<String> {
+    let is_sqlite = |server: &Provided| server.spec.build == BuildSpec::Sqlite;
+    let own = servers.get(name).filter(|server| is_sqlite(server))?;
+    let (first, _) = servers.iter().find(|(_, server)| is_sqlite(server))?;
+    (first != name).then(|| {
+        let version = &own.identity().version;
+        format!("servers {first} and {name} are the same SQLite {version}: they are not compared")
+    })
+}
+
+/// Refuses to add trials on other data to a run, as when the dump of the workload has changed.
+fn is_the_same(trial: &Trial, fingerprint: &str) -> Result<(), RunError> {
+    match &trial.dataset {
+        Some(then) if then.fingerprint != fingerprint => Err(RunError::Usage(format!(
+            "cannot resume: {} was measured on the dataset {}, and the workload's files make {fingerprint} now; start a new run",
+            trial.key, then.fingerprint
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn outcome(trial: &Trial, held: bool) -> Finished {
+    finished(trial, trial.load.as_deref(), held)
+}
+
+fn finished(trial: &Trial, load: Option<&Loaded>, held: bool) -> Finished {
+    let is_usable = trial.state == TrialState::Done && !trial.is_not_available();
+    let key = trial.key.clone();
+    let figures = match load {
+        Some(load) => figures::timed(key, load, is_usable, held),
+        None => Finished::without_figures(key, is_usable),
+    };
+    Finished {
+        elapsed_s: (trial.ended_ns - trial.started_ns) as f64 / 1e9,
+        ..figures
+    }
+}
+
+/// The trials that an earlier process measured. Failed ones are measured again. Loads with their histograms are read only if a later
+/// trial depends on their figures.
+fn earlier(store: &Store, plan: &Plan, before: &[Trial]) -> Result<Vec<Finished>, RunError> {
+    let needs_figures = plan.needs_figures();
+    let load = |key: &TrialKey| match needs_figures {
+        true => store.load(key).map_err(stored),
+        false => Ok(None),
+    };
+    let one = |trial: &Trial| {
+        let load = load(&trial.key)?;
+        Ok(finished(trial, load.as_ref(), false))
+    };
+    let kept = before
+        .iter()
+        .filter(|trial| trial.state != TrialState::Failed);
+    kept.map(one).collect()
+}
+
+/// What tells the data of trials apart beside its fingerprint: see [`layout`].
+fn contents(planned: &PlannedTrial) -> String {
+    layout::of_contents(&settings::resolve(&planned.settings, 0))
+}
+
+fn judge_answers(answers: &mut Answers, fingerprint: &str, trial: &mut Trial) {
+    for flag in answers.check(fingerprint, trial) {
+        trial.invalidate(flag.kind, flag.text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    /// Writes to a record that is locked for so many tries. Returns the number of tries, and what was said.
+    fn locked_for(tries: usize) -> (Result<(), StoreError>, usize, Vec<String>) {
+        let (mut tried, said) = (0, RefCell::new(Vec::new()));
+        let say = |line: &str| said.borrow_mut().push(line.to_string());
+        let written = patiently(&say, || {
+            tried += 1;
+            match tried > tries {
+                true => Ok(()),
+                false => Err(StoreError::Locked("run.sqlite".into())),
+            }
+        });
+        (written, tried, said.into_inner())
+    }
+
+    #[test]
+    fn a_locked_record_is_waited_for_with_a_message() {
+        let (written, tried, said) = locked_for(2);
+        assert!(written.is_ok());
+        assert_eq!((tried, said.len()), (3, 2));
+        let first = "warning: another program has locked run.sqlite; close it; prony waits for another 50 s";
+        assert_eq!(said[0], first);
+    }
+
+    #[test]
+    fn a_record_that_stays_locked_is_an_error_that_names_the_way_out() {
+        let (written, tried, _) = locked_for(usize::MAX);
+        assert_eq!(tried, TRIES);
+        let text = written.unwrap_err().to_string();
+        assert!(
+            text.contains("close the program that has it open"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,338 @@
+//! The rounds of one trial: the order of the queries, and the results per round.
+//!
+//! Purpose: run all rounds of a trial, and flag what is not as requested. Outside this module: one pass over the queries (`round`), the
+//! server (`place`), what makes a round cold (`cold`).
+
+mod clients;
+mod hints;
+mod pass;
+mod plans;
+
+use super::bench::Bench;
+use crate::run::place::ServerPlace;
+use crate::run::place::cold;
+use host::{interrupt, now_ns};
+use observe::counters;
+use pass::{Pass, Passed};
+use record::{Coldness, Flag, FlagKind, Query, Round, Trial};
+use server::ServerError;
+use spec::plan::PlannedTrial;
+use spec::{Observe, Plans, RoundKind, Unit};
+use std::time::Instant;
+use workload::{Operation, Queries};
+
+/// The rounds of one trial.
+pub(crate) struct Rounds<'a> {
+    bench: &'a Bench<'a>,
+    queries: &'a dyn Queries,
+    operations: Vec<Operation>,
+    clients: u32,
+    observe: &'a Observe,
+    rounds: &'a [RoundKind],
+    data_bytes: u64,
+}
+
+impl<'a> Rounds<'a> {
+    pub(crate) fn new(
+        bench: &'a Bench<'a>,
+        planned: &'a PlannedTrial,
+        queries: &'a dyn Queries,
+        data_bytes: u64,
+    ) -> Rounds<'a> {
+        Rounds {
+            bench,
+            queries,
+            operations: chosen(queries.operations(), &bench.protocol.queries),
+            clients: planned.load.clients(),
+            observe: &planned.observe,
+            rounds: &planned.rounds,
+            data_bytes,
+        }
+    }
+
+    /// Runs every round, then EXPLAIN ANALYZE if the experiment requests it.
+    ///
+    /// # Errors
+    /// The server or a connection is gone.
+    pub(crate) fn all(
+        &self,
+        place: &mut ServerPlace,
+        trial: &mut Trial,
+    ) -> Result<(), ServerError> {
+        for (index, operations) in self.passes() {
+            self.bench
+                .progress
+                .now(&format!("round {} of {}", index + 1, self.rounds.len()));
+            self.one_pass(place, trial, index, &operations)?;
+            if interrupt::asked() {
+                return Ok(());
+            }
+        }
+        has_figures(trial);
+        if self.observe.plans == Plans::Analyze {
+            self.bench.progress.now("analysing plans");
+            let timeout = self.bench.protocol.query_timeout;
+            plans::analyse(&self.operations, timeout, place.live(trial)?, trial);
+        }
+        Ok(())
+    }
+
+    /// (index of the round, the operations of the pass) in the order of execution.
+    fn passes(&self) -> Vec<(usize, Vec<Operation>)> {
+        let rounds = 0..self.rounds.len();
+        match self.bench.protocol.unit {
+            Unit::Round => rounds
+                .map(|round| (round, self.operations.clone()))
+                .collect(),
+            Unit::Query => self
+                .operations
+                .iter()
+                .flat_map(|operation| {
+                    rounds
+                        .clone()
+                        .map(move |round| (round, vec![operation.clone()]))
+                })
+                .collect(),
+        }
+    }
+
+    fn one_pass(
+        &self,
+        place: &mut ServerPlace,
+        trial: &mut Trial,
+        index: usize,
+        operations: &[Operation],
+    ) -> Result<(), ServerError> {
+        let before = match self.rounds[index] {
+            RoundKind::Cold => Some(place.go_cold(trial, self.clients)?),
+            RoundKind::Hot => None,
+        };
+        place.live(trial)?;
+        place.have_clients(self.clients)?;
+        let started_ns = now_ns();
+        let events = place
+            .prepare_events(self.bench.actions)?
+            .begin(Instant::now());
+        let pass = Pass {
+            queries: self.queries,
+            operations,
+            protocol: self.bench.protocol,
+            observe: self.observe,
+            known: plans::known(trial),
+        };
+        let passed = pass.run(place.live(trial)?);
+        events.stop().enter(trial);
+        let mut passed = passed?;
+        if trial.rounds.len() <= index {
+            let round = blank_round(self.rounds, index, started_ns);
+            trial.rounds.push(round);
+        }
+        trial.rounds[index].ended_ns = now_ns();
+        // Taken before the plans are read, so that EXPLAIN counts neither in the time nor in the proof.
+        let coldness =
+            before.map(|before| before.after(place.data_folder().as_deref(), self.data_bytes));
+        let live = place.live(trial)?;
+        plans::look(&pass, live, &mut passed)?;
+        hints::look(&pass, live, &mut passed)?;
+        enter(trial, index, passed);
+        plans::check(&self.observe.checks, trial, index);
+        if let Some(coldness) = coldness {
+            prove(trial, index, coldness);
+        }
+        Ok(())
+    }
+}
+
+/// Adds a pass to the trial's round of this index. A wrong answer makes the trial invalid. A failed query does not, for the figures of
+/// the others are right: the round has no total then, and the run is not valid. Neither does a query that timed out: its time is known
+/// to exceed the limit.
+fn enter(trial: &mut Trial, index: usize, passed: Passed) {
+    let harmless = [
+        FlagKind::QueryFailed,
+        FlagKind::QueryTimedOut,
+        FlagKind::HintIgnored,
+        FlagKind::NoPlan,
+    ];
+    let round = &mut trial.rounds[index];
+    round.elapsed_s += passed.elapsed_s;
+    round.counters = counters::sum([&round.counters, &passed.counters].into_iter());
+    round.queries.extend(passed.queries);
+    trial.plans.extend(passed.plans);
+    trial.plan_forms.extend(passed.forms);
+    for Flag { kind, text } in passed.flags {
+        match harmless.contains(&kind) {
+            true => trial.flag(kind, text),
+            false => trial.invalidate(kind, text),
+        }
+    }
+}
+
+/// A trial in which no query was answered has no figures, so it is invalid.
+fn has_figures(trial: &mut Trial) {
+    let mut queries = trial.rounds.iter().flat_map(|round| &round.queries);
+    let failed = trial
+        .flags
+        .iter()
+        .find(|flag| flag.kind == FlagKind::QueryFailed);
+    if let (Some(flag), true) = (failed.cloned(), queries.all(Query::has_failed)) {
+        trial.invalidate(flag.kind, flag.text);
+    }
+}
+
+/// Adds the evidence of one pass to its round. One pass that was not cold makes the round lukewarm.
+fn prove(trial: &mut Trial, index: usize, coldness: Coldness) {
+    let round = &mut trial.rounds[index];
+    let joined = match round.coldness.take() {
+        Some(earlier) => cold::join(earlier, coldness),
+        None => coldness,
+    };
+    let reason = joined.reason.clone().unwrap_or_default();
+    let turns_lukewarm = !joined.proved && round.name == "cold";
+    round.coldness = Some(joined);
+    if turns_lukewarm {
+        round.name = "lukewarm".into();
+        let text = format!("cold {} is lukewarm: {reason}", round.index);
+        trial.flag(FlagKind::Lukewarm, text);
+    }
+}
+
+fn chosen(all: Vec<Operation>, names: &[String]) -> Vec<Operation> {
+    all.into_iter()
+        .filter(|operation| names.is_empty() || names.contains(&operation.name))
+        .collect()
+}
+
+/// An empty round. Its number counts from 1 within its kind.
+fn blank_round(rounds: &[RoundKind], index: usize, started_ns: i64) -> Round {
+    let kind = rounds[index];
+    let earlier = rounds[..index].iter().filter(|round| **round == kind);
+    let name = match kind {
+        RoundKind::Cold => "cold",
+        RoundKind::Hot => "hot",
+    };
+    Round {
+        name: name.into(),
+        index: earlier.count() as u32 + 1,
+        started_ns,
+        ended_ns: started_ns,
+        elapsed_s: 0.0,
+        coldness: None,
+        queries: Vec::new(),
+        counters: Default::default(),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use record::{Answer, TrialKey, TrialState};
+
+    /// A trial of one query, with one round per answer.
+    pub(crate) fn trial_with_answers(server: &str, hashes: &[&str]) -> Trial {
+        let round = |(index, hash): (usize, &&str)| {
+            let mut round = blank_round(&vec![RoundKind::Hot; index + 1], index, 0);
+            round.queries.push(Query {
+                name: "Q1.1".into(),
+                client: 1,
+                elapsed_ns: 1,
+                rows: 1,
+                answer: Answer::Unchecked,
+                answer_hash: hash.to_string(),
+                plan_hash: None,
+                counters: Default::default(),
+                profile: Vec::new(),
+                error: None,
+            });
+            round
+        };
+        let key = TrialKey {
+            block: 0,
+            server: Some(server.into()),
+            levels: Vec::new(),
+            role: record::Role::Measured,
+        };
+        Trial {
+            rounds: hashes.iter().enumerate().map(round).collect(),
+            ..Trial::unmeasured(key, 0)
+        }
+    }
+
+    fn coldness(reason: Option<&str>) -> Coldness {
+        Coldness {
+            proved: reason.is_none(),
+            eviction: "drop_caches".into(),
+            server_restarted: true,
+            pool_pages: None,
+            resident_bytes: Some(0),
+            file_bytes: Some(1),
+            passes: Some(1),
+            device_read_bytes: Some(1),
+            reason: reason.map(String::from),
+        }
+    }
+
+    #[test]
+    fn one_query_that_was_not_cold_makes_the_round_lukewarm() {
+        let mut trial = trial_with_answers("5.6", &["a"]);
+        trial.rounds[0] = blank_round(&[RoundKind::Cold], 0, 0);
+        prove(&mut trial, 0, coldness(None));
+        assert_eq!(trial.rounds[0].name, "cold");
+        prove(&mut trial, 0, coldness(Some("the pool held 9 pages")));
+        prove(&mut trial, 0, coldness(None));
+        assert_eq!(trial.rounds[0].name, "lukewarm");
+        assert!(!trial.rounds[0].coldness.as_ref().unwrap().proved);
+        assert_eq!(
+            trial.flags[0].text,
+            "cold 1 is lukewarm: the pool held 9 pages"
+        );
+        assert_eq!(trial.flags.len(), 1);
+    }
+
+    #[test]
+    fn a_query_that_fails_in_every_round_is_flagged_once_and_the_others_keep_their_figures() {
+        let mut trial = trial_with_answers("5.6", &["a", "a"]);
+        for index in 0..2 {
+            let flags = vec![Flag {
+                kind: FlagKind::QueryFailed,
+                text: "Q1.1: > 60 s".into(),
+            }];
+            let passed = Passed {
+                flags,
+                ..Passed::default()
+            };
+            enter(&mut trial, index, passed);
+        }
+        assert_eq!((trial.flags.len(), trial.state), (1, TrialState::Done));
+        has_figures(&mut trial);
+        assert_eq!(trial.state, TrialState::Done);
+        for round in &mut trial.rounds {
+            round.queries[0].error = Some(record::QueryError::Failed {
+                code: Some(1054),
+                message: "no".into(),
+            });
+        }
+        has_figures(&mut trial);
+        assert_eq!((trial.flags.len(), trial.state), (1, TrialState::Invalid));
+    }
+
+    #[test]
+    fn a_timed_out_query_and_an_ignored_hint_leave_the_trial_valid() {
+        for (kind, state) in [
+            (FlagKind::QueryTimedOut, TrialState::Done),
+            (FlagKind::HintIgnored, TrialState::Done),
+            (FlagKind::WrongAnswer, TrialState::Invalid),
+        ] {
+            let mut trial = trial_with_answers("5.6", &["a"]);
+            let flags = vec![Flag {
+                kind: kind.clone(),
+                text: "Q1.1".into(),
+            }];
+            let passed = Passed {
+                flags,
+                ..Passed::default()
+            };
+            enter(&mut trial, 0, passed);
+            assert_eq!((trial.flags.len(), trial.state), (1, state), "{kind}");
+        }
+    }
+}

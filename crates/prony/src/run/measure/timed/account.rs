@@ -1,0 +1,423 @@
+//! Records a load.
+//!
+//! Purpose: record everything that the statistics need, and flag what makes the figures unusable. Outside this module: judging them.
+
+use super::concurrent::Observed;
+use super::{Driving, Timed, effects};
+use crate::run::drive;
+use crate::run::shards;
+use host::machine;
+use load::{Backend, Driven, Ending, OwnStall, Second, Window};
+use observe::Gap;
+use record::{
+    Account, EngineNote, EngineStall, ErrorCount, ErrorKind, EventNote, FlagKind, HistogramNote,
+    Kind, LiveSample, Loaded, Mode, OpenNote, Requirement, ShardStart, Standard, Trial, Unfinished,
+    done_series,
+};
+use std::collections::BTreeMap;
+
+/// Seconds between the end of an outage and the first sample after it: the rest of a second, the connection, and a whole second.
+const NOTICED_WITHIN_S: f64 = 3.0;
+/// Seconds per histogram of one operation.
+const WINDOW_S: u32 = 10;
+
+/// Adds the load to its trial.
+///
+/// `explain`: what was said when an operation first failed with a code.
+pub(super) fn enter(
+    timed: &Timed,
+    trial: &mut Trial,
+    drive: Driving,
+    observed: Observed,
+    explain: &dyn Fn(u16) -> Option<String>,
+) {
+    let Driving {
+        operations,
+        standard,
+        effects,
+        driven,
+        recorded,
+    } = drive;
+    flag_failures(trial, &driven);
+    let effects = effects::noted(&operations, &driven.tallies, &effects);
+    trial.flags.extend(effects::flags(&effects));
+    observed.happened.enter(trial);
+    let throughput = recorded
+        .series
+        .get("throughput")
+        .map_or(&[][..], Vec::as_slice);
+    for text in stats::add_recovered(&mut trial.events, throughput, driven.started_ns) {
+        trial.flag(FlagKind::NotRecovered, text);
+    }
+    let gap = observed.sampled.gap.filter(|gap| {
+        let outages = trial.events.iter().filter(|event| event.is_outage());
+        !explained(gap, outages, driven.started_ns)
+    });
+    let flags = observed.sampled.flags.into_iter();
+    for one in flags.chain(gap.map(|gap| gap.flag())) {
+        trial.flag(one.kind, one.text);
+    }
+    if let Some(text) = observed.full_link {
+        trial.flag(FlagKind::ClientsLink, text);
+    }
+    let mut series = observed.sampled.series;
+    series.extend(recorded.series);
+    let mode = drive::mode_of(&timed.share(), timed.planned.load.mode());
+    let open = matches!(mode, Mode::Open { .. }).then(|| open_note(&driven));
+    let mut load = Loaded {
+        mode,
+        warmup: timed.bench.protocol.warmup_note(),
+        started_ns: driven.started_ns,
+        elapsed_s: driven.elapsed.as_secs_f64(),
+        errors: recorded.errors,
+        engine: EngineNote {
+            shards: started(timed, &driven),
+            effects,
+            ..engine(&operations, &driven)
+        },
+        histograms: recorded.histograms,
+        operations,
+        standard,
+        series,
+        node_series: observed.further,
+        counters: observed.sampled.counters,
+        summary: None,
+        open,
+    };
+    let summary = stats::summarise(&load);
+    trial.flag_engine(&summary.engine);
+    if let Some(text) = stats::too_long(&load, &summary.accounts) {
+        trial.invalidate(FlagKind::OperationTooLong, text);
+    }
+    flag_failed_operations(trial, &summary.accounts, explain);
+    load.summary = Some(summary);
+    trial.load = Some(Box::new(load));
+}
+
+/// Whether the server was down when its status could not be read. The sampler notices both ends up to a second late.
+fn explained<'a>(gap: &Gap, outages: impl Iterator<Item = &'a EventNote>, started_ns: i64) -> bool {
+    let at_s = |ns: i64| (ns - started_ns) as f64 / 1e9;
+    let of = |event: &EventNote| {
+        (
+            at_s(event.at_ns),
+            event.ended_ns.map_or(f64::INFINITY, at_s),
+        )
+    };
+    let whole = outages
+        .map(of)
+        .reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
+    whole.is_some_and(|(began_s, ended_s)| {
+        let until_s = gap.until_s.map_or(0.0, f64::from);
+        began_s <= f64::from(gap.from_s) + NOTICED_WITHIN_S && until_s <= ended_s + NOTICED_WITHIN_S
+    })
+}
+
+/// Operations that failed or did not end, with the first message of the most frequent error. Where most failed, the trial is invalid, unless
+/// an event of the experiment made them fail.
+fn flag_failed_operations(
+    trial: &mut Trial,
+    accounts: &[Account],
+    explain: &dyn Fn(u16) -> Option<String>,
+) {
+    let spoiled = stats::spoiled(accounts);
+    if spoiled.is_empty() {
+        return;
+    }
+    let codes = stats::total(accounts).errors_by_code.into_iter();
+    let most = codes.max_by_key(|(_, count)| *count);
+    let said = most.and_then(|(code, _)| explain(code));
+    let because = said.map(|said| format!(" ({said})")).unwrap_or_default();
+    let is_meant = trial.events.iter().any(EventNote::fails_operations);
+    match stats::mostly_failed(accounts).filter(|_| !is_meant) {
+        Some(failed) => {
+            trial.invalidate(FlagKind::OperationsFailed, failed + &because);
+            trial.flag(FlagKind::OperationsFailed, spoiled.join("; "));
+        }
+        None => trial.flag(FlagKind::OperationsFailed, spoiled.join("; ") + &because),
+    }
+}
+
+fn flag_failures(trial: &mut Trial, driven: &Driven) {
+    if let Some((client, failure)) = driven.ended_early.first() {
+        let count = driven.ended_early.len();
+        trial.invalidate(
+            FlagKind::ClientsLost,
+            format!("{count} clients ended early, first client {client}: {failure}"),
+        );
+    }
+    if let Some(reason) = &driven.stopped {
+        trial.flag(FlagKind::Stopped, reason.clone());
+    }
+}
+
+/// How this shard of the load began; empty for a whole load.
+fn started(timed: &Timed, driven: &Driven) -> Vec<ShardStart> {
+    let meeting = timed.bench.meeting.map(shards::held);
+    let started = meeting.and_then(|meeting| meeting.started(driven.woken));
+    started.into_iter().collect()
+}
+
+/// A series of the engine: its name and how to read its value.
+type Column = (&'static str, fn(&Second) -> u64);
+
+const COLUMNS: [Column; 8] = [
+    ("throughput", |second| second.tally.done()),
+    ("errors", |second| second.tally.not_done()),
+    ("retried", |second| second.tally[Ending::Retried]),
+    ("unknown", |second| second.tally[Ending::Unknown]),
+    ("dropped", |second| second.dropped),
+    ("queued", |second| second.queued),
+    ("running", |second| u64::from(second.running)),
+    ("idle", |second| u64::from(second.idle)),
+];
+
+/// Collects what the engine reports during the load. Histograms are packed at once, since hours of unpacked ones would take gigabytes.
+#[derive(Default)]
+pub(super) struct Recorder {
+    /// Names of the operations, in the workload's order.
+    operations: Vec<String>,
+    /// The names of their own series.
+    done_series: Vec<String>,
+    /// The engine's series, one value per second.
+    series: BTreeMap<String, Vec<Option<f64>>>,
+    errors: Vec<ErrorCount>,
+    /// Response times of all operations per second, and of each operation and kind per ten seconds.
+    histograms: Vec<HistogramNote>,
+}
+
+impl Recorder {
+    pub(super) fn of(operations: &[String]) -> Recorder {
+        Recorder {
+            operations: operations.to_vec(),
+            done_series: operations.iter().map(|name| done_series(name)).collect(),
+            ..Recorder::default()
+        }
+    }
+
+    pub(super) fn second(&mut self, second: &Second) {
+        for (name, of) in COLUMNS {
+            let series = self.series.entry(name.to_string()).or_default();
+            series.push(Some(of(second) as f64));
+        }
+        for (name, tally) in self.done_series.iter().zip(&second.tallies) {
+            let series = self.series.entry(name.clone()).or_default();
+            series.push(Some(tally.done() as f64));
+        }
+        let errors = second.errors.iter().map(|(fault, count)| ErrorCount {
+            second: second.second,
+            kind: error_kind(fault.ending),
+            operation: self.operations.get(usize::from(fault.operation)).cloned(),
+            code: fault.code,
+            count: *count,
+        });
+        self.errors.extend(errors);
+        self.histograms.push(HistogramNote {
+            operation: None,
+            kind: Kind::Response,
+            every_s: 1,
+            start_s: second.second,
+            nanoseconds: (&second.response).into(),
+        });
+    }
+
+    /// Adds the histograms of all windows.
+    pub(super) fn windows(&mut self, windows: Vec<HistogramNote>) {
+        self.histograms.extend(windows);
+    }
+}
+
+/// A workload's standard, with the names of its operations.
+pub(super) fn standard(operations: &[String], standard: load::Standard) -> Option<Standard> {
+    let named = operations.iter().zip(&standard.requirements);
+    let requirements = named.map(|(operation, requirement)| Requirement {
+        operation: operation.clone(),
+        minimum_share: requirement.minimum_share,
+        is_in_mix: requirement.is_in_mix,
+        p90_limit_s: requirement.p90_limit_s,
+    });
+    Some(Standard {
+        counted: operations.get(usize::from(standard.counted))?.clone(),
+        per_minute: standard.per_minute.to_string(),
+        requirements: requirements.collect(),
+    })
+}
+
+/// The kind of error, or None if the operation succeeded.
+fn error_kind(ending: Ending) -> Option<ErrorKind> {
+    match ending {
+        Ending::Done => None,
+        Ending::Retried => Some(ErrorKind::Retried),
+        Ending::Failed => Some(ErrorKind::Failed),
+        Ending::Lost => Some(ErrorKind::Lost),
+        Ending::Unknown => Some(ErrorKind::Unknown),
+    }
+}
+
+fn errors_by_code(second: &Second) -> BTreeMap<u16, u64> {
+    let mut counts = BTreeMap::new();
+    for (fault, count) in &second.errors {
+        *counts.entry(fault.code).or_default() += count;
+    }
+    counts
+}
+
+/// The histogram of ten seconds of an operation.
+pub(super) fn of_window(operations: &[String], window: &Window) -> HistogramNote {
+    HistogramNote {
+        operation: operations.get(usize::from(window.operation)).cloned(),
+        kind: match window.kind {
+            load::Kind::Response => Kind::Response,
+            load::Kind::Wait => Kind::Wait,
+            load::Kind::Service => Kind::Service,
+            load::Kind::Failed => Kind::Failed,
+        },
+        every_s: WINDOW_S,
+        start_s: window.start_s,
+        nanoseconds: (&window.nanoseconds).into(),
+    }
+}
+
+/// The operations that were cut off by the end of the load, where there were any.
+fn unfinished(operations: &[String], driven: &Driven) -> Vec<Unfinished> {
+    let late = operations.iter().zip(&driven.late);
+    let cut_off = late.filter(|(_, late)| late.ended() > 0);
+    cut_off
+        .map(|(operation, late)| Unfinished {
+            operation: operation.clone(),
+            done: late.done(),
+            not_done: late.not_done(),
+        })
+        .collect()
+}
+
+fn engine(operations: &[String], driven: &Driven) -> EngineNote {
+    let lateness_us = |quantile: f64| {
+        let counted = !driven.lateness.is_empty();
+        counted.then(|| driven.lateness.value_at_quantile(quantile) as f64 / 1e3)
+    };
+    EngineNote {
+        backend: match driven.backend {
+            Backend::Uring => "io_uring",
+            Backend::Epoll => "epoll",
+            Backend::Aio => "libaio",
+            Backend::Blocking => "threads",
+        }
+        .to_string(),
+        reactors: driven.reactors as u32,
+        cpu_user_s: driven.cpu_user_s,
+        cpu_system_s: driven.cpu_system_s,
+        cores: f64::from(machine::cores()),
+        open_s: driven.open_s,
+        lateness_us_p50: lateness_us(0.5),
+        lateness_us_p99: lateness_us(0.99),
+        lateness_us_max: lateness_us(1.0),
+        ended_early: driven.ended_early.len() as u32,
+        stopped: driven.stopped.clone(),
+        until_s: Some(driven.until.as_secs_f64()),
+        unfinished: unfinished(operations, driven),
+        effects: Vec::new(),
+        shards: Vec::new(),
+        stalls: driven.stalls.iter().map(engine_stall).collect(),
+    }
+}
+
+fn engine_stall(stall: &OwnStall) -> EngineStall {
+    EngineStall {
+        second: stall.second,
+        stood_s: stall.stood.as_secs_f64(),
+        longest_s: stall.longest.as_secs_f64(),
+    }
+}
+
+fn open_note(driven: &Driven) -> OpenNote {
+    OpenNote {
+        arrived: driven.arrived,
+        started: driven.started,
+        queued_at_end: driven.queued_at_end,
+        dropped: driven.dropped,
+        held_s: driven.held.as_secs_f64(),
+    }
+}
+
+/// One second for live display.
+pub(super) fn live(second: &Second, sampled: BTreeMap<String, f64>) -> LiveSample {
+    let own = COLUMNS.map(|(name, of)| (name.to_string(), of(second) as f64));
+    let latency = [("p50", 0.5), ("p99", 0.99), ("max", 1.0)].map(|(name, quantile)| {
+        let nanoseconds = second.response.value_at_quantile(quantile);
+        (name.to_string(), nanoseconds as f64 / 1e6)
+    });
+    LiveSample {
+        values: sampled.into_iter().chain(own).collect(),
+        latency_ms: match second.response.is_empty() {
+            true => BTreeMap::new(),
+            false => latency.into(),
+        },
+        errors: errors_by_code(second),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::measure::trial::blank;
+    use record::TrialState;
+    use record::event::{KILL, PAUSE};
+
+    fn account(failed: u64) -> Vec<Account> {
+        vec![Account {
+            name: "update".into(),
+            is_in_mix: true,
+            starts: 100,
+            ends: 100,
+            done: 100 - failed,
+            errors: failed,
+            errors_by_code: BTreeMap::from([(1366, failed)]),
+            ..Account::default()
+        }]
+    }
+
+    /// A trial in which so many of 100 operations failed.
+    fn flagged(failed: u64, event: Option<&str>) -> Trial {
+        let mut trial = blank();
+        trial.events.extend(event.map(|kind| EventNote {
+            at_ns: 5,
+            ended_ns: None,
+            kind: kind.into(),
+            node: None,
+            numbers: BTreeMap::new(),
+            text: String::new(),
+        }));
+        let explain = |code| (code == 1366).then(|| "error 1366: no integer".to_string());
+        flag_failed_operations(&mut trial, &account(failed), &explain);
+        trial
+    }
+
+    #[test]
+    fn a_load_that_mostly_failed_is_invalid_and_says_what_the_server_said() {
+        let trial = flagged(60, None);
+        assert_eq!(trial.state, TrialState::Invalid);
+        assert_eq!(
+            trial.reason(),
+            Some(
+                "less than half of the operations were done: 60 of 100 failed (error 1366: no integer)"
+            )
+        );
+        assert_eq!(trial.flags[1].text.matches("no integer").count(), 0);
+    }
+
+    #[test]
+    fn an_event_that_stops_or_pauses_a_server_may_fail_most_operations() {
+        for event in [KILL, PAUSE] {
+            assert_eq!(flagged(60, Some(event)).state, TrialState::Done, "{event}");
+        }
+        assert_eq!(flagged(60, Some("sql")).state, TrialState::Invalid);
+    }
+
+    #[test]
+    fn a_load_of_which_half_was_done_is_flagged_with_the_message() {
+        let trial = flagged(50, None);
+        assert_eq!(trial.state, TrialState::Done);
+        let expected = "50 of 100 operations (50 %) failed, were lost or did not finish (error 1366: no integer)";
+        assert_eq!(trial.flags[0].text, expected);
+    }
+}

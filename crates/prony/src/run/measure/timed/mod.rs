@@ -1,0 +1,298 @@
+//! A timed trial: the load engine drives the workload's operations, and every second is recorded.
+//!
+//! Purpose: execute a planned load, record it, and flag what makes the figures unusable. Outside this module: the target (`place`),
+//! statistics (`stats`), rounds of queries (`rounds`).
+
+mod account;
+mod concurrent;
+mod effects;
+mod precondition;
+
+use super::bench::Bench;
+use crate::run::audit::device_queue;
+use crate::run::audit::reached_disk::{self, Device};
+use crate::run::audit::{self, Pending};
+use crate::run::drive;
+use crate::run::event::Action;
+use crate::run::place::Place;
+use crate::run::shards;
+use account::Recorder;
+use concurrent::{Concurrent, Latest};
+use load::{Drivable, Drive, DriveError, Driven, Second, Share, Tally, Watch, Window};
+use record::{FlagKind, LiveSample, Standard, Trial};
+use server::{ServerError, Session};
+use spec::plan::PlannedTrial;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use workload::{Target, Witness, Work, Workload};
+
+/// How often an interruption is checked for during a load.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Called once per second with its number and figures.
+pub(crate) type EachSecond<'l> = &'l mut (dyn FnMut(u32, LiveSample) + Send);
+
+/// The result of a load.
+struct Driving {
+    /// The names of the workload's operations.
+    operations: Vec<String>,
+    standard: Option<Standard>,
+    effects: Vec<load::Effects>,
+    driven: Driven,
+    recorded: Recorder,
+}
+
+pub(crate) struct Timed<'a> {
+    pub bench: &'a Bench<'a>,
+    pub workload: &'a dyn Workload,
+    pub planned: &'a PlannedTrial,
+    pub seed: u64,
+}
+
+impl Timed<'_> {
+    /// Starts the target if it is not running, and drives the load once. Calls `live` every second. Returns what the audit
+    /// needs; None if the workload has no audit.
+    pub(crate) fn measure(
+        &self,
+        place: &mut Place,
+        trial: &mut Trial,
+        live: EachSecond,
+    ) -> Result<Option<Pending>, ServerError> {
+        let preload = self.bench.protocol.preload;
+        self.bench.progress.now(match preload {
+            true => "starting the server and reading the tables into the buffer pool",
+            false => "starting the load",
+        });
+        place.start(trial, preload)?;
+        if let Some(files) = self.workload.files() {
+            reached_disk::before(files, host::machine::memory_bytes(), trial);
+            place.with_target(|target| {
+                if let Target::Folder(folder) = target {
+                    device_queue::check(files, self.planned.load.clients(), folder, trial);
+                }
+            })?;
+            precondition::run(self, place, trial)?;
+        }
+        let Work {
+            driver,
+            mut audit,
+            witness,
+        } = self.work(place)?;
+        let witness = witness.filter(|_| self.bench.meeting.is_none());
+        if self.bench.meeting.is_some() && audit.take().is_some() {
+            trial.flag(
+                FlagKind::NotAudited,
+                "the data was not audited: an audit compares it with what all clients wrote, and each shard knows only its own",
+            );
+        }
+        if let Some(auditor) = &mut audit {
+            audit::before(place, auditor.as_mut(), &self.bench.home.work())?;
+        }
+        place.admits(self.planned, &driver.needs())?;
+        look(place, witness.as_ref(), Witness::prepare)?;
+        let measured_from_s = drive::measured_from_s(self.bench.protocol);
+        let mut concurrent = Concurrent::prepare(place, self.actions(), measured_from_s)?;
+        let device_before = self.device(place);
+        let within = place.enter_limits()?;
+        let driving = self.drive(driver.as_ref(), &mut concurrent, live);
+        drop(within);
+        let device = self.device(place).zip(device_before);
+        let moved_bytes = device.and_then(|(now, before)| now.moved_since(&before));
+        let seen = concurrent.end();
+        trial.flags.extend(place.lost_quorum());
+        place.restore(trial);
+        let driving = driving?;
+        let tallies = driving.driven.tallies.clone();
+        let explain = |code| driver.explain(code);
+        account::enter(self, trial, driving, seen, &explain);
+        // The driver has the files open.
+        drop(driver);
+        place.power_back(trial)?;
+        // The engine counts lost connections and reconnects, so a server that died must be detected here.
+        place.still_runs()?;
+        if let Some(text) = look(place, witness.as_ref(), Witness::check)?.flatten() {
+            trial.invalidate(FlagKind::AuditFailed, text);
+        }
+        self.look_at_the_disk(place, &tallies, moved_bytes, trial)?;
+        Ok(audit.map(|auditor| Pending { auditor, tallies }))
+    }
+
+    /// What the device below the files has moved; None for a server.
+    fn device(&self, place: &Place) -> Option<Device> {
+        let files = self.workload.files()?;
+        let device = place.with_target(|target| match target {
+            Target::Folder(folder) => Device::below(files, folder),
+            _ => None,
+        });
+        device.ok()?
+    }
+
+    /// Makes a trial invalid whose direct I/O did not reach the disk. `moved_bytes`: by the device during the load, if it is known.
+    fn look_at_the_disk(
+        &self,
+        place: &Place,
+        tallies: &[Tally],
+        moved_bytes: Option<u64>,
+        trial: &mut Trial,
+    ) -> Result<(), ServerError> {
+        let cached = place.with_target(|target| match (target, self.workload.files()) {
+            (Target::Folder(folder), Some(files)) => {
+                reached_disk::after(files, folder).or_else(|| {
+                    reached_disk::served_from_elsewhere(
+                        files.transferred_bytes(tallies),
+                        moved_bytes?,
+                    )
+                })
+            }
+            _ => None,
+        })?;
+        if let Some(flag) = cached {
+            trial.invalidate(flag.kind, flag.text);
+        }
+        Ok(())
+    }
+
+    fn work(&self, place: &Place) -> Result<Work, ServerError> {
+        let work = place.with_target(|target| self.workload.work(target, self.seed))?;
+        work.ok_or_else(|| {
+            ServerError::Unusable("the workload has no operations for a timed load".into())
+        })
+    }
+
+    /// The events that this process executes: of the shards of a load, the first one does all.
+    fn actions(&self) -> &[Action] {
+        let meeting = self.bench.meeting.map(shards::held);
+        match meeting.is_none_or(|meeting| meeting.shard().is_first()) {
+            true => self.bench.actions,
+            false => &[],
+        }
+    }
+
+    fn drive(
+        &self,
+        driver: &dyn Drivable,
+        concurrent: &mut Concurrent,
+        live: EachSecond,
+    ) -> Result<Driving, ServerError> {
+        let drive = Drive {
+            share: self.share(),
+            ..drive::of(self.planned, self.bench.protocol, self.seed)
+        };
+        let mut start = || match self.bench.meeting {
+            Some(meeting) => shards::held(meeting).start(drive.time, self.bench.progress),
+            None => Ok(Instant::now()),
+        };
+        let operations = driver.operations();
+        let standard = driver.standard();
+        let standard = standard.and_then(|standard| account::standard(&operations, standard));
+        let mut recorded = Recorder::of(&operations);
+        let mut windows = Vec::new();
+        let (latest, uptime) = (concurrent.latest.clone(), concurrent.uptime.clone());
+        let mut started_ns = None;
+        let mut driven = {
+            let mut second = self.each_second(drive.time.as_secs(), latest, live, &mut recorded);
+            let watch = Watch {
+                ready: match self.bench.meeting {
+                    Some(_) => Some(&mut start),
+                    None => None,
+                },
+                begun: &mut |origin| {
+                    started_ns = Some(host::at_ns(origin));
+                    concurrent.begin(origin);
+                },
+                second: &mut second,
+                window: &mut |one: Window| windows.push(account::of_window(&operations, &one)),
+            };
+            let drive = |stop: &AtomicBool| driver.drive(&drive, stop, watch);
+            until_stopped(uptime.stop(), drive).map_err(explain)?
+        };
+        if uptime.is_lost() {
+            let until_s = driven.until.as_secs_f64();
+            driven.stopped = Some(format!("ended by an event at {until_s:.1} s"));
+        }
+        // By the clock of all timestamps in the record.
+        driven.started_ns = started_ns.unwrap_or(driven.started_ns);
+        recorded.windows(windows);
+        Ok(Driving {
+            operations,
+            standard,
+            effects: driver.effects(),
+            driven,
+            recorded,
+        })
+    }
+
+    /// The part of the load that this process runs.
+    pub(crate) fn share(&self) -> Share {
+        match self.bench.meeting {
+            Some(meeting) => drive::share(shards::held(meeting).shard(), self.workload),
+            None => Share::WHOLE,
+        }
+    }
+
+    /// Handles each second: shows it as progress, passes it to `live`, records it.
+    fn each_second<'l>(
+        &'l self,
+        total_s: u64,
+        latest: Latest,
+        live: EachSecond<'l>,
+        recorded: &'l mut Recorder,
+    ) -> impl FnMut(Second) + Send + 'l {
+        move |one| {
+            self.bench.progress.now(&format!(
+                "{} of {total_s} s, {} ops/s",
+                one.second + 1,
+                one.tally.done()
+            ));
+            live(one.second, account::live(&one, latest.take()));
+            recorded.second(&one);
+        }
+    }
+}
+
+/// Lets the witness use a connection that is none of the clients'. None where there is no witness, or no single server.
+fn look<T>(
+    place: &Place,
+    witness: Option<&Witness>,
+    with: fn(&Witness, &mut Session) -> Result<T, ServerError>,
+) -> Result<Option<T>, ServerError> {
+    let Some(witness) = witness else {
+        return Ok(None);
+    };
+    let mut session = place.single_session()?;
+    let session = session.as_mut();
+    session.map(|session| with(witness, session)).transpose()
+}
+
+/// Drives with a stop flag, which is also set when the user interrupts.
+pub(crate) fn until_stopped(
+    stop: &AtomicBool,
+    drive: impl FnOnce(&AtomicBool) -> Result<Driven, DriveError>,
+) -> Result<Driven, DriveError> {
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watching = scope.spawn(|| forward_interrupt(stop, &ended));
+        let driven = drive(stop);
+        ended.store(true, Ordering::Relaxed);
+        watching.thread().unpark();
+        driven
+    })
+}
+
+fn forward_interrupt(stop: &AtomicBool, ended: &AtomicBool) {
+    while !ended.load(Ordering::Relaxed) {
+        if host::interrupt::asked() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        std::thread::park_timeout(TICK);
+    }
+}
+
+fn explain(error: DriveError) -> ServerError {
+    match &error {
+        DriveError::Open { failure, .. } if failure.transient => {
+            ServerError::Lost(error.to_string())
+        }
+        _ => ServerError::Unusable(error.to_string()),
+    }
+}

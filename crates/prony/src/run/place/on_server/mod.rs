@@ -1,0 +1,611 @@
+//! A server as the place of a trial: a copy of the snapshot, the server on it, and its connections.
+//!
+//! Purpose: start every trial from the same data with the requested settings, and flag settings that are not available. Outside this
+//! module: rounds and their figures (`rounds`), making snapshots (`dataset`).
+
+use super::disks::Disks;
+use crate::run::event::kinds::keeps_from_a_node;
+use crate::run::event::{Action, Means, PreparedEvents, Reopen, recovery};
+use crate::run::machine::changes::Changes;
+use crate::run::machine::limits::{self, Held};
+use crate::run::machine::{redo_log, volume};
+use crate::run::place::cold::{self, Before};
+use crate::run::place::live::{Client, Live};
+use crate::run::place::sessions;
+use crate::run::prepare::connections;
+use crate::run::prepare::dataset::Ready;
+use crate::run::prepare::in_place::{self, Renewal};
+use crate::run::prepare::servers::Provided;
+use crate::run::results::recording::Recording;
+use crate::run::watch::{Admin, Watch, stopper};
+use crate::run::{Progress, settings};
+use host::{Lease, Leases, LimitError};
+use load::Needs;
+use observe::{Observer, Prepared, ServerProcess, Targets, variables};
+use record::{Flag, FlagKind, Trial};
+use server::{Adjusted, Node, Server, ServerError, Session, StartRequest, adjusted};
+use spec::plan::PlannedTrial;
+use spec::{Pairs, Setting, switches};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use workload::{Target, Workload};
+
+mod ending;
+mod nodes;
+
+/// The server of one trial with its folder and connections.
+pub(crate) struct ServerPlace<'a> {
+    planned: PlannedTrial,
+    server: &'a Provided,
+    ready: &'a Ready,
+    workload: Arc<dyn Workload>,
+    instance: Server,
+    live: Option<Live>,
+    /// What every session executes before the statements of the file; None before the first start.
+    baseline: Option<Vec<String>>,
+    /// The settings that the server reports, and those that differ from the requested ones.
+    effective: BTreeMap<String, String>,
+    adjusted: Vec<Adjusted>,
+    /// What prony's account may not read.
+    not_permitted: Option<&'static str>,
+    /// The limits of the server, from its first start.
+    held: Option<Held>,
+    changes: Arc<Changes>,
+    disks: Disks,
+    leases: Leases,
+    _lease: Lease,
+}
+
+impl<'a> ServerPlace<'a> {
+    /// A place below the leased folder. Nothing is copied or started yet.
+    ///
+    /// # Errors
+    /// The nodes of a cluster cannot be made.
+    pub(crate) fn new(
+        planned: PlannedTrial,
+        server: &'a Provided,
+        ready: &'a Ready,
+        workload: Arc<dyn Workload>,
+        leases: Leases,
+        lease: Lease,
+    ) -> Result<ServerPlace<'a>, ServerError> {
+        let folder = lease.path();
+        let instance = server.instance_of(&planned, &folder.join("instance"))?;
+        let disks = Disks::below(folder);
+        Ok(ServerPlace {
+            planned,
+            server,
+            ready,
+            workload,
+            instance,
+            live: None,
+            baseline: None,
+            effective: BTreeMap::new(),
+            adjusted: Vec::new(),
+            not_permitted: None,
+            held: None,
+            changes: Arc::new(Changes::new(ready.note.data_bytes)),
+            disks,
+            leases,
+            _lease: lease,
+        })
+    }
+
+    /// Continues a series: the next trial uses the server as the previous one left it.
+    pub(crate) fn continue_with(&mut self, planned: PlannedTrial) {
+        self.planned = planned;
+    }
+
+    /// The node that queries and clients connect to.
+    fn node(&self) -> &Arc<dyn Node> {
+        self.instance.first()
+    }
+
+    /// Whether prony did not start the server.
+    fn is_external(&self) -> bool {
+        self.server.spec.build.is_external()
+    }
+
+    fn is_started(&self) -> bool {
+        self.live.is_some()
+    }
+
+    /// Copies the snapshot for the first trial. Flags settings that this kind of server does not support.
+    pub(crate) fn prepare(
+        &mut self,
+        trial: &mut Trial,
+        progress: &Progress,
+    ) -> Result<(), ServerError> {
+        if !self.is_started() {
+            self.place_data()?;
+        }
+        self.renew_data(trial, progress)?;
+        trial.flags.extend(self.not_available());
+        trial.flags.extend(volume::flags(&self.planned.host));
+        trial.flags.extend(limits::lifted(&self.planned));
+        Ok(())
+    }
+
+    /// Starts the server for a timed load if it is not running. After a start, reads the tables into the buffer pool if `preload`.
+    pub(crate) fn start_for_a_load(
+        &mut self,
+        trial: &mut Trial,
+        preload: bool,
+    ) -> Result<(), ServerError> {
+        let fresh = !self.is_started();
+        self.live(trial)?;
+        self.note_links(trial)?;
+        match fresh && preload {
+            true => self.preload(trial),
+            false => Ok(()),
+        }
+    }
+
+    fn preload(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
+        let workload = self.workload.clone();
+        let Some(dataset) = workload.data() else {
+            return Ok(());
+        };
+        let Live { session, watch, .. } = self.live(trial)?;
+        let (preloaded, _) = watch.over(None, || dataset.preload(session));
+        let preloaded = preloaded?;
+        if preloaded.held == Some(false) {
+            let pages = preloaded.pages_read_again.unwrap_or_default();
+            trial.flag(FlagKind::NotPreloaded, format!(
+                "the tables did not stay in the buffer pool: a second scan had {pages} buffer pool misses; set innodb_buffer_pool_size above the data size"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Makes sure that the tables are as loaded on a server without snapshots.
+    fn renew_data(&self, trial: &mut Trial, progress: &Progress) -> Result<(), ServerError> {
+        match self.workload.data() {
+            Some(dataset) if self.is_external() => {
+                let node = self.node().as_ref();
+                node.start(&StartRequest::default())?;
+                // Another server has other tables, so its name is the better message.
+                self.is_the_same()?;
+                let needs = Renewal {
+                    is_timed: self.planned.rounds.is_empty(),
+                    may_reload: self.ready.may_reload,
+                };
+                let server = &self.server.spec.name;
+                let held = in_place::renew(server, node, dataset, needs, progress)?;
+                held.iter().for_each(|held| in_place::enter(held, trial));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Copies the snapshot, if the server has one.
+    fn place_data(&mut self) -> Result<(), ServerError> {
+        let Some(snapshot) = &self.ready.data_folder else {
+            return Ok(());
+        };
+        let without_redo_log = self.server.provider.keeps_redo_log_size()
+            && settings::reshapes_redo_log(&self.settings());
+        let planned = &self.planned.host;
+        self.disks
+            .fill(snapshot, planned, without_redo_log, &self.leases)?;
+        self.place_further_data(snapshot)
+    }
+
+    /// Stops the server, empties the caches, starts it, and collects the evidence that it is cold.
+    pub(crate) fn go_cold(
+        &mut self,
+        trial: &mut Trial,
+        clients: u32,
+    ) -> Result<Before, ServerError> {
+        let restart = self.node().abilities().restart;
+        if restart {
+            self.live = None;
+            self.instance.stop()?;
+            cold::evict(&self.data());
+        }
+        self.live(trial)?;
+        self.have_clients(clients)?;
+        // Again, because the start and the connections have read parts of the files.
+        let eviction = if restart {
+            cold::evict(&self.data())
+        } else {
+            "none".into()
+        };
+        let data = self.node().data_folder();
+        let observer = self.live.as_mut().and_then(|live| live.observer.as_mut());
+        Ok(Before::look(restart, eviction, data.as_deref(), observer))
+    }
+
+    /// The connections. Starts the server if it is not running.
+    pub(crate) fn live(&mut self, trial: &mut Trial) -> Result<&mut Live, ServerError> {
+        if self.live.is_none() {
+            self.start(trial)?;
+        }
+        if trial.settings.is_empty() {
+            trial.settings = self.effective.clone();
+            self.note_limits(trial);
+            trial.flags.extend(self.adjusted.iter().map(|one| Flag {
+                kind: FlagKind::SettingAdjusted,
+                text: format!(
+                    "{}: requested {}, the server uses {}",
+                    one.name, one.requested, one.effective
+                ),
+            }));
+            trial.flags.extend(self.ignored());
+            if let Some(text) = self.not_permitted {
+                trial.flag(FlagKind::NotAvailable, text);
+            }
+        }
+        self.live
+            .as_mut()
+            .ok_or_else(|| ServerError::Lost("the server was not started".into()))
+    }
+
+    /// The data folder, if prony can read it.
+    pub(crate) fn data_folder(&self) -> Option<PathBuf> {
+        self.node().data_folder()
+    }
+
+    fn start(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
+        self.hold()?;
+        self.note_limits(trial);
+        let held = self.held.as_ref();
+        let groups = held.map(|held| held.group.lock().joins());
+        let (settings, groups) = (self.settings(), groups.unwrap_or_default());
+        let started = self.instance.start(|node| StartRequest {
+            data_folder: self.disks.data_of(node),
+            settings: settings.clone(),
+            groups: groups.clone(),
+        })?;
+        self.is_the_same()?;
+        trial.start_s.push(started.elapsed_s);
+        let abilities = self.node().abilities();
+        if abilities.mysql && self.baseline.is_none() {
+            let mut session = self.session()?;
+            self.baseline = Some(sessions::baseline(self.set(), &mut session)?);
+        }
+        let mut session = self.query_session()?;
+        if let (false, Some(dataset)) = (abilities.snapshots, self.workload.data()) {
+            in_place::still_holds(dataset, &mut session)?;
+        }
+        if self.effective.is_empty() {
+            self.effective = variables::effective(&mut session)?;
+            self.adjusted = self.node().adjusted(&mut session)?;
+            self.look_at_session(&mut session)?;
+        }
+        let observer = if abilities.mysql {
+            Some(Observer::new(
+                self.node().connect()?.for_control(),
+                abilities.settings,
+            )?)
+        } else {
+            None
+        };
+        self.not_permitted = observer.as_ref().and_then(Observer::not_permitted);
+        let admin = Admin::of(self.node().as_ref())?;
+        let watch = Watch::new(admin.stopper(&session), session.cutter());
+        let data_folder = self.node().data_folder();
+        let pid = self.node().pid();
+        self.live = Some(Live {
+            session,
+            watch,
+            others: Vec::new(),
+            observer,
+            process: pid.and_then(|pid| ServerProcess::of(pid, data_folder.as_deref())),
+        });
+        Ok(())
+    }
+
+    /// Sets and verifies the planned limits before the first start.
+    fn hold(&mut self) -> Result<(), ServerError> {
+        let data_bytes = self.ready.note.data_bytes;
+        let limits = limits::resolve(&self.planned.limits, data_bytes);
+        let later = limits::later(&self.planned, data_bytes);
+        if (limits.are_none() && later.is_empty()) || self.held.is_some() {
+            return Ok(());
+        }
+        let unusable = |error: LimitError| ServerError::Unusable(error.to_string());
+        let held = Held::hold(&limits, &later, &self.data(), &self.leases);
+        let mut held = held.map_err(unusable)?;
+        if let Some(redo) = self.disks.redo() {
+            let limited = held.limit_redo(&limits, &redo, &self.leases);
+            limited.map_err(unusable)?;
+        }
+        let (group, planned) = (held.group.clone(), self.planned.limits);
+        self.changes.of(group, planned);
+        self.held = Some(held);
+        // The copied snapshot is in the page cache: reads from it would bypass the limits, and it does not count as the group's memory.
+        cold::evict(&self.data());
+        Ok(())
+    }
+
+    /// Records the limits once. Called before the start, which may fail because of them.
+    fn note_limits(&self, trial: &mut Trial) {
+        if let Some(held) = self.held.as_ref().filter(|_| trial.limits.is_empty()) {
+            trial.limits = held.notes.clone();
+            trial.flags.extend(held.flags.iter().cloned());
+        }
+    }
+
+    /// A flag if a limit was no longer in force at the end of the trial.
+    pub(crate) fn lost_limit(&self) -> Option<Flag> {
+        self.held.as_ref()?.lost()
+    }
+
+    /// Brings back the limits and settings that `set` events have changed.
+    ///
+    /// # Errors
+    /// A sentence: the server is not as the file says any more.
+    pub(crate) fn restore(&self) -> Result<(), String> {
+        self.heal()?;
+        self.changes.restore(|| self.node().connect())
+    }
+
+    /// A connection for queries, with the session settings.
+    fn query_session(&self) -> Result<Session, ServerError> {
+        let mut session = self.session()?;
+        if self.node().abilities().mysql {
+            for statement in self.session_statements() {
+                session.control(|session| session.execute(&statement))?;
+            }
+        }
+        Ok(session)
+    }
+
+    /// Opens connections for this number of clients on the running server.
+    pub(crate) fn have_clients(&mut self, clients: u32) -> Result<(), ServerError> {
+        let Some(live) = self.live.as_ref() else {
+            return Ok(());
+        };
+        let others = clients.saturating_sub(1) as usize;
+        if live.others.len() == others {
+            return Ok(());
+        }
+        let admin = Admin::of(self.node().as_ref())?;
+        let opened = (0..others).map(|_| {
+            let session = self.query_session()?;
+            let watch = Watch::new(admin.stopper(&session), session.cutter());
+            Ok(Client { session, watch })
+        });
+        let opened = opened.collect::<Result<Vec<_>, ServerError>>()?;
+        if let Some(live) = &mut self.live {
+            live.others = opened;
+        }
+        Ok(())
+    }
+
+    /// What the file sets for the sessions and the server.
+    fn set(&self) -> sessions::Set<'_> {
+        [&self.planned.session, &self.planned.settings]
+    }
+
+    /// Compares the requested session settings with those in force, and records the latter.
+    fn look_at_session(&mut self, session: &mut Session) -> Result<(), ServerError> {
+        let requested = settings::resolve(&self.planned.session, self.ready.note.data_bytes);
+        let in_force = variables::of_session(session)?;
+        self.effective.extend(sessions::recorded(&in_force));
+        self.adjusted.extend(adjusted(&requested, &in_force));
+        for (name, _) in requested {
+            let name = settings::plain(&name);
+            if let Some(value) = in_force.get(&name) {
+                self.effective.insert(name, value.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Flags the trial's switches that its server accepts but ignores.
+    fn ignored(&self) -> Vec<Flag> {
+        let identity = self.server.identity();
+        let pairs = self.planned.settings.iter().chain(&self.planned.session);
+        let ignored = pairs.flat_map(|(name, setting)| {
+            switches::ignored(name, setting, &identity.version, &identity.comment)
+        });
+        ignored
+            .map(|text| Flag {
+                kind: FlagKind::SwitchIgnored,
+                text,
+            })
+            .collect()
+    }
+
+    fn settings(&self) -> Vec<(String, String)> {
+        if !self.node().abilities().settings {
+            return Vec::new();
+        }
+        let mut settings = settings::resolve(&self.planned.settings, self.ready.note.data_bytes);
+        let given = |name: &str| {
+            settings
+                .iter()
+                .any(|(given, _)| settings::plain(given) == name)
+        };
+        let baseline: Vec<_> = self
+            .server
+            .baseline
+            .iter()
+            .filter(|(name, _)| !given(name))
+            .cloned()
+            .collect();
+        settings.extend(baseline);
+        let redo = self.disks.redo();
+        settings.extend(redo.map(|redo| (redo_log::PLACE.into(), redo.display().to_string())));
+        settings
+    }
+
+    /// The planned events, each with its own connections.
+    pub(crate) fn prepare_events(&self, actions: &[Action]) -> Result<PreparedEvents, ServerError> {
+        if keeps_from_a_node(&self.planned.events) {
+            recovery::prepare(&mut self.node().connect()?)?;
+        }
+        PreparedEvents::open(&self.planned.events, actions, || {
+            let reopen = self.reopen();
+            let (session, stopper) = reopen()?;
+            Ok(Means {
+                session: Some(session),
+                stopper,
+                reopen,
+                server: Some(self.instance.clone()),
+                changes: self.changes.clone(),
+                power: self.disks.power(self.planned.key.block),
+            })
+        })
+    }
+
+    /// Opens sessions of an event, also after a restart.
+    fn reopen(&self) -> Reopen {
+        let (node, connect) = (self.node().clone(), self.connector());
+        Box::new(move || {
+            let session = connect()?;
+            let stopper = stopper(&session, node.as_ref())?;
+            Ok((session, stopper))
+        })
+    }
+
+    /// The sampler of the trial's server, with its own connection.
+    pub(crate) fn prepare_sampler(&self) -> Result<Prepared, ServerError> {
+        let abilities = self.node().abilities();
+        let connector = match abilities.mysql {
+            true => Some(self.node().connector()?),
+            false => None,
+        };
+        let node = self.node().clone();
+        Prepared::new(Targets {
+            connector,
+            configure: abilities.settings,
+            server_pid: Some(Box::new(move || node.pid())),
+            data_folder: self.node().data_folder(),
+            interface: self.clients_link().map(|link| link.interface),
+        })
+    }
+
+    /// Checks that the server allows all clients of a load. A server that refuses some would be measured with fewer clients than the
+    /// trial's name says. Prepared statements are limited over all connections.
+    pub(crate) fn admits(&self, planned: &PlannedTrial, needs: &Needs) -> Result<(), ServerError> {
+        if let Some(max) = self.effective_number("max_connections")
+            && let Some(why) = connections::too_few(planned, max as u32, self.is_external())
+        {
+            return Err(ServerError::Unusable(why));
+        }
+        let (each, clients) = (needs.statements as u64, u64::from(planned.load.clients()));
+        match self.effective_number("max_prepared_stmt_count") {
+            Some(max) if each * clients > max => Err(ServerError::Unusable(format!(
+                "{} prepared statements ({each} per client) exceed the server's max_prepared_stmt_count = {max}; raise it, or use fewer clients, tables or operations",
+                each * clients
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn effective_number(&self, name: &str) -> Option<u64> {
+        self.effective.get(name)?.parse().ok()
+    }
+
+    /// Calls `with` with the login of the load's clients and the statements that each connection executes first.
+    ///
+    /// # Errors
+    /// The server has no address, as with SQLite.
+    pub(crate) fn with_target<T>(&self, with: impl FnOnce(&Target) -> T) -> Result<T, ServerError> {
+        Ok(with(&Target::Server {
+            login: self.login()?,
+            readers: self.readers()?,
+            session: &self.session_statements(),
+        }))
+    }
+
+    /// The statements that each connection executes first.
+    fn session_statements(&self) -> Vec<String> {
+        let own = settings::session_statements(&self.planned.session, self.ready.note.data_bytes);
+        let baseline = self.baseline.iter().flatten().cloned();
+        baseline.chain(own).collect()
+    }
+
+    /// A new connection in the workload's schema, without the session settings.
+    pub(crate) fn session(&self) -> Result<Session, ServerError> {
+        self.connector()()
+    }
+
+    /// The same, where the server has one node.
+    pub(crate) fn single_session(&self) -> Result<Option<Session>, ServerError> {
+        let is_single = self.instance.formation().is_none();
+        is_single.then(|| self.session()).transpose()
+    }
+
+    /// Opens such connections, from any thread.
+    pub(crate) fn connector(
+        &self,
+    ) -> impl Fn() -> Result<Session, ServerError> + Send + Sync + use<> {
+        self.connector_to(self.node())
+    }
+
+    /// The same for a node.
+    fn connector_to(
+        &self,
+        node: &Arc<dyn Node>,
+    ) -> impl Fn() -> Result<Session, ServerError> + Send + Sync + use<> {
+        let (node, workload) = (node.clone(), self.workload.clone());
+        move || {
+            let mut session = node.connect()?;
+            if let Some(dataset) = workload.data() {
+                dataset.enter(&mut session)?;
+            }
+            Ok(session)
+        }
+    }
+
+    /// Flags the requested settings that this kind of server does not support.
+    fn not_available(&self) -> Vec<Flag> {
+        let abilities = self.node().abilities();
+        let mut missing = Vec::new();
+        let names = |pairs: &Pairs<Setting>| {
+            pairs
+                .iter()
+                .map(|(name, _)| name.clone())
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        if !abilities.settings && !self.planned.settings.is_empty() {
+            missing.push(format!(
+                "settings {}: not available, because prony does not configure this server",
+                names(&self.planned.settings)
+            ));
+        }
+        if !abilities.mysql && !self.planned.session.is_empty() {
+            missing.push(format!(
+                "session {}: not available on this server",
+                names(&self.planned.session)
+            ));
+        }
+        missing
+            .into_iter()
+            .map(|text| Flag {
+                kind: FlagKind::NotAvailable,
+                text,
+            })
+            .collect()
+    }
+
+    fn data(&self) -> PathBuf {
+        self.disks.data()
+    }
+
+    /// The recording of its disk.
+    pub(crate) fn recording(&self) -> Option<Recording> {
+        self.disks.recording(&self.planned.host)
+    }
+}
+
+impl Drop for ServerPlace<'_> {
+    /// Kills a server that prony started. Its data is not needed any more, so a clean shutdown would waste time.
+    fn drop(&mut self) {
+        self.live = None;
+        if let Some(held) = &self.held {
+            held.group.lock().lift_disk();
+        }
+        let _ = match self.node().abilities().restart {
+            true => self.instance.kill(),
+            false => self.instance.stop(),
+        };
+    }
+}

@@ -1,0 +1,264 @@
+//! Settings that shape the data, so that each value of them needs a dataset of its own.
+//!
+//! Purpose: variants that differ in one of them are measured on data that was loaded with it, and not with the other's. Outside this
+//! module: settings that change only how the data is read.
+
+use crate::run::settings::plain;
+use Shapes::{Contents, Files, Tables};
+
+/// What a setting shapes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shapes {
+    /// The form of the files, from the time when the data folder is made.
+    Files,
+    /// The form or the statistics of tables, when they are made and loaded. Answers stay the same.
+    Tables,
+    /// The rows, the indexes or the meaning of texts, when tables are made and loaded. Answers may differ.
+    Contents,
+}
+
+/// Each setting with the page of the manual that says so: of MySQL, or of MariaDB where the name begins with `MariaDB`.
+const SETTINGS: [(&str, Shapes, &str); 46] = [
+    ("innodb_file_per_table", Files, "File-Per-Table Tablespaces"),
+    (
+        "innodb_page_size",
+        Files,
+        "InnoDB Startup Options: innodb_page_size",
+    ),
+    (
+        "innodb_file_format",
+        Files,
+        "InnoDB File-Format Management (5.6)",
+    ),
+    ("innodb_default_row_format", Files, "InnoDB Row Formats"),
+    ("innodb_data_file_path", Files, "The System Tablespace"),
+    (
+        "innodb_checksum_algorithm",
+        Files,
+        "innodb_checksum_algorithm",
+    ),
+    ("innodb_undo_tablespaces", Files, "Undo Tablespaces"),
+    (
+        "lower_case_table_names",
+        Files,
+        "Identifier Case Sensitivity",
+    ),
+    (
+        "innodb_compression_default",
+        Tables,
+        "MariaDB InnoDB Page Compression",
+    ),
+    (
+        "innodb_compression_algorithm",
+        Tables,
+        "MariaDB InnoDB Page Compression",
+    ),
+    (
+        "innodb_compression_level",
+        Tables,
+        "InnoDB Table Compression",
+    ),
+    ("innodb_encrypt_tables", Tables, "MariaDB InnoDB Encryption"),
+    (
+        "default_table_encryption",
+        Tables,
+        "default_table_encryption",
+    ),
+    ("innodb_fill_factor", Tables, "Sorted Index Builds"),
+    ("innodb_strict_mode", Tables, "InnoDB Strict Mode"),
+    ("innodb_large_prefix", Tables, "innodb_large_prefix (5.6)"),
+    (
+        "innodb_ft_min_token_size",
+        Contents,
+        "Fine-Tuning MySQL Full-Text Search",
+    ),
+    (
+        "innodb_ft_max_token_size",
+        Contents,
+        "Fine-Tuning MySQL Full-Text Search",
+    ),
+    ("innodb_ft_enable_stopword", Contents, "Full-Text Stopwords"),
+    (
+        "innodb_ft_server_stopword_table",
+        Contents,
+        "Full-Text Stopwords",
+    ),
+    ("ngram_token_size", Contents, "ngram Full-Text Parser"),
+    (
+        "ft_min_word_len",
+        Contents,
+        "Fine-Tuning MySQL Full-Text Search",
+    ),
+    (
+        "ft_max_word_len",
+        Contents,
+        "Fine-Tuning MySQL Full-Text Search",
+    ),
+    ("ft_stopword_file", Contents, "Full-Text Stopwords"),
+    (
+        "character_set_server",
+        Contents,
+        "Server Character Set and Collation",
+    ),
+    (
+        "collation_server",
+        Contents,
+        "Server Character Set and Collation",
+    ),
+    (
+        "character_set_collations",
+        Contents,
+        "MariaDB character_set_collations",
+    ),
+    (
+        "default_collation_for_utf8mb4",
+        Contents,
+        "default_collation_for_utf8mb4",
+    ),
+    ("old_mode", Contents, "MariaDB OLD_MODE: UTF8_IS_UTF8MB3"),
+    (
+        "default_storage_engine",
+        Tables,
+        "Setting the Storage Engine",
+    ),
+    (
+        "enforce_storage_engine",
+        Tables,
+        "MariaDB enforce_storage_engine",
+    ),
+    ("sql_mode", Contents, "Server SQL Modes"),
+    (
+        "explicit_defaults_for_timestamp",
+        Contents,
+        "Automatic Initialization for TIMESTAMP",
+    ),
+    (
+        "sql_generate_invisible_primary_key",
+        Tables,
+        "Generated Invisible Primary Keys",
+    ),
+    (
+        "default_time_zone",
+        Contents,
+        "MySQL Server Time Zone Support: TIMESTAMP values",
+    ),
+    (
+        "auto_increment_increment",
+        Contents,
+        "auto_increment_increment",
+    ),
+    ("auto_increment_offset", Contents, "auto_increment_offset"),
+    (
+        "innodb_stats_persistent",
+        Tables,
+        "Configuring Persistent Optimizer Statistics",
+    ),
+    (
+        "innodb_stats_persistent_sample_pages",
+        Tables,
+        "Configuring Persistent Optimizer Statistics",
+    ),
+    (
+        "innodb_stats_transient_sample_pages",
+        Tables,
+        "Configuring Non-Persistent Optimizer Statistics",
+    ),
+    (
+        "innodb_stats_auto_recalc",
+        Tables,
+        "Configuring Persistent Optimizer Statistics",
+    ),
+    (
+        "innodb_stats_method",
+        Tables,
+        "InnoDB and MyISAM Index Statistics Collection",
+    ),
+    (
+        "use_stat_tables",
+        Tables,
+        "MariaDB Engine-Independent Table Statistics",
+    ),
+    (
+        "histogram_type",
+        Tables,
+        "MariaDB Histogram-Based Statistics",
+    ),
+    (
+        "histogram_size",
+        Tables,
+        "MariaDB Histogram-Based Statistics",
+    ),
+    (
+        "analyze_sample_percentage",
+        Tables,
+        "MariaDB Engine-Independent Table Statistics",
+    ),
+];
+
+fn of(name: &str, shapes: &[Shapes]) -> bool {
+    let name = plain(name);
+    let mut settings = SETTINGS.iter();
+    settings.any(|(known, shape, _)| *known == name && shapes.contains(shape))
+}
+
+fn those(settings: &[(String, String)], shapes: &[Shapes]) -> Vec<(String, String)> {
+    let own = settings.iter().filter(|(name, _)| of(name, shapes));
+    let mut own: Vec<_> = own.cloned().collect();
+    own.sort();
+    own
+}
+
+/// The settings that the data must be loaded with, in a fixed order.
+pub(crate) fn layout(settings: &[(String, String)]) -> Vec<(String, String)> {
+    those(settings, &[Files, Tables, Contents])
+}
+
+/// Those that a data folder must be made with.
+pub(crate) fn of_files(settings: &[(String, String)]) -> Vec<(String, String)> {
+    those(settings, &[Files])
+}
+
+/// What tells data apart whose answers may differ; empty for data loaded with the defaults.
+pub(crate) fn of_contents(settings: &[(String, String)]) -> String {
+    let own = those(settings, &[Contents]).into_iter();
+    own.map(|(name, value)| format!(" {}={value}", plain(&name)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        let owned = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
+        pairs.iter().map(owned).collect()
+    }
+
+    #[test]
+    fn the_layout_holds_only_settings_that_shape_the_data() {
+        let given = settings(&[
+            ("sql_mode", "ANSI"),
+            ("innodb-file-per-table", "1"),
+            ("innodb_buffer_pool_size", "64M"),
+        ]);
+        let expected = settings(&[("innodb-file-per-table", "1"), ("sql_mode", "ANSI")]);
+        assert_eq!(layout(&given), expected);
+        assert_eq!(
+            of_files(&given),
+            settings(&[("innodb-file-per-table", "1")])
+        );
+        assert_eq!(of_contents(&given), " sql_mode=ANSI");
+    }
+
+    #[test]
+    fn every_setting_has_one_entry_and_a_source() {
+        for (n, (name, _, source)) in SETTINGS.iter().enumerate() {
+            assert_eq!(plain(name), *name);
+            assert!(!source.is_empty(), "{name}");
+            assert!(
+                SETTINGS[..n].iter().all(|(other, ..)| other != name),
+                "{name}"
+            );
+        }
+    }
+}

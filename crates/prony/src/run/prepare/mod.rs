@@ -1,0 +1,334 @@
+//! Prepares a run: servers, the settings that they know, datasets and the run's folder.
+//!
+//! Purpose: refuse here whatever can be refused, before the trials take hours. Outside this module: one dataset (`dataset`), one
+//! trial (`trial`).
+
+pub(crate) mod connections;
+pub(crate) mod crash_cause;
+pub(crate) mod dataset;
+pub(crate) mod in_place;
+pub(crate) mod layout;
+pub(crate) mod preflight;
+mod provision;
+pub(crate) mod servers;
+pub(crate) mod space;
+
+use super::event::{Action, kinds::KINDS};
+use super::machine::neighbours::Neighbours;
+use super::machine::{limits, volume};
+use super::plan::looks;
+use super::plan::query_names;
+use super::plan::{Means, Request};
+use super::results::folder::RunFolder;
+use super::shards::{self, Meeting};
+use super::{RunError, stop_if_interrupted, stored};
+use dataset::Datasets;
+use host::{machine, now_ns};
+use provision::{Provisioned, provision};
+use record::{Environment, Run, Sharing};
+use servers::Provided;
+use spec::known::Known;
+use spec::plan::{self, PlannedTrial};
+use spec::{events, memory, queries, question, settings, timed};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+use store::Store;
+use workload::AfterLoad;
+
+/// What all trials of a run are measured with.
+pub(crate) struct Prepared {
+    pub servers: BTreeMap<String, Provided>,
+    pub known: Vec<Known>,
+    pub ready: Provisioned,
+    pub neighbours: Neighbours,
+    /// What each event of the file does.
+    pub actions: Vec<Action>,
+}
+
+/// Checks the request, gets the servers, loads the datasets and opens the record.
+///
+/// # Errors
+/// The run cannot start. Datasets that were loaded are kept.
+pub(crate) fn prepare(
+    request: &Request,
+    trials: &[PlannedTrial],
+    means: &Means,
+    meeting: Option<&Mutex<Meeting>>,
+) -> Result<(Prepared, RunFolder, Store), RunError> {
+    let actions = check_workload(request, trials)?;
+    check_in_place(request, trials)?;
+    let experiment = &request.experiment;
+    check_memory_limits(request, trials)?;
+    limits::check(trials, means.home, means.leases)?;
+    volume::check(trials, request.allow_device_write)?;
+    let servers = servers(request, trials, means)?;
+    check_connections(request, trials, &servers)?;
+    let environment = environment(means, trials, &servers);
+    // Before any data is loaded: refuses to resume a run from another environment, or one that another process writes.
+    let begun = begun(request, &environment)?;
+    let known = known(request, &servers)?;
+    let check_memory = |largest: &dyn Fn(&str) -> u64| {
+        servers.iter().try_for_each(|(name, server)| {
+            preflight::fits(experiment, server, largest(name), environment.memory_bytes)
+        })
+    };
+    check_memory(&|server| largest_estimate(request, trials, server))?;
+    let party = meeting.map(|meeting| shards::held(meeting).party().to_string());
+    let neighbours = Neighbours::join(means.home, means.leases, party.as_deref())?;
+    let ready = load(request, trials, means, (&servers, meeting), &known)?;
+    check_memory(&|server| ready.largest(request, trials, server))?;
+    let (folder, store) = match begun {
+        Some((folder, mut store)) => {
+            looks::keep_further(request, measured(trials), &mut store)?;
+            (folder, store)
+        }
+        None => begin(request, trials, environment, meeting)?,
+    };
+    let store = store.with_plan_steps(explain::plan::steps_json);
+    let prepared = Prepared {
+        servers,
+        known,
+        ready,
+        neighbours,
+        actions,
+    };
+    Ok((prepared, folder, store))
+}
+
+/// Checks the queries, the load and the events of the file against its workload. Returns what each event does.
+///
+/// # Errors
+/// Everything that the workload does not have, each at its place.
+pub(crate) fn check_workload(
+    request: &Request,
+    trials: &[PlannedTrial],
+) -> Result<Vec<Action>, RunError> {
+    let Some(first) = trials.first() else {
+        return Err(RunError::Usage(
+            "this part has no trials; choose a part K/N with a smaller N".into(),
+        ));
+    };
+    let workload = request.workload(first)?;
+    let names = query_names(workload.as_ref());
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    queries::check(&request.experiment, &names)?;
+    // A workload has queries for rounds or operations for a timed load.
+    timed::check(&request.experiment, workload.queries().is_none())?;
+    Ok(events::read(&request.experiment, &KINDS)?)
+}
+
+/// Checks what the experiment requests of external servers.
+pub(crate) fn check_in_place(request: &Request, trials: &[PlannedTrial]) -> Result<(), RunError> {
+    let on_theirs = |trial: &&PlannedTrial| {
+        let server = trial.server.as_ref();
+        server.is_some_and(|server| server.build.is_external())
+    };
+    let wanted = trials.iter().filter(on_theirs).map(|trial| {
+        let workload = request.workload(trial)?;
+        let server = trial.server_name().to_string();
+        let fingerprint = workload.data().map(|data| data.fingerprint());
+        Ok((server, fingerprint.unwrap_or_default(), workload.summary()))
+    });
+    let wanted = wanted.collect::<Result<Vec<_>, RunError>>()?;
+    let servers = plan::servers(&request.experiment, trials);
+    in_place::check(&servers, &wanted)?;
+    for trial in trials {
+        let workload = request.workload(trial)?;
+        if workload.data().is_some_and(|data| data.is_theirs()) && !on_theirs(&trial) {
+            return Err(in_place::not_theirs(
+                trial.server_name(),
+                &workload.summary(),
+            ));
+        }
+    }
+    let mut changing = Vec::new();
+    for trial in trials.iter().filter(on_theirs) {
+        let workload = request.workload(trial)?;
+        let after_load = workload.data().map(|data| data.after_load());
+        if after_load == Some(AfterLoad::Refuse) {
+            changing.push(trial.server_name().to_string());
+        }
+    }
+    in_place::check_changes(&servers, &changing)
+}
+
+fn servers(
+    request: &Request,
+    trials: &[PlannedTrial],
+    means: &Means,
+) -> Result<BTreeMap<String, Provided>, RunError> {
+    let mut servers = BTreeMap::new();
+    for spec in plan::servers(&request.experiment, trials) {
+        means.progress.now(&format!("getting {}", spec.build));
+        servers.insert(spec.name.clone(), Provided::get(&spec, means.provide)?);
+        stop_if_interrupted()?;
+    }
+    Ok(servers)
+}
+
+/// Checks that servers allow enough connections for the clients.
+fn check_connections(
+    request: &Request,
+    trials: &[PlannedTrial],
+    servers: &BTreeMap<String, Provided>,
+) -> Result<(), RunError> {
+    let has_several = |trial: &PlannedTrial| trial.load.clients() > 1;
+    if request.experiment.protocol.is_timed() || trials.iter().any(has_several) {
+        let enough = |server: &Provided| connections::check(trials, server);
+        servers.values().try_for_each(enough)?;
+    }
+    Ok(())
+}
+
+fn environment(
+    means: &Means,
+    trials: &[PlannedTrial],
+    servers: &BTreeMap<String, Provided>,
+) -> Environment {
+    let identity = |(name, server): (&String, &Provided)| (name.clone(), server.identity().clone());
+    let has_settings = |name: &str| {
+        let mut own = trials.iter().filter(|trial| trial.server_name() == name);
+        own.any(|trial| !trial.settings.is_empty())
+    };
+    let unconfigured = servers.iter();
+    let unconfigured =
+        unconfigured.filter(|(name, server)| !server.is_managed() && has_settings(name));
+    Environment {
+        servers: servers.iter().map(identity).collect(),
+        unconfigured: unconfigured.map(|(name, _)| name.clone()).collect(),
+        ..machine::environment(&means.home.work())
+    }
+}
+
+/// Opens the run to resume. For a new run, creates the results folder and returns None.
+fn begun(
+    request: &Request,
+    environment: &Environment,
+) -> Result<Option<(RunFolder, Store)>, RunError> {
+    match &request.resume {
+        Some(run) => resume(&request.results, run, environment).map(Some),
+        None => RunFolder::prepare(&request.results).map(|()| None),
+    }
+}
+
+/// The settings that each server knows. A setting that no server knows is a mistake in the file.
+fn known(request: &Request, servers: &BTreeMap<String, Provided>) -> Result<Vec<Known>, RunError> {
+    let known = servers.values().map(preflight::known_settings);
+    let known = known.collect::<Result<Vec<Known>, RunError>>()?;
+    settings::unknown(&request.experiment, &known)?;
+    Ok(known)
+}
+
+/// Loads the datasets of all trials that can run, and checks buffer pools against the memory limits.
+fn load(
+    request: &Request,
+    trials: &[PlannedTrial],
+    means: &Means,
+    (servers, meeting): (&BTreeMap<String, Provided>, Option<&Mutex<Meeting>>),
+    known: &[Known],
+) -> Result<Provisioned, RunError> {
+    let datasets = Datasets {
+        home: means.home,
+        leases: means.leases,
+        progress: means.progress,
+        allow_drop: &request.allow_drop,
+        allow_setup: request.allow_setup,
+        meeting,
+    };
+    let can_run = |trial: &&PlannedTrial| preflight::lacking(trial, known).is_none();
+    let measured: Vec<PlannedTrial> = trials.iter().filter(can_run).cloned().collect();
+    let ready = provision(request, &measured, servers, &datasets)?;
+    let sized = measured.iter().filter_map(|trial| {
+        let data = ready.of(request, trial)?.as_ref().ok()?;
+        Some((trial, data.note.data_bytes))
+    });
+    memory::fits(&request.experiment, sized)?;
+    Ok(ready)
+}
+
+/// Checks the memory limits of all trials, with the estimated sizes of their data.
+pub(crate) fn check_memory_limits(
+    request: &Request,
+    trials: &[PlannedTrial],
+) -> Result<(), RunError> {
+    let data_bytes = |trial: &PlannedTrial| {
+        let workload = request.workload(trial).ok();
+        let estimate = workload.and_then(|workload| Some(workload.data()?.estimate()));
+        estimate.unwrap_or_default().data_bytes
+    };
+    let limited = trials.iter().filter(|trial| trial.limits.memory.is_some());
+    let sized = limited.map(|trial| (trial, data_bytes(trial)));
+    Ok(memory::fits(&request.experiment, sized)?)
+}
+
+/// Estimated bytes of the largest dataset of a server's trials.
+pub(crate) fn largest_estimate(request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
+    let own = trials.iter().filter(|trial| trial.server_name() == server);
+    own.filter_map(|trial| Some(request.workload(trial).ok()?.data()?.estimate().data_bytes))
+        .max()
+        .unwrap_or(0)
+}
+
+fn begin(
+    request: &Request,
+    trials: &[PlannedTrial],
+    environment: Environment,
+    meeting: Option<&Mutex<Meeting>>,
+) -> Result<(RunFolder, Store), RunError> {
+    let folder = RunFolder::create(&request.results, &request.experiment.name)?;
+    let sharing = meeting.map(|meeting| Sharing::Shard(shards::held(meeting).note(&folder.id())));
+    let run = Run {
+        id: folder.id(),
+        experiment_toml: request.experiment.source.clone(),
+        overrides: request.overrides.clone(),
+        question: question(
+            &request.experiment,
+            measured(trials),
+            request.workload_note(trials)?,
+        ),
+        seed: request.seed,
+        part: request.part.as_ref().map(ToString::to_string),
+        slim: None,
+        sharing,
+        started_ns: now_ns(),
+        environment,
+    };
+    let store = Store::create(&folder.store(), &run).map_err(stored)?;
+    Ok((folder, store))
+}
+
+/// The size of the matrix, without the control.
+fn measured(trials: &[PlannedTrial]) -> u64 {
+    let counted = trials.iter().filter(|trial| !trial.key.is_control());
+    counted.count() as u64
+}
+
+/// Opens a run to resume. Refused in another environment, since a run must not mix environments.
+fn resume(
+    results: &Path,
+    run: &str,
+    environment: &Environment,
+) -> Result<(RunFolder, Store), RunError> {
+    let folder = RunFolder::open(results, run)?;
+    let store = Store::resume(&folder.store()).map_err(stored)?;
+    let then = store.run().map_err(stored)?.environment;
+    let differences = then.differences(environment);
+    if differences.is_empty() {
+        return Ok((folder, store));
+    }
+    let way_out = match then.has_other_servers(environment) {
+        true => {
+            "start a new run, or install the earlier build again and resume; a build with a version (mariadb@11.4.5) does not change"
+        }
+        false => "start a new run",
+    };
+    let lines: Vec<String> = differences
+        .iter()
+        .map(|(what, then, now)| format!("  {what}: was {then}, is {now}"))
+        .collect();
+    Err(RunError::Usage(format!(
+        "cannot resume {run}: the environment has changed since the run started:\n{}\n{way_out}",
+        lines.join("\n")
+    )))
+}

@@ -1,0 +1,123 @@
+//! The datasets of a run. Each is loaded, or found, once for all trials that start from it.
+//!
+//! Purpose: one key identifies a dataset. Outside this module: loading it (`dataset`).
+
+use super::dataset::{Datasets, Ready, Shape};
+use super::servers::Provided;
+use super::{layout, space};
+use crate::run::plan::Request;
+use crate::run::{RunError, settings, stop_if_interrupted};
+use spec::plan::PlannedTrial;
+use std::collections::BTreeMap;
+use workload::Dataset;
+
+/// What identifies a dataset: the server that loads it, the tables' fingerprint, the settings that shape the data.
+type DatasetKey = (String, String, Vec<(String, String)>);
+
+/// The datasets of a run.
+pub(crate) struct Provisioned {
+    ready: BTreeMap<DatasetKey, Available>,
+}
+
+/// A dataset, or why its server cannot hold it.
+pub(crate) type Available = Result<Ready, String>;
+
+impl Provisioned {
+    pub(crate) fn of(&self, request: &Request, trial: &PlannedTrial) -> Option<&Available> {
+        let workload = request.workload(trial).ok()?;
+        self.ready.get(&key(trial, workload.data()?))
+    }
+
+    /// What servers have given the same text columns different collations; None if there are none.
+    pub(crate) fn collations(&self) -> Option<String> {
+        let ready = self.ready.iter().filter_map(|((server, ..), ready)| {
+            let collations = ready.as_ref().ok()?.note.collations.join(", ");
+            (!collations.is_empty()).then_some((server, collations))
+        });
+        let by_server: BTreeMap<&String, String> = ready.collect();
+        let mut all = by_server.values();
+        let first = all.next()?;
+        if all.all(|other| other == first) {
+            return None;
+        }
+        let each = by_server.iter();
+        let each: Vec<String> = each
+            .map(|(server, names)| format!("{server} {names}"))
+            .collect();
+        Some(format!(
+            "text columns have different collations, which sort and compare at different costs: {}; name one in the tables (COLLATE), or with replace",
+            each.join("; ")
+        ))
+    }
+
+    /// Bytes of the largest dataset that a server's trials start from.
+    pub(crate) fn largest(&self, request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
+        let own = trials.iter().filter(|trial| trial.server_name() == server);
+        own.filter_map(|trial| Some(self.of(request, trial)?.as_ref().ok()?.note.data_bytes))
+            .max()
+            .unwrap_or(0)
+    }
+}
+
+fn key(trial: &PlannedTrial, dataset: &dyn Dataset) -> DatasetKey {
+    let server = trial.server.as_ref();
+    let lender = server.and_then(|server| server.dataset_from.clone());
+    let layout = layout::layout(&settings::resolve(&trial.settings, 0));
+    (
+        lender.unwrap_or_else(|| trial.server_name().to_string()),
+        dataset.fingerprint(),
+        layout,
+    )
+}
+
+/// Of all trials, as if each started from this dataset.
+fn largest_redo_log(trials: &[PlannedTrial], dataset: &dyn Dataset) -> u64 {
+    let data_bytes = dataset.estimate().data_bytes;
+    let bytes = trials
+        .iter()
+        .map(|trial| space::redo_log_bytes(&trial.settings, data_bytes));
+    bytes.max().unwrap_or_default()
+}
+
+/// Of the servers that prony starts.
+fn most_nodes(trials: &[PlannedTrial]) -> u32 {
+    let servers = trials.iter().filter_map(|trial| trial.server.as_ref());
+    let clusters = servers.filter_map(|server| server.cluster);
+    clusters.map(|cluster| cluster.nodes).max().unwrap_or(1)
+}
+
+pub(crate) fn provision(
+    request: &Request,
+    trials: &[PlannedTrial],
+    servers: &BTreeMap<String, Provided>,
+    datasets: &Datasets,
+) -> Result<Provisioned, RunError> {
+    let mut ready = BTreeMap::new();
+    for trial in trials {
+        let workload = request.workload(trial)?;
+        let Some(dataset) = workload.data() else {
+            continue;
+        };
+        let key = key(trial, dataset);
+        if ready.contains_key(&key) {
+            continue;
+        }
+        let shape = Shape {
+            layout: &key.2,
+            redo_log_bytes: largest_redo_log(trials, dataset),
+            nodes: most_nodes(trials),
+        };
+        let one = match datasets.ready(&servers[&key.0], dataset, &shape) {
+            Ok(one) => Ok(one),
+            Err(RunError::NotAvailable(why)) => {
+                let text = format!("warning: {}: {}: {why}", key.0, dataset.summary());
+                datasets.progress.say(&text);
+                Err(why)
+            }
+            Err(error) => return Err(error),
+        };
+        ready.insert(key, one);
+        stop_if_interrupted()?;
+    }
+    Ok(Provisioned { ready })
+}
