@@ -14,6 +14,7 @@ mod flag;
 pub mod histogram;
 mod histogram_sum;
 pub mod load;
+mod load_factor;
 mod looks;
 pub mod names;
 pub mod number;
@@ -42,6 +43,7 @@ pub use load::{
     LiveSample, LiveTrial, Loaded, Mode, OpenNote, Requirement, ShardStart, Standard, Unfinished,
     Warmup, done_series,
 };
+pub use load_factor::LoadFactor;
 pub use looks::{Ended, Look, Looks};
 pub use number::{grouped, percent, separated};
 pub use plan::{FormKind, PlanForm};

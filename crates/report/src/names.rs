@@ -3,7 +3,7 @@
 //! Purpose: one spelling in every form of a report. The record counts blocks from 0, people from 1.
 
 use crate::format;
-use record::{Percentile, Question, Run, ServerIdentity, TrialKey};
+use record::{LoadFactor, Percentile, Question, Run, ServerIdentity, TrialKey};
 
 /// A row of the matrix: `5.6 · small pool`. The separator is a dot because levels may hold commas. A factor with a single level
 /// is left out.
@@ -91,11 +91,12 @@ fn product(identity: &ServerIdentity) -> &'static str {
 
 /// A level. Numbers of the load get their unit: `64 clients`, `200,000 requests/s`.
 pub(crate) fn level(factor: &str, level: &str) -> String {
-    match (factor, level.parse::<f64>()) {
-        ("clients" | "workers", Ok(1.0)) => format!("1 {}", factor.trim_end_matches('s')),
-        ("clients" | "workers", Ok(_)) => format!("{} {factor}", bare_level(factor, level)),
-        ("rate", Ok(_)) => format!("{} requests/s", bare_level(factor, level)),
-        ("rate", Err(_)) if level == "max" => "maximum rate".to_string(),
+    use LoadFactor::{Clients, Rate, Workers};
+    match (LoadFactor::named(factor), level.parse::<f64>()) {
+        (Some(Clients | Workers), Ok(1.0)) => format!("1 {}", factor.trim_end_matches('s')),
+        (Some(Clients | Workers), Ok(_)) => format!("{} {factor}", bare_level(factor, level)),
+        (Some(Rate), Ok(_)) => format!("{} requests/s", bare_level(factor, level)),
+        (Some(Rate), Err(_)) if level == "max" => "maximum rate".to_string(),
         _ => level.to_string(),
     }
 }
@@ -112,10 +113,8 @@ pub(crate) fn level_alone(factor: &str, level: &str) -> String {
 
 /// A level below the name of its factor. Numbers of the load get commas between thousands.
 pub(crate) fn bare_level(factor: &str, level: &str) -> String {
-    match (factor, level.parse::<f64>()) {
-        ("clients" | "workers" | "rate", Ok(number)) if number >= 1000.0 => {
-            format::operations(number)
-        }
+    match (LoadFactor::named(factor), level.parse::<f64>()) {
+        (Some(_), Ok(number)) if number >= 1000.0 => format::operations(number),
         _ => level.to_string(),
     }
 }

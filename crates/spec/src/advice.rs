@@ -3,12 +3,13 @@
 //! Boundaries: mistakes, which stop a run, are in `mistake`.
 
 use super::experiment::Experiment;
+use record::LoadFactor;
 
 /// Returns advice about a valid experiment, one sentence each.
 pub fn advice(experiment: &Experiment) -> Vec<String> {
-    ["clients", "workers"]
-        .into_iter()
-        .filter_map(|factor| begins_above_one(experiment, factor))
+    let counts = LoadFactor::ALL.into_iter().filter(|one| one.is_count());
+    counts
+        .filter_map(|factor| begins_above_one(experiment, factor.name()))
         .collect()
 }
 

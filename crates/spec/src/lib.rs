@@ -65,8 +65,8 @@ pub use host::{DiskSpec, FilesystemSpec, HostPatch, VolatileSpec, VolumeSpec};
 pub use input::{InputError, read_text as read_text_file};
 pub use limits::{LimitsPatch, Memory};
 pub use load::{
-    ArrivalsSpec, LOAD_FACTORS, LoadPatch, LoadSpec, MAX, OpenSpec, PlannedLoad, QueueSpec,
-    RateSpec, SearchSpec, Threshold, WhenFull,
+    ArrivalsSpec, LoadPatch, LoadSpec, MAX, OpenSpec, PlannedLoad, QueueSpec, RateSpec, SearchSpec,
+    Threshold, WhenFull,
 };
 pub use mistake::{Mistake, SpecError};
 pub use overrides::OverrideError;

@@ -6,9 +6,10 @@
 use super::events::{SET, of_servers};
 use super::experiment::{FactorSpec, LevelSpec, Protocol, RoundKind, ServerSpec};
 use super::factors::without_server;
-use super::load::{LOAD_FACTORS, LoadSpec};
+use super::load::LoadSpec;
 use super::read::{Node, Section};
 use super::sections::tables;
+use record::LoadFactor;
 use record::event::POWER_CUT;
 use std::collections::{HashMap, HashSet};
 
@@ -300,7 +301,7 @@ fn check_load(load: &Node, names: &Names) {
             );
             let help = format!("allowed: {}", names.load.keys().join(", "));
             node.note(says, "another kind of load", help);
-        } else if LOAD_FACTORS.contains(&key)
+        } else if LoadFactor::named(key).is_some()
             && (names.levels(key).is_some() || names.load.decides(key))
         {
             let says = format!("both this level and {} set \"{key}\"", names.load.section());

@@ -7,6 +7,7 @@ use super::experiment::{Experiment, LevelSpec, RoundKind};
 use super::load::{LoadPatch, LoadSpec};
 use super::mistake::SpecError;
 use super::place::{Late, Path, answer, path};
+use record::LoadFactor;
 use std::time::Duration;
 
 /// Shorter loads vary more within a trial than between trials.
@@ -194,7 +195,7 @@ fn loads_of_levels(experiment: &Experiment) -> Vec<(Path, LoadPatch)> {
     let own = experiment
         .factors
         .iter()
-        .filter(|factor| !super::load::LOAD_FACTORS.contains(&factor.name.as_str()));
+        .filter(|factor| LoadFactor::named(&factor.name).is_none());
     own.flat_map(|factor| {
         factor
             .levels

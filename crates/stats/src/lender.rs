@@ -6,12 +6,10 @@
 use super::cells::{self, RowKey, Series, row_key};
 use super::moderated::{Logs, MIN_VARIANCE, Noise, Row, Weight};
 use super::ratio::LogMean;
+use record::LoadFactor;
 use record::claim::{Cell, RoundSelector, Value};
 use record::trial::{Trial, TrialState};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The levels in which the points of a series differ: they share a server start.
-const LOAD_FACTORS: [&str; 3] = ["clients", "workers", "rate"];
 
 /// A row and, at the level of single queries, the name of one.
 type CellKey<'t> = (RowKey<'t>, Option<&'t str>);
@@ -217,8 +215,7 @@ fn continues(trial: &Trial) -> bool {
 }
 
 fn start<'t>((server, levels): RowKey<'t>, shares_starts: bool) -> Start<'t> {
-    let kept = |(factor, _): &&(String, String)| {
-        !shares_starts || !LOAD_FACTORS.contains(&factor.as_str())
-    };
+    let kept =
+        |(factor, _): &&(String, String)| !shares_starts || LoadFactor::named(factor).is_none();
     (server, levels.iter().filter(kept).collect())
 }

@@ -2,7 +2,7 @@
 
 use crate::format::capitalised;
 use crate::names;
-use record::{Cell, Question, Run};
+use record::{Cell, LoadFactor, Question, Run};
 
 /// Its parts in words: round, query, levels.
 pub(super) struct Place {
@@ -10,9 +10,6 @@ pub(super) struct Place {
     /// Whether it is a number of clients, workers or requests alone.
     is_load: bool,
 }
-
-/// The factors of a load.
-const OF_THE_LOAD: [&str; 3] = ["clients", "workers", "rate"];
 
 impl Place {
     pub(super) fn common(run: &Run, of: &Cell, to: &Cell) -> Place {
@@ -48,9 +45,11 @@ impl Place {
             .iter()
             .map(|(factor, level)| names::level_alone(factor, level));
         let parts: Vec<String> = named.chain(words).collect();
-        let of_load = |factor: &str| OF_THE_LOAD.contains(&factor);
         Place {
-            is_load: parts.len() == 1 && varying.iter().any(|(factor, _)| of_load(factor)),
+            is_load: parts.len() == 1
+                && varying
+                    .iter()
+                    .any(|(factor, _)| LoadFactor::named(factor).is_some()),
             parts,
         }
     }

@@ -4,16 +4,17 @@
 
 use super::super::experiment::{FactorSpec, LevelSpec, Patch};
 use super::{LoadPatch, RateSpec};
+use record::LoadFactor;
 
 pub(crate) fn clients_factor(counts: &[u32]) -> Option<FactorSpec> {
-    factor("clients", counts, |clients| LoadPatch {
+    factor(LoadFactor::Clients, counts, |clients| LoadPatch {
         clients: Some(*clients),
         ..LoadPatch::default()
     })
 }
 
 pub(crate) fn workers_factor(counts: &[u32]) -> Option<FactorSpec> {
-    factor("workers", counts, |workers| LoadPatch {
+    factor(LoadFactor::Workers, counts, |workers| LoadPatch {
         workers: Some(*workers),
         ..LoadPatch::default()
     })
@@ -27,14 +28,14 @@ pub(crate) fn rate_factor(rates: &[RateSpec]) -> Option<FactorSpec> {
         .into_iter()
         .chain(rates.iter().cloned())
         .collect();
-    factor("rate", &all, |rate| LoadPatch {
+    factor(LoadFactor::Rate, &all, |rate| LoadPatch {
         rate: Some(rate.clone()),
         ..LoadPatch::default()
     })
 }
 
 fn factor<T: ToString>(
-    name: &str,
+    factor: LoadFactor,
     values: &[T],
     load: impl Fn(&T) -> LoadPatch,
 ) -> Option<FactorSpec> {
@@ -48,7 +49,7 @@ fn factor<T: ToString>(
         on: Vec::new(),
     };
     (values.len() > 1).then(|| FactorSpec {
-        name: name.to_string(),
+        name: factor.name().to_string(),
         levels: values.iter().map(level).collect(),
     })
 }

@@ -197,6 +197,3 @@ pub(super) struct Load {
     /// The span of a trace's file name, and the trace itself, which replaces the name in the record.
     pub trace: Option<(Span, String)>,
 }
-
-/// The factors made from lists in `[load]`. The trials of a series differ only in these.
-pub const LOAD_FACTORS: [&str; 3] = ["clients", "workers", "rate"];

@@ -25,10 +25,10 @@ pub use going_on::Undecided;
 pub use part::{Part, PartError};
 pub use trial::PlannedTrial;
 
-use crate::{Experiment, LOAD_FACTORS, LoadSpec, SearchSpec, ServerSpec};
+use crate::{Experiment, LoadSpec, SearchSpec, ServerSpec};
 use finished::Known;
 use matrix::{Point, levels};
-use record::{Looks, Role, TrialKey};
+use record::{LoadFactor, Looks, Role, TrialKey};
 use search::{Probe, Step};
 use trial::Measured;
 use units::Unit;
@@ -305,7 +305,7 @@ impl<'e> Plan<'e> {
 
     fn is_in_series_with(&self, place: &Place, last: &TrialKey) -> bool {
         let point = &self.points[place.point];
-        let of_load = |factor: &str| LOAD_FACTORS.contains(&factor);
+        let of_load = |factor: &str| LoadFactor::named(factor).is_some();
         let others = last.levels.iter().filter(|(factor, _)| !of_load(factor));
         let own = levels(self.experiment, point).filter(|(factor, _)| !of_load(factor));
         self.experiment.protocol.series

@@ -6,7 +6,8 @@
 use super::matrix::{Point, is_max};
 use super::order;
 use super::trial;
-use crate::{Experiment, LOAD_FACTORS, LoadSpec, RateSpec};
+use crate::{Experiment, LoadSpec, RateSpec};
+use record::LoadFactor;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -43,7 +44,7 @@ pub(super) fn units(experiment: &Experiment, points: &[Point]) -> Vec<Unit> {
 /// The levels of a point without clients, workers and rate.
 fn without_load(experiment: &Experiment, point: &Point) -> Vec<usize> {
     let factors = experiment.factors.iter().zip(&point.levels);
-    let others = factors.filter(|(factor, _)| !LOAD_FACTORS.contains(&factor.name.as_str()));
+    let others = factors.filter(|(factor, _)| LoadFactor::named(&factor.name).is_none());
     others.map(|(_, level)| *level).collect()
 }
 

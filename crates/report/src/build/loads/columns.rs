@@ -1,10 +1,7 @@
 //! Which factor of the load goes across a table, and its levels in order.
 
 use crate::build::rows::Row;
-use record::Question;
-
-/// The factors that `[load]` itself brings.
-const OF_THE_LOAD: [&str; 3] = ["clients", "workers", "rate"];
+use record::{LoadFactor, Question};
 
 /// A factor across a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,10 +18,14 @@ pub(super) fn across(question: &Question, rows: &[&Row]) -> Option<Across> {
         let factor = question.factors.iter().find(|f| f.name == **name);
         factor.is_some_and(|factor| !factor.levels.is_empty())
     };
-    let all = OF_THE_LOAD.into_iter().filter(known).map(|name| Across {
-        factor: name.to_string(),
-        levels: levels(question, rows, name),
-    });
+    let all = LoadFactor::ALL
+        .map(LoadFactor::name)
+        .into_iter()
+        .filter(known)
+        .map(|name| Across {
+            factor: name.to_string(),
+            levels: levels(question, rows, name),
+        });
     // Of several with as many levels the first: max_by_key takes the last.
     all.rev()
         .max_by_key(|across| across.levels.len())
