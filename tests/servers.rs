@@ -8,7 +8,7 @@ use crate::support::skip;
 use host::{Home, Leases};
 use server::{Cache, Distribution};
 use server::{ServerError, Session};
-use spec::{BuildSpec, Dsn, Protection, ServerKey, TlsMode};
+use spec::{BuildSpec, Dsn, DsnSecurity, ServerKey, TlsMode};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::{LazyLock, Mutex};
@@ -340,14 +340,14 @@ fn mysql_8_0_33_accepts_a_password_over_tcp_and_tls() {
         password: Some(password.into()),
         socket: None,
         open: Default::default(),
-        protection: Protection {
+        protection: DsnSecurity {
             tls: if with_tls {
                 TlsMode::Required
             } else {
                 TlsMode::Off
             },
             server_key: ServerKey::Requested,
-            ..Protection::default()
+            ..DsnSecurity::default()
         },
         ..instance.dsn.clone()
     };

@@ -4,10 +4,10 @@
 
 use super::cluster::{ClusterPatch, ClusterSpec, Routing};
 use super::condition::Condition;
+use super::dsn::Dsn;
 use super::host::HostPatch;
 use super::limits::LimitsPatch;
 use super::load::{LoadPatch, LoadSpec, OpenSpec, RateSpec, SearchSpec};
-use super::protection::{self, Protection};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -106,76 +106,6 @@ pub enum BuildSpec {
     Path(PathBuf),
     External(Dsn),
     Sqlite,
-}
-
-/// `mysql://user:password@host:port,host:port/schema?socket=/path&tls=verify-ca`
-#[derive(Clone, PartialEq, Eq)]
-pub struct Dsn {
-    pub user: String,
-    /// Never printed: `Debug` and `Display` omit it.
-    pub password: Option<String>,
-    pub host: String,
-    pub port: u16,
-    /// Further nodes of the same cluster. The clients of a timed load are spread over all nodes; all other connections
-    /// go to the first.
-    pub others: Vec<(String, u16)>,
-    pub schema: Option<String>,
-    pub socket: Option<PathBuf>,
-    pub protection: Protection,
-    pub open: LeftOpen,
-}
-
-/// What a DSN leaves open, so that a default or an option file decides.
-#[derive(Clone, Copy, Debug, Default, Eq)]
-pub struct LeftOpen {
-    pub user: bool,
-    pub host: bool,
-    pub port: bool,
-    /// The password had a `%` with two digits, which stand for another sign.
-    pub password_was_decoded: bool,
-}
-
-/// However it is written, it names the same server.
-impl PartialEq for LeftOpen {
-    fn eq(&self, _: &LeftOpen) -> bool {
-        true
-    }
-}
-
-impl Dsn {
-    /// Whether its connections stay on this machine.
-    pub fn is_local(&self) -> bool {
-        let others = self.others.iter().map(|(host, _)| host);
-        let mut hosts = [&self.host].into_iter().chain(others);
-        self.socket.is_some() || hosts.all(|host| protection::is_loopback(host))
-    }
-}
-
-impl std::fmt::Debug for Dsn {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
-
-/// Omits the password, so that it is safe for records and messages.
-impl std::fmt::Display for Dsn {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "mysql://{}@{}:{}", self.user, self.host, self.port)?;
-        for (host, port) in &self.others {
-            write!(f, ",{host}:{port}")?;
-        }
-        if let Some(schema) = &self.schema {
-            write!(f, "/{schema}")?;
-        }
-        let socket = self.socket.as_ref();
-        let socket = socket.map(|path| format!("socket={}", path.display()));
-        let parameters = socket.into_iter().chain(self.protection.parameters());
-        for (place, parameter) in parameters.enumerate() {
-            let before = if place == 0 { '?' } else { '&' };
-            write!(f, "{before}{parameter}")?;
-        }
-        Ok(())
-    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -15,6 +15,8 @@ mod cluster;
 mod condition;
 pub mod confined;
 mod differing;
+pub mod dsn;
+mod dsn_security;
 pub mod events;
 mod excerpt;
 mod experiment;
@@ -43,7 +45,6 @@ mod observe;
 mod outages;
 mod patch;
 mod place;
-mod protection;
 mod protocol;
 mod read;
 mod sections;
@@ -59,6 +60,8 @@ pub use blocks::UNTIL_DECIDED_TIMES;
 pub use cluster::{ClusterPatch, ClusterSpec, Reads, Routing, Topology, Writes};
 pub use condition::Condition;
 pub use differing::differing_keys;
+pub use dsn::{Dsn, DsnError, LeftOpen};
+pub use dsn_security::{DsnSecurity, ServerKey, TlsMode};
 pub use events::{EventKind, NODE, Needs, Outage};
 pub use experiment::*;
 pub use host::{DiskSpec, FilesystemSpec, HostPatch, VolatileSpec, VolumeSpec};
@@ -71,7 +74,6 @@ pub use load::{
 pub use mistake::{Mistake, SpecError};
 pub use overrides::OverrideError;
 pub use patch::{CheckWorkload, merge};
-pub use protection::{Protection, ServerKey, TlsMode};
 pub use question::question;
 pub use read::{Node, Section, SectionError, Written, read_table, read_text};
 pub use shard::{SHARDS_MAX, Shard, ShardError};
@@ -224,7 +226,7 @@ fn read_file(
 /// The source for the record: passwords are masked without moving any span, and the contents of external files replace
 /// their names.
 fn kept(source: &str, in_place: impl Iterator<Item = (mistake::Span, String)>) -> String {
-    let mut kept = build::mask_passwords(source);
+    let mut kept = dsn::mask_passwords(source);
     let mut in_place: Vec<_> = in_place.collect();
     in_place.sort_by_key(|(at, _)| Reverse(at.start));
     for (at, text) in in_place {

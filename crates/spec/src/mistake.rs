@@ -3,7 +3,7 @@
 //! Purpose: report all mistakes of a file at once, underline the key in the source line, and never show a password.
 //! Boundaries: `read` and the modules of the sections find them.
 
-use super::build::mask_suspects;
+use super::dsn::mask_suspects;
 use super::excerpt::Lines;
 use record::visible::{shortened, visible};
 use std::cell::RefCell;

@@ -2,7 +2,7 @@
 
 use super::embedded;
 use super::failure::Failure;
-use spec::{self, Experiment, OverrideError, build::mask_passwords};
+use spec::{self, Experiment, OverrideError, dsn::mask_passwords};
 
 use clap::Parser;
 use std::path::Path;

@@ -3,7 +3,8 @@
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use spec::Dsn;
-use spec::build::{mask_suspects, name_of};
+use spec::build::name_of;
+use spec::dsn::mask_suspects;
 
 /// Other tools' names of flags.
 const OTHERS: [(&str, &str); 3] = [

@@ -17,7 +17,7 @@ use addresses::Addresses;
 pub use behind::Behind;
 use host::network::{self, Bandwidths, Network, NetworkError};
 use host::{Leases, interrupted};
-use spec::{ClusterSpec, Dsn, Protection, ServerKey, TlsMode, Topology};
+use spec::{ClusterSpec, Dsn, DsnSecurity, ServerKey, TlsMode, Topology};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -209,7 +209,7 @@ impl Member {
             socket: None,
             // Nobody else is on this network.
             open: Default::default(),
-            protection: Protection {
+            protection: DsnSecurity {
                 tls: TlsMode::Off,
                 tls_ca: None,
                 server_key: ServerKey::Requested,

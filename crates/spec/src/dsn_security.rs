@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// The parameters `tls`, `tls_ca`, `server_public_key` and `get_server_public_key` of a DSN.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Protection {
+pub struct DsnSecurity {
     pub tls: TlsMode,
     /// PEM file of the certificates that are trusted; None: those of the system.
     pub tls_ca: Option<PathBuf>,
@@ -41,7 +41,7 @@ pub enum ServerKey {
     File(PathBuf),
 }
 
-impl Protection {
+impl DsnSecurity {
     /// Sets a parameter of a DSN. None: there is no such parameter, or it has no such value.
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Option<()> {
         match (name, value) {
@@ -115,7 +115,7 @@ mod tests {
             ],
             &[],
         ] {
-            let mut read = Protection::default();
+            let mut read = DsnSecurity::default();
             for parameter in parameters {
                 let (name, value) = parameter.split_once('=').unwrap();
                 read.set(name, value).unwrap();
@@ -133,7 +133,7 @@ mod tests {
             ("get_server_public_key", "1"),
             ("ssl", "1"),
         ] {
-            assert_eq!(Protection::default().set(name, value), None, "{name}");
+            assert_eq!(DsnSecurity::default().set(name, value), None, "{name}");
         }
     }
 
