@@ -1,7 +1,7 @@
 //! Workloads: tables, queries, operations for a timed load, and expected results.
 //!
 //! Purpose: each workload reads its own section of the experiment file and implements the trait `Workload`, so a new
-//! workload is one folder here and one line in [`open`]. Boundaries: crate `load` drives operations; `run` loads data,
+//! workload is one folder here and one row of `WORKLOADS`. Boundaries: crate `load` drives operations; `run` loads data,
 //! keeps snapshots and measures.
 
 pub mod answer;
