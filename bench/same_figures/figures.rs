@@ -7,15 +7,10 @@ use std::path::Path;
 use std::process::Command;
 
 pub(super) fn of(prony: &Path, asked: &Asked) -> Value {
-    let folder = tempfile::tempdir().expect("a temporary folder");
     match asked {
-        Asked::Show(record) => {
-            let file = folder.path().join("run.sqlite");
-            // A copy, because an older record may be migrated in place.
-            std::fs::copy(record, file).expect("the record is readable");
-            shown(prony, folder.path())
-        }
+        Asked::Show(record) => shown(prony, record),
         Asked::Merge([one, other]) => {
+            let folder = tempfile::tempdir().expect("a temporary folder");
             let words = [OsStr::new("merge"), one.as_ref(), other.as_ref()];
             let words = words.into_iter().chain([OsStr::new("--results")]);
             output(prony, words.chain([folder.path().as_ref()]));
@@ -40,27 +35,23 @@ pub(super) fn of(prony: &Path, asked: &Asked) -> Value {
     }
 }
 
-/// Runs `prony show` in every format.
+/// Runs `prony show` in every format. A slim record has no samples: null.
 fn shown(prony: &Path, run: &Path) -> Value {
     let output = |format: &str| {
         let words = ["show", "--format", format].map(OsStr::new);
         output(prony, words.into_iter().chain([run.as_ref()]))
     };
+    let json: Value = serde_json::from_str(&output("json")).expect("JSON");
+    let samples = match json.get("slim") {
+        Some(_) => Value::Null,
+        None => rows_of_csv(&output("samples")).into(),
+    };
     json!({
-        "json": serde_json::from_str::<Value>(&output("json")).expect("JSON"),
+        "json": json,
         "csv": rows_of_csv(&output("csv")),
-        "samples": rows_of_csv(&output("samples")),
+        "samples": samples,
         "tables": rows_of_tables(&output("markdown")),
     })
-}
-
-/// Takes away what a slim record does not have.
-pub(super) fn leave_out_seconds(figures: &mut Value) {
-    figures["samples"] = Value::Null;
-    let trials = figures["json"]["trials"].as_array_mut();
-    for trial in trials.into_iter().flatten() {
-        trial["samples"] = json!([]);
-    }
 }
 
 fn output<'w>(prony: &Path, words: impl Iterator<Item = &'w OsStr>) -> String {

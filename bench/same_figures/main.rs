@@ -4,7 +4,7 @@
 //! cargo bench -p prony --bench same_figures -- compare          prints "same" or the differences, per case
 //! cargo bench -p prony --bench same_figures -- keep PRONY       writes missing references with the binary PRONY
 //!
-//! The exit status is 1 if a figure differs. A reference, `reference/NAME.gz`, is the output of `prony show` as JSON, CSV, samples
+//! The exit status is 1 if a figure differs. A reference, `reference/NAME.zst`, is the output of `prony show` as JSON, CSV, samples
 //! and Markdown, or that of `prony compare` as JSON and Markdown. New keys and columns are allowed, and wording is not compared (see `compare.rs`).
 //! Of records that are kept in their slim form alone, the seconds are not compared.
 
@@ -70,11 +70,7 @@ fn is_same(prony: &Path, case: &Case) -> bool {
 fn keep_missing(prony: &Path) -> ExitCode {
     for case in Case::all() {
         if !case.has_reference() {
-            let mut figures = figures::of(prony, &case.asked);
-            if case.is_large() {
-                figures::leave_out_seconds(&mut figures);
-            }
-            case.keep(figures);
+            case.keep(figures::of(prony, &case.asked));
             println!("kept     {}", case.name);
         }
     }

@@ -1,9 +1,7 @@
-//! The compact form of a reference: lists of objects are stored by column, repeated parts once, and everything is compressed.
+//! The compact form of a reference: lists of objects are stored by column, and repeated parts once.
 
-use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
-use std::io::{Read, Write};
 
 /// Keys with a special meaning. prony's own keys do not contain `#`.
 const COLUMNS: &str = "#columns";
@@ -12,21 +10,14 @@ const PART: &str = "#part";
 /// Minimum size of a part that is stored once and referred to.
 const PART_BYTES: usize = 48;
 
-pub(super) fn pack(value: Value) -> Vec<u8> {
+pub(super) fn pack(value: Value) -> Value {
     let mut parts = Parts::default();
     let whole = parts.shared(to_columns(value));
-    let text = json!([parts.texts, whole]).to_string();
-    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
-    packed.write_all(text.as_bytes()).expect("memory");
-    packed.finish().expect("memory")
+    json!([parts.texts, whole])
 }
 
-pub(super) fn unpack(packed: &[u8]) -> Value {
-    let mut text = String::new();
-    GzDecoder::new(packed)
-        .read_to_string(&mut text)
-        .expect("a whole reference");
-    let (parts, whole): (Vec<Value>, Value) = serde_json::from_str(&text).expect("JSON");
+pub(super) fn unpack(packed: Value) -> Value {
+    let (parts, whole): (Vec<Value>, Value) = serde_json::from_value(packed).expect("two values");
     from_columns(resolved(&parts, whole))
 }
 

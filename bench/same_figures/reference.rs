@@ -1,8 +1,12 @@
 //! What is compared: kept records, comparisons and merges, each with its reference in `bench/same_figures/reference/`.
 
 use super::{compare, figures, packed};
+use ruzstd::decoding::StreamingDecoder;
 use serde_json::Value;
+use std::fs::File;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// The folders of `bench/results/` of which every record has a reference.
 const FOLDERS: [&str; 4] = ["before", "p1", "p2", "p6"];
@@ -23,9 +27,6 @@ const RESULTS: [&str; 10] = [
 
 /// Small whole records in `bench/same_figures/records/`: a crash under TPC-C, two nodes, files.
 const WHOLE: [&str; 3] = ["crash", "cluster", "files"];
-
-/// A larger record stays in the tree in its slim form alone.
-const LARGE_BYTES: u64 = 200 * 1024;
 
 /// What prony is asked about a case.
 pub(super) enum Asked {
@@ -66,13 +67,7 @@ impl Case {
 
     fn file(&self) -> PathBuf {
         let folder = bench().join("same_figures/reference");
-        folder.join(format!("{}.gz", self.name))
-    }
-
-    /// Whether only the slim form of its record is kept.
-    pub(super) fn is_large(&self) -> bool {
-        let bytes = |path: &PathBuf| path.metadata().map_or(0, |file| file.len());
-        matches!(&self.asked, Asked::Show(record) if bytes(record) > LARGE_BYTES)
+        folder.join(format!("{}.zst", self.name))
     }
 
     pub(super) fn has_reference(&self) -> bool {
@@ -81,24 +76,29 @@ impl Case {
 
     /// The stored reference, if it exists.
     pub(super) fn reference(&self) -> Option<Value> {
-        let packed = std::fs::read(self.file()).ok()?;
-        Some(packed::unpack(&packed))
+        let file = File::open(self.file()).ok()?;
+        let text = StreamingDecoder::new(file).expect("a reference compressed by zstd");
+        let packed = serde_json::from_reader(BufReader::new(text)).expect("JSON");
+        Some(packed::unpack(packed))
     }
 
     /// Where the figures that `prony` reports now differ from the reference; None without one.
     pub(super) fn differences(&self, prony: &Path) -> Option<Vec<String>> {
-        let before = self.reference()?;
-        let mut now = figures::of(prony, &self.asked);
-        if before["samples"].is_null() {
-            figures::leave_out_seconds(&mut now);
-        }
-        Some(compare::differences(&before, &now))
+        let now = figures::of(prony, &self.asked);
+        Some(compare::differences(&self.reference()?, &now))
     }
 
+    /// Compresses them with the program `zstd`: a third of what gzip needs.
     pub(super) fn keep(&self, figures: Value) {
-        let file = self.file();
-        std::fs::create_dir_all(file.parent().expect("a folder")).expect("a writable folder");
-        std::fs::write(file, packed::pack(figures)).expect("a writable file");
+        let mut zstd = Command::new("zstd")
+            .args(["--ultra", "-22", "-q", "-o"])
+            .arg(self.file())
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("zstd is installed");
+        let text = zstd.stdin.take().expect("a pipe");
+        serde_json::to_writer(text, &packed::pack(figures)).expect("zstd reads");
+        assert!(zstd.wait().expect("zstd ends").success());
     }
 }
 
