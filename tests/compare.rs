@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 /// The quickstart, compressed: three claims, all of which hold.
 const QUICKSTART: &str = "quickstart/run.sqlite.gz";
 /// A closed loop with two client counts.
-const LOADS: &str = "before/closed.sqlite";
-const OPEN: &str = "before/open.sqlite";
+const LOADS: &str = "before/closed.sqlite.zst";
+const OPEN: &str = "before/open.sqlite.zst";
 
 fn kept(name: &str) -> String {
     let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/results");

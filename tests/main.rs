@@ -11,6 +11,7 @@ mod architecture;
 mod believed;
 mod cache;
 mod causes_known;
+mod clone;
 mod cloud;
 mod cluster;
 mod compare;

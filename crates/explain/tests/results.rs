@@ -3,20 +3,28 @@
 use explain::{Finding, Why, explain_claim, judge};
 use record::{Run, Trial};
 use stats::{Estimate, plan_changes, queries, table};
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use store::Store;
 
-/// The folders of bench/results with records of earlier versions.
-const FOLDERS: [&str; 4] = ["before", "p1", "p2", "p6"];
+/// Folders of kept records below `bench`: of earlier versions, and small whole ones of timed loads.
+const FOLDERS: [&str; 5] = [
+    "results/before",
+    "results/p1",
+    "results/p2",
+    "results/p6",
+    "same_figures/records",
+];
 
 /// The records, packed or not, by names such as `p6-mrr`.
-fn records(results: &Path) -> Vec<(String, PathBuf)> {
+fn records(bench: &Path) -> Vec<(String, PathBuf)> {
     let in_folder = |folder: &str| -> Vec<(String, PathBuf)> {
-        let entries = std::fs::read_dir(results.join(folder)).unwrap().flatten();
+        let entries = std::fs::read_dir(bench.join(folder)).unwrap().flatten();
         let record = |entry: std::fs::DirEntry| {
             let file = entry.file_name().into_string().unwrap();
             let (stem, _) = file.split_once(".sqlite")?;
+            let folder = folder.rsplit('/').next().unwrap();
             Some((format!("{folder}-{stem}"), entry.path()))
         };
         entries.filter_map(record).collect()
@@ -138,12 +146,16 @@ fn write_rows(text: &mut String, run: &Run, trials: &[Trial]) {
     }
 }
 
-fn write_loads(text: &mut String, trials: &[Trial]) {
+/// A slim record has its summaries alone; of a whole one they are made anew.
+fn write_loads(text: &mut String, run: &Run, trials: &[Trial]) {
     let timed = trials
         .iter()
         .filter_map(|trial| Some((&trial.key, trial.load.as_ref()?)));
     for (key, load) in timed {
-        let summary = stats::summarise(load);
+        let summary = match run.slim {
+            Some(_) => stats::summary(load),
+            None => Cow::Owned(stats::summarise(load)),
+        };
         let throughput = summary.throughput.map(figure).unwrap_or_default();
         let counts = [
             summary.operations,
@@ -187,8 +199,8 @@ fn write_notes(text: &mut String, run: &Run, trials: &[Trial]) {
 
 #[test]
 fn recorded_runs_keep_their_figures() {
-    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/results");
-    let records = records(&results);
+    let bench = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench");
+    let records = records(&bench);
     assert!(!records.is_empty());
     for (name, path) in records {
         let store = Store::open(&path).unwrap();
@@ -196,7 +208,7 @@ fn recorded_runs_keep_their_figures() {
         let mut text = String::new();
         write_claims(&mut text, &run, &trials);
         write_rows(&mut text, &run, &trials);
-        write_loads(&mut text, &trials);
+        write_loads(&mut text, &run, &trials);
         write_notes(&mut text, &run, &trials);
         insta::assert_snapshot!(name, text);
         let quick = store.trials_with(&explain::telling_settings()).unwrap();

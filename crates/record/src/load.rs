@@ -159,10 +159,10 @@ pub enum ErrorKind {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ErrorCount {
     pub second: u32,
-    /// None in records before schema 4, which did not distinguish kinds.
+    /// None in older records, which did not distinguish kinds.
     #[serde(default)]
     pub kind: Option<ErrorKind>,
-    /// The operation's name; none in records before schema 4.
+    /// The operation's name; none in older records.
     #[serde(default)]
     pub operation: Option<String>,
     /// The server's number, or prony's own above 60,000.

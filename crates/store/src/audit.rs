@@ -5,9 +5,6 @@ use super::write::json;
 use record::AuditNote;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
-/// The first schema with audits.
-pub(super) const SINCE: i32 = 5;
-
 pub(super) fn save(at: &Connection, trial: i64, note: &AuditNote) -> Result<()> {
     let mut statement = at.prepare_cached(
         "insert into audit values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",

@@ -33,11 +33,8 @@ use rusqlite::{Connection, TransactionBehavior};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The schema that this prony writes (`PRAGMA user_version`).
+/// The schema that this prony reads and writes (`PRAGMA user_version`).
 pub const SCHEMA_VERSION: i32 = 7;
-
-/// The oldest that it reads: without timed loads.
-pub const SCHEMA_OLDEST: i32 = 1;
 
 /// The largest part of a file that is mapped into memory.
 const MAPPED_BYTES: i64 = 1 << 30;
@@ -243,9 +240,6 @@ impl Store {
 
     /// The row of a trial that may have a timed load.
     fn loaded(&self, key: &TrialKey) -> rusqlite::Result<Option<i64>> {
-        if open::schema(&self.at)? < 2 {
-            return Ok(None);
-        }
         Ok(write::recorded(&self.at, key)?.map(|(id, _)| id))
     }
 
@@ -277,11 +271,7 @@ impl Store {
 
     /// The seconds of the trial that is running, or was running when prony was killed.
     pub fn live_of(&self) -> Result<Option<LiveTrial>, StoreError> {
-        let read = || match open::schema(&self.at)? {
-            1 => Ok(None),
-            _ => live::read(&self.at),
-        };
-        self.named(read())
+        self.named(live::read(&self.at))
     }
 
     /// In one transaction, so that a trial saved meanwhile is read wholly or not at all.

@@ -1,7 +1,7 @@
 //! Timed loads in the file: rows of `load`, `series`, `histogram` and `error`.
 
 use super::counters::{self, Lists};
-use super::read::{self, json_or_none, since};
+use super::read::{self, json_or_none};
 use super::series;
 use super::write::{FIRST_NODE, json, nodes, word};
 use record::HistogramSum;
@@ -273,12 +273,9 @@ fn histograms(at: &Connection, trial: i64) -> Result<Vec<HistogramNote>> {
 }
 
 pub(super) fn errors(at: &Connection, trial: i64) -> Result<Vec<ErrorCount>> {
-    let schema = super::open::schema(at)?;
-    let kind = since(schema, 4, "kind", "null");
-    let operation = since(schema, 4, "operation", "null");
-    let mut statement = at.prepare_cached(&format!(
-        "select second, code, count, {kind}, {operation} from error where trial = ?1 order by n"
-    ))?;
+    let mut statement = at.prepare_cached(
+        "select second, code, count, kind, operation from error where trial = ?1 order by n",
+    )?;
     let errors = statement.query_map([trial], |row| {
         Ok(ErrorCount {
             second: row.get(0)?,

@@ -1,6 +1,6 @@
 //! Opens `run.sqlite` to create, read or resume a run, and refuses other files.
 
-use super::{SCHEMA_OLDEST, SCHEMA_VERSION, StoreError, audit, packed};
+use super::{SCHEMA_VERSION, StoreError, packed};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Result, TransactionBehavior};
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
@@ -37,34 +37,12 @@ pub(super) fn new(path: &Path) -> Result<Connection, StoreError> {
     open().map_err(|e| StoreError::of(path, e))
 }
 
-/// The additions of each schema to the one before it. No value of an older schema is lost.
-const ADDED: [(i32, &str); 6] = [
-    (2, include_str!("schema_load.sql")),
-    (3, include_str!("schema_3.sql")),
-    (4, include_str!("schema_4.sql")),
-    (audit::SINCE, include_str!("schema_5.sql")),
-    (6, include_str!("schema_6.sql")),
-    (7, include_str!("schema_7.sql")),
-];
-
 /// Creates the tables in an empty file and leaves the transaction open for the run's row.
 pub(super) fn lay(at: &Connection) -> Result<()> {
     at.execute_batch("begin immediate")?;
     at.execute_batch(include_str!("schema.sql"))?;
     at.pragma_update(None, "application_id", APPLICATION_ID)?;
-    add(at, SCHEMA_OLDEST)
-}
-
-/// Migrates an older schema to this one, inside the caller's transaction.
-fn add(at: &Connection, from: i32) -> Result<()> {
-    for (_, tables) in ADDED.iter().filter(|(schema, _)| *schema > from) {
-        at.execute_batch(tables)?;
-    }
     at.pragma_update(None, "user_version", SCHEMA_VERSION)
-}
-
-pub(super) fn schema(at: &Connection) -> Result<i32> {
-    at.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
 /// Whether its series and histograms were left out.
@@ -84,23 +62,7 @@ pub(super) fn writing(path: &Path) -> Result<Connection, StoreError> {
     if is_slim(&at).map_err(|e| StoreError::of(path, e))? {
         return Err(StoreError::Slim(path.to_path_buf()));
     }
-    prepare(at)
-        .and_then(raise)
-        .map_err(|e| StoreError::of(path, e))
-}
-
-/// Migrates a run of an older prony to this schema before it is resumed.
-fn raise(mut at: Connection) -> Result<Connection> {
-    // Recreating a table would delete the rows that refer to it. The pragma has no effect inside a transaction.
-    at.pragma_update(None, "foreign_keys", false)?;
-    let transaction = at.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let found = schema(&transaction)?;
-    if found < SCHEMA_VERSION {
-        add(&transaction, found)?;
-    }
-    transaction.commit()?;
-    at.pragma_update(None, "foreign_keys", true)?;
-    Ok(at)
+    prepare(at).map_err(|e| StoreError::of(path, e))
 }
 
 /// Commits reach the disk (`synchronous = full`), readers and the writer do not wait for each other (`wal`).
@@ -241,11 +203,11 @@ fn recognise(at: &Connection, path: &Path, there: Option<u64>) -> Result<(), Sto
         return Err(StoreError::Damaged(path.to_path_buf()));
     }
     let (found, path) = (number("user_version").map_err(name)?, path.to_path_buf());
-    if found < SCHEMA_OLDEST {
+    if found < SCHEMA_VERSION {
         return Err(StoreError::Older {
             path,
             found,
-            known: SCHEMA_OLDEST,
+            known: SCHEMA_VERSION,
         });
     }
     if found > SCHEMA_VERSION {

@@ -27,7 +27,7 @@ pub(super) fn save(at: &Connection, id: i64, trial: &Trial, steps: PlanSteps) ->
     Ok(())
 }
 
-/// The texts of all plans by hash; their steps are read from them again, since older files have no others.
+/// The texts of all plans by hash; their steps are read from them again, since some older rows have no others.
 pub(super) fn texts(at: &Connection) -> Result<HashMap<String, String>> {
     let mut statement = at.prepare("select hash, text from plan")?;
     let plans = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;

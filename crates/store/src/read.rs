@@ -3,13 +3,12 @@
 use super::counters::Lists;
 use super::write::FIRST_NODE;
 use super::{audit, load};
+use record::QueryError;
 use record::load::Loaded;
-use record::plan::PlanForm;
 use record::run::Run;
 use record::trial::{
     Counters, EventNote, LimitNote, Query, Role, Round, Trial, TrialKey, TrialState,
 };
-use record::{AuditNote, QueryError};
 use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Connection, Error, Result, Row};
 use serde::Deserialize;
@@ -71,11 +70,6 @@ pub(super) fn word_or_none<T: DeserializeOwned>(row: &Row, column: usize) -> Res
     }
 }
 
-/// A column that this schema added, or its replacement in files of an older schema.
-pub(super) fn since<'c>(schema: i32, added: i32, column: &'c str, before: &'c str) -> &'c str {
-    if schema < added { before } else { column }
-}
-
 fn unreadable(column: usize, cause: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::FromSqlConversionFailure(column, Type::Text, Box::new(cause))
 }
@@ -88,10 +82,9 @@ fn levels(row: &Row, column: usize) -> Result<Vec<(String, String)>> {
 }
 
 pub(super) fn run(at: &Connection) -> Result<Run> {
-    let sharing = since(super::open::schema(at)?, 7, "sharing_json", "null");
     at.query_row(
         // The column of the part has the name that it had before loads were shared.
-        &format!("select id, experiment_toml, overrides_json, question_json, seed, shard, started_ns, environment_json, {sharing} from run"),
+        "select id, experiment_toml, overrides_json, question_json, seed, shard, started_ns, environment_json, sharing_json from run",
         [],
         |row| {
             Ok(Run {
@@ -110,17 +103,11 @@ pub(super) fn run(at: &Connection) -> Result<Run> {
     )
 }
 
-/// The column with a trial's role.
-pub(super) fn role_column(schema: i32) -> &'static str {
-    since(schema, 6, "role", "'measured'")
-}
-
 /// The keys of all trials except failed ones.
 pub(super) fn finished(at: &Connection) -> Result<Vec<TrialKey>> {
-    let role = role_column(super::open::schema(at)?);
-    let mut statement = at.prepare(&format!(
-        "select block, server, levels_json, {role} from trial where state <> 'failed' order by id"
-    ))?;
+    let mut statement = at.prepare(
+        "select block, server, levels_json, role from trial where state <> 'failed' order by id",
+    )?;
     let keys = statement.query_map([], |row| {
         Ok(TrialKey {
             block: row.get(0)?,
@@ -134,10 +121,8 @@ pub(super) fn finished(at: &Connection) -> Result<Vec<TrialKey>> {
 
 /// Of all trials except the control, failed ones among them.
 pub(super) fn states(at: &Connection) -> Result<Vec<TrialState>> {
-    let role = role_column(super::open::schema(at)?);
-    let mut statement = at.prepare(&format!(
-        "select state from trial where {role} = 'measured' order by id"
-    ))?;
+    let mut statement =
+        at.prepare("select state from trial where role = 'measured' order by id")?;
     let states = statement.query_map([], |row| word(row, 0))?;
     states.collect()
 }
@@ -153,16 +138,13 @@ pub(super) fn trials<'c>(at: &'c Connection, role: Role, depth: Depth<'c>) -> Re
         at,
         depth,
         settings,
-        schema: super::open::schema(at)?,
         lists: Lists::read(at)?,
         plans: super::plans::texts(at)?,
     };
-    let dataset = since(reader.schema, 3, "dataset_json", "null");
-    let role_column = role_column(reader.schema);
-    let mut statement = at.prepare(&format!(
-        "select id, block, server, levels_json, state, flags_json, started_ns, ended_ns, start_s_json, data_bytes, plans_json, {dataset}
-         from trial where {role_column} = ?1 order by id"
-    ))?;
+    let mut statement = at.prepare(
+        "select id, block, server, levels_json, state, flags_json, started_ns, ended_ns, start_s_json, data_bytes, plans_json, dataset_json
+         from trial where role = ?1 order by id",
+    )?;
     let trials = statement.query_map([super::write::word(role)], |row| reader.trial(row, role))?;
     trials.collect()
 }
@@ -181,7 +163,6 @@ struct Reader<'c> {
     depth: Depth<'c>,
     /// Names of the settings that are read; None for all.
     settings: Option<BTreeSet<String>>,
-    schema: i32,
     lists: Lists,
     plans: HashMap<String, String>,
 }
@@ -192,7 +173,7 @@ impl Reader<'_> {
         let mut node_settings = self.settings(id)?;
         Ok(Trial {
             load: self.load(id)?.map(Box::new),
-            audit: self.audit(id)?,
+            audit: audit::of(self.at, id)?,
             key: TrialKey {
                 block: row.get(1)?,
                 server: row.get(2)?,
@@ -208,7 +189,7 @@ impl Reader<'_> {
             settings: node_settings.remove(&FIRST_NODE).unwrap_or_default(),
             node_settings,
             plans: self.plans_of(json(row, 10)?),
-            plan_forms: self.plan_forms(id)?,
+            plan_forms: super::plans::forms(self.at, id)?,
             events: self.events(id)?,
             limits: self.limits(id)?,
             data_bytes: row.get::<_, i64>(9)? as u64,
@@ -217,17 +198,9 @@ impl Reader<'_> {
     }
 
     fn load(&self, trial: i64) -> Result<Option<Loaded>> {
-        match (self.schema, self.depth) {
-            (1, _) => Ok(None),
-            (_, Depth::Times(_) | Depth::Settings) => load::brief(self.at, trial, &self.lists),
-            (_, Depth::Whole) => load::whole(self.at, trial, &self.lists),
-        }
-    }
-
-    fn audit(&self, trial: i64) -> Result<Option<AuditNote>> {
-        match self.schema < audit::SINCE {
-            true => Ok(None),
-            false => audit::of(self.at, trial),
+        match self.depth {
+            Depth::Times(_) | Depth::Settings => load::brief(self.at, trial, &self.lists),
+            Depth::Whole => load::whole(self.at, trial, &self.lists),
         }
     }
 
@@ -237,13 +210,6 @@ impl Reader<'_> {
             .filter_map(|hash| self.plans.get_key_value(&hash))
             .map(|(k, v)| (k.clone(), v.clone()))
             .collect()
-    }
-
-    fn plan_forms(&self, trial: i64) -> Result<Vec<PlanForm>> {
-        match self.schema {
-            1 | 2 => Ok(Vec::new()),
-            _ => super::plans::forms(self.at, trial),
-        }
     }
 
     fn rounds(&self, trial: i64) -> Result<Vec<Round>> {
@@ -271,11 +237,10 @@ impl Reader<'_> {
             Depth::Times(_) | Depth::Settings => HashMap::new(),
             Depth::Whole => self.query_counters(round)?,
         };
-        let client = since(self.schema, 3, "client", "1");
-        let mut statement = self.at.prepare_cached(&format!(
-            "select n, name, elapsed_ns, rows, answer, answer_hash, plan, profile_json, error, {client}
-             from query where round = ?1 order by n"
-        ))?;
+        let mut statement = self.at.prepare_cached(
+            "select n, name, elapsed_ns, rows, answer, answer_hash, plan, profile_json, error, client
+             from query where round = ?1 order by n",
+        )?;
         let queries = statement.query_map([round], |row| {
             Ok(Query {
                 name: row.get(1)?,
@@ -304,12 +269,9 @@ impl Reader<'_> {
     }
 
     fn events(&self, trial: i64) -> Result<Vec<EventNote>> {
-        let ended = since(self.schema, 2, "ended_ns", "null");
-        let node = since(self.schema, 4, "node", "null");
-        let numbers = since(self.schema, 4, "numbers_json", "null");
-        let mut statement = self.at.prepare_cached(&format!(
-            "select at_ns, kind, text, {ended}, {node}, {numbers} from event where trial = ?1 order by n"
-        ))?;
+        let mut statement = self.at.prepare_cached(
+            "select at_ns, kind, text, ended_ns, node, numbers_json from event where trial = ?1 order by n",
+        )?;
         let events = statement.query_map([trial], |row| {
             Ok(EventNote {
                 at_ns: row.get(0)?,
@@ -324,9 +286,6 @@ impl Reader<'_> {
     }
 
     fn limits(&self, trial: i64) -> Result<Vec<LimitNote>> {
-        if self.schema < 3 {
-            return Ok(Vec::new());
-        }
         let mut statement = self.at.prepare_cached(
             "select name, asked, measured from trial_limit where trial = ?1 order by n",
         )?;
@@ -342,7 +301,6 @@ impl Reader<'_> {
 
     /// By node; at the depth of times only those of some names, one by one, since a server has twenty times as many.
     fn settings(&self, trial: i64) -> Result<BTreeMap<u32, BTreeMap<String, String>>> {
-        let node = since(self.schema, 4, "node", "1");
         let (names, which): (Vec<Option<&str>>, _) = match &self.settings {
             Some(names) => (
                 names.iter().map(|name| Some(name.as_str())).collect(),
@@ -351,7 +309,7 @@ impl Reader<'_> {
             None => (vec![None], "?2 is null"),
         };
         let mut statement = self.at.prepare_cached(&format!(
-            "select {node}, name, value from setting where trial = ?1 and {which}"
+            "select node, name, value from setting where trial = ?1 and {which}"
         ))?;
         let mut settings: BTreeMap<u32, BTreeMap<String, String>> = BTreeMap::new();
         for name in names {

@@ -55,11 +55,8 @@ pub(super) fn question(at: &Connection, question: &Question) -> Result<()> {
 
 /// The row of the trial with this key and its state.
 pub(super) fn recorded(at: &Connection, key: &TrialKey) -> Result<Option<(i64, TrialState)>> {
-    let role = super::read::role_column(super::open::schema(at)?);
     at.query_row(
-        &format!(
-            "select id, state from trial where block = ?1 and server is ?2 and levels_json = ?3 and {role} = ?4"
-        ),
+        "select id, state from trial where block = ?1 and server is ?2 and levels_json = ?3 and role = ?4",
         params![key.block, key.server, levels_json(key), word(key.role)],
         |row| Ok((row.get(0)?, super::read::word(row, 1)?)),
     )

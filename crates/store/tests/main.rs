@@ -5,10 +5,10 @@
 #[path = "../../stats/tests/common/mod.rs"]
 mod common;
 
+mod kept;
 mod killed;
 mod load;
 mod merge;
-mod older;
 mod plan;
 mod property;
 mod slim;

@@ -221,14 +221,14 @@ fn a_run_of_another_schema_names_both_numbers() {
         ),
         "{newer}"
     );
-    tamper(&path, "pragma user_version = 0");
+    tamper(&path, "pragma user_version = 6");
     let older = Store::resume(&path).err().unwrap();
     assert!(
         matches!(
             older,
             StoreError::Older {
-                found: 0,
-                known: 1,
+                found: 6,
+                known: 7,
                 ..
             }
         ),
