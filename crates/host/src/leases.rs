@@ -64,7 +64,7 @@ pub enum LeaseError {
 }
 
 impl Leases {
-    /// Works off what dead pronys have left in this home, then starts a journal and its guard.
+    /// Works off what dead prony processes have left in this home, then starts a journal and its guard.
     pub fn open(home: &Home) -> Result<Leases, LeaseError> {
         // The unit tests of this library have no prony to start; there the journal alone must do.
         let program = if cfg!(test) { None } else { guard::program() };
@@ -113,7 +113,7 @@ impl Leases {
         })
     }
 
-    /// What dead pronys had left when this one started.
+    /// What dead prony processes had left when this one started.
     pub fn swept(&self) -> &Swept {
         &self.shared.swept
     }

@@ -20,8 +20,8 @@ use toml::de::DeTable;
 pub const NODE: &str = "node";
 /// The key of the kind that changes limits and settings.
 pub const SET: &str = "set";
-/// The keys of the implemented kinds.
-const KINDS: [&str; 10] = [
+/// The kinds of events. Each has its row in `run::event::kinds`.
+pub const KINDS: [&str; 10] = [
     "sql", "dump", "pause", "kill", "stop", "start", POWER_CUT, SET, "cut", "heal",
 ];
 /// The kinds that also happen to a workload without a server.

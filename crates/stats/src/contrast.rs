@@ -5,9 +5,10 @@
 
 use super::basis::Basis;
 use super::cells::{self, RowKey};
+use super::estimate::Estimate;
 use super::judge;
 use super::ratio::{self, Comparison};
-use super::table::{self, Estimate};
+use super::table;
 use record::claim::{
     Bound, Cell, Claim, Direction, Judged, Percentile, RoundSelector, Subject, Value,
 };

@@ -18,6 +18,7 @@ mod contrast;
 mod control;
 mod decide;
 mod engine;
+mod estimate;
 mod finding;
 #[cfg(test)]
 mod fixture;
@@ -39,7 +40,7 @@ mod plans;
 mod power;
 mod predictions;
 #[cfg(test)]
-mod published;
+mod published_tests;
 pub mod queueing;
 mod ratio;
 mod recovery;
@@ -84,7 +85,8 @@ pub use summary::{RULES, measured, summarise, summary};
 pub use variance::{Variance, variance};
 pub use workers::{BestWorkers, best_workers};
 
+pub use estimate::Estimate;
 pub use judge::{PlanHolds, judge, needs_query_counters, undecided};
 pub use plans::{PlanChange, plan_changes};
 pub use ratio::{CONFIDENCE, Comparison, LogMean, MARGIN, compare, compare_throughput, is_same};
-pub use table::{Estimate, QueryRow, RoundCell, Row, queries, rows, table};
+pub use table::{QueryRow, RoundCell, Row, queries, rows, table};

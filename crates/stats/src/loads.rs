@@ -1,8 +1,9 @@
 //! The matrix of timed loads: rows of servers and levels, throughput and latency across.
 
 use super::cells::row_key;
+use super::estimate::Estimate;
 use super::summary::summary;
-use super::table::{Estimate, rows, why_missing};
+use super::table::{rows, why_missing};
 use record::Summary;
 use record::claim::Percentile;
 use record::load::{Kind, Loaded, Mode};

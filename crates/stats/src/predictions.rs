@@ -3,11 +3,12 @@
 //! Purpose: pair both per block, so that their ratio has an interval over blocks (rules 1 and 2). Boundary: the model is in
 //! `queueing`.
 
+use super::estimate::Estimate;
 use super::loads::{Counted, counted};
 use super::queueing::{Gaps, Predicted, Queue, predict};
 use super::ratio::LogMean;
 use super::summary::measured;
-use super::table::{Estimate, rows};
+use super::table::rows;
 use hdrhistogram::Histogram;
 use record::Percentiles;
 use record::histogram::merged;

@@ -4,8 +4,8 @@
 //! measured while the server restarts, and are in the event's note.
 
 use super::cells::{RowKey, row_key};
+use super::estimate::Estimate;
 use super::running::median;
-use super::table::Estimate;
 use record::names::RECOVERY_NUMBERS;
 use record::trial::{EventNote, Trial, TrialState};
 use std::collections::BTreeMap;

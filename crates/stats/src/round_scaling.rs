@@ -1,7 +1,8 @@
 //! Rounds of several clients, compared with one client's.
 
+use super::estimate::Estimate;
 use super::ratio::LogMean;
-use super::table::{Estimate, rows};
+use super::table::rows;
 use record::run::Question;
 use record::trial::{Trial, TrialState};
 use std::collections::BTreeMap;

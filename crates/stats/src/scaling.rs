@@ -1,9 +1,9 @@
 //! Throughput against the number of clients, compared with one client.
 
+use super::estimate::Estimate;
 use super::loads::Counted;
 use super::ratio::LogMean;
 use super::series_of::{SeriesOf, paired, series_of};
-use super::table::Estimate;
 use record::load::Mode;
 use record::run::Question;
 use record::trial::Trial;

@@ -3,7 +3,7 @@
 //! Purpose: the same mean for every table that shows a counter. Boundary: `explain` explains it.
 
 use super::cells::row_key;
-use super::table::Estimate;
+use super::estimate::Estimate;
 use record::trial::{Counters, Query, Round, Trial, TrialState};
 
 /// Which rounds of which row, and of which query; without one the whole round.

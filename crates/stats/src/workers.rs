@@ -1,10 +1,10 @@
 //! The best number of workers at a rate: the one with the lowest p99 latency.
 
+use super::estimate::Estimate;
 use super::holm;
 use super::loads::Counted;
 use super::ratio::{CONFIDENCE, LogMean};
 use super::series_of::{SeriesOf, series_of};
-use super::table::Estimate;
 use record::claim::Percentile;
 use record::load::{Kind, Mode};
 use record::run::Question;

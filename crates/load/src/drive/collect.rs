@@ -11,7 +11,8 @@ use std::time::Duration;
 const SECOND_NS: u64 = 1_000_000_000;
 /// Delay after the end of a second until it is collected, for operations that are just being recorded.
 const GRACE_NS: u64 = 1_000_000;
-const WINDOW_S: u32 = 10;
+/// Seconds per histogram of one operation.
+pub const WINDOW_S: u32 = 10;
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Collects seconds and windows.

@@ -36,6 +36,7 @@ use crate::io::Backend;
 use crate::recorder::{Counts, Tally, Totals};
 use crate::seam::{Placement, Workload};
 use collect::Collector;
+pub use collect::WINDOW_S;
 use shared::{Shared, sessions};
 use stalls::Gaps;
 use std::sync::atomic::AtomicBool;

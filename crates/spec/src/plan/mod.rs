@@ -195,11 +195,11 @@ impl<'e> Plan<'e> {
     /// The first unfinished trial, if no claim is ever decided. `finished` is in the order of measurement.
     pub fn next(&self, finished: &[Finished]) -> Option<PlannedTrial> {
         let claims = self.experiment.claims.len();
-        self.next_judged(finished, &|_| vec![true; claims])
+        self.next_after_looks(finished, &|_| vec![true; claims])
     }
 
     /// The first unfinished trial; after each look only undecided claims go on, where the experiment says so.
-    pub fn next_judged(
+    pub fn next_after_looks(
         &self,
         finished: &[Finished],
         undecided: &Undecided,

@@ -76,6 +76,15 @@ fn happened(event: (EventSpec, Action)) -> Happened {
 }
 
 #[test]
+fn every_kind_that_a_file_may_name_has_its_row() {
+    let mut named = spec::events::KINDS;
+    let mut rows = KINDS.map(|kind| kind.name);
+    named.sort_unstable();
+    rows.sort_unstable();
+    assert_eq!(named, rows);
+}
+
+#[test]
 fn an_event_whose_time_does_not_come_is_told() {
     let (stop, happening) = happening(sql("select 1"));
     drop(stop);

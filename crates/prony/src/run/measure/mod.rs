@@ -108,7 +108,7 @@ impl<'r> Measuring<'r> {
         store: &Store,
     ) -> Result<Option<PlannedTrial>, RunError> {
         let undecided = |blocks: u32| taken.undecided(store, blocks);
-        let next = self.plan.next_judged(finished, &undecided);
+        let next = self.plan.next_after_looks(finished, &undecided);
         taken.check()?;
         Ok(next)
     }

@@ -8,7 +8,7 @@ use crate::run::event::{Action, Means, PreparedEvents};
 use crate::run::machine::changes::Changes;
 use crate::run::machine::limits::{self, Held};
 use crate::run::machine::volume;
-use crate::run::place::cold;
+use crate::run::place::coldness;
 use host::{Entered, Lease, Leases, disk, extents, facts, interrupt};
 use observe::{Prepared, Targets};
 use record::event::POWER_CUT;
@@ -116,7 +116,7 @@ impl FolderPlace {
     pub(crate) fn start(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
         if self.below.is_empty() {
             self.hold()?;
-            let evicted = cold::evict(&self.data());
+            let evicted = coldness::empty_page_cache(&self.data());
             self.below = facts::below(&self.data());
             self.below
                 .insert("page cache before the load".into(), evicted);

@@ -4,7 +4,7 @@
 //! All files of a place are below one leased folder. Outside this module: what is measured (`rounds`, `timed`).
 
 pub(crate) mod beats;
-pub(crate) mod cold;
+pub(crate) mod coldness;
 mod disks;
 mod in_folder;
 pub(crate) mod live;

@@ -1,6 +1,6 @@
 //! Boxes with the values that they sum up: one category a cell.
 
-use super::charts::{COLOURS, rounded};
+use super::chart_options::{COLOURS, rounded};
 use crate::document::Boxes;
 use serde_json::{Value, json};
 

@@ -5,10 +5,10 @@
 
 mod blocks;
 mod boxes;
-mod charts;
+mod chart_options;
 mod data;
 mod ratio;
-mod seconds;
+mod second_options;
 
 use crate::document::{Block, Charts, Document, Node, Section};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -89,7 +89,7 @@ fn data(document: &Document) -> Markup {
             Block::Charts(Charts { list, .. }) => {
                 let named = list
                     .iter()
-                    .map(|chart| (chart.name.clone(), charts::option(chart)));
+                    .map(|chart| (chart.name.clone(), chart_options::option(chart)));
                 options.extend(named);
             }
             Block::Compare(found) => compare = Some(blocks::counters(found)),

@@ -37,7 +37,7 @@ fn run_from(
     mut done: Vec<Finished>,
     undecided: &dyn Fn(u32) -> Vec<bool>,
 ) -> Vec<Finished> {
-    while let Some(trial) = plan.next_judged(&done, undecided) {
+    while let Some(trial) = plan.next_after_looks(&done, undecided) {
         assert!(done.iter().all(|one| one.key != trial.key));
         done.push(finished(trial.key));
     }

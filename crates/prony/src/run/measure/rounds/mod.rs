@@ -1,7 +1,7 @@
 //! The rounds of one trial: the order of the queries, and the results per round.
 //!
 //! Purpose: run all rounds of a trial, and flag what is not as requested. Outside this module: one pass over the queries (`round`), the
-//! server (`place`), what makes a round cold (`cold`).
+//! server (`place`), what makes a round cold (`coldness`).
 
 mod clients;
 mod hints;
@@ -10,7 +10,7 @@ mod plans;
 
 use super::bench::Bench;
 use crate::run::place::ServerPlace;
-use crate::run::place::cold;
+use crate::run::place::coldness;
 use host::{interrupt, now_ns};
 use observe::counters;
 use pass::{Pass, Passed};
@@ -183,7 +183,7 @@ fn has_figures(trial: &mut Trial) {
 fn prove(trial: &mut Trial, index: usize, coldness: Coldness) {
     let round = &mut trial.rounds[index];
     let joined = match round.coldness.take() {
-        Some(earlier) => cold::join(earlier, coldness),
+        Some(earlier) => coldness::join(earlier, coldness),
         None => coldness,
     };
     let reason = joined.reason.clone().unwrap_or_default();

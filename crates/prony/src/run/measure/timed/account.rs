@@ -18,8 +18,6 @@ use std::collections::BTreeMap;
 
 /// Seconds between the end of an outage and the first sample after it: the rest of a second, the connection, and a whole second.
 const NOTICED_WITHIN_S: f64 = 3.0;
-/// Seconds per histogram of one operation.
-const WINDOW_S: u32 = 10;
 
 /// Adds the load to its trial.
 ///
@@ -271,7 +269,7 @@ pub(super) fn of_window(operations: &[String], window: &Window) -> HistogramNote
             load::Kind::Service => Kind::Service,
             load::Kind::Failed => Kind::Failed,
         },
-        every_s: WINDOW_S,
+        every_s: load::WINDOW_S,
         start_s: window.start_s,
         nanoseconds: (&window.nanoseconds).into(),
     }

@@ -9,7 +9,7 @@ use crate::run::event::{Action, Means, PreparedEvents, Reopen, recovery};
 use crate::run::machine::changes::Changes;
 use crate::run::machine::limits::{self, Held};
 use crate::run::machine::{redo_log, volume};
-use crate::run::place::cold::{self, Before};
+use crate::run::place::coldness::{self, Before};
 use crate::run::place::live::{Client, Live};
 use crate::run::place::sessions;
 use crate::run::prepare::connections;
@@ -25,13 +25,14 @@ use observe::{Observer, Prepared, ServerProcess, Targets, variables};
 use record::{Flag, FlagKind, Trial};
 use server::{Adjusted, Node, Server, ServerError, Session, StartRequest, adjusted};
 use spec::plan::PlannedTrial;
-use spec::{Pairs, Setting, switches};
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use workload::{Target, Workload};
 
 mod ending;
+mod flags;
 mod nodes;
 
 /// The server of one trial with its folder and connections.
@@ -203,13 +204,13 @@ impl<'a> ServerPlace<'a> {
         if restart {
             self.live = None;
             self.instance.stop()?;
-            cold::evict(&self.data());
+            coldness::empty_page_cache(&self.data());
         }
         self.live(trial)?;
         self.have_clients(clients)?;
         // Again, because the start and the connections have read parts of the files.
         let eviction = if restart {
-            cold::evict(&self.data())
+            coldness::empty_page_cache(&self.data())
         } else {
             "none".into()
         };
@@ -317,7 +318,7 @@ impl<'a> ServerPlace<'a> {
         self.changes.of(group, planned);
         self.held = Some(held);
         // The copied snapshot is in the page cache: reads from it would bypass the limits, and it does not count as the group's memory.
-        cold::evict(&self.data());
+        coldness::empty_page_cache(&self.data());
         Ok(())
     }
 
@@ -394,21 +395,6 @@ impl<'a> ServerPlace<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Flags the trial's switches that its server accepts but ignores.
-    fn ignored(&self) -> Vec<Flag> {
-        let identity = self.server.identity();
-        let pairs = self.planned.settings.iter().chain(&self.planned.session);
-        let ignored = pairs.flat_map(|(name, setting)| {
-            switches::ignored(name, setting, &identity.version, &identity.comment)
-        });
-        ignored
-            .map(|text| Flag {
-                kind: FlagKind::SwitchIgnored,
-                text,
-            })
-            .collect()
     }
 
     fn settings(&self) -> Vec<(String, String)> {
@@ -552,38 +538,6 @@ impl<'a> ServerPlace<'a> {
             }
             Ok(session)
         }
-    }
-
-    /// Flags the requested settings that this kind of server does not support.
-    fn not_available(&self) -> Vec<Flag> {
-        let abilities = self.node().abilities();
-        let mut missing = Vec::new();
-        let names = |pairs: &Pairs<Setting>| {
-            pairs
-                .iter()
-                .map(|(name, _)| name.clone())
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
-        if !abilities.settings && !self.planned.settings.is_empty() {
-            missing.push(format!(
-                "settings {}: not available, because prony does not configure this server",
-                names(&self.planned.settings)
-            ));
-        }
-        if !abilities.mysql && !self.planned.session.is_empty() {
-            missing.push(format!(
-                "session {}: not available on this server",
-                names(&self.planned.session)
-            ));
-        }
-        missing
-            .into_iter()
-            .map(|text| Flag {
-                kind: FlagKind::NotAvailable,
-                text,
-            })
-            .collect()
     }
 
     fn data(&self) -> PathBuf {

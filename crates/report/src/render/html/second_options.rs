@@ -1,6 +1,6 @@
 //! One cell second by second: panels below each other, with what happened marked in the first.
 
-use super::charts::{COLOURS, or_null};
+use super::chart_options::{COLOURS, or_null};
 use crate::document::{Band, Panel, Seconds, Span};
 use serde_json::{Value, json};
 

@@ -19,7 +19,7 @@ use store::Store;
 
 /// The height of a picture, in pixels.
 const PIECE: f64 = 2000.0;
-const CHECK: &str = include_str!("browser/check.js");
+const CHECK: &str = include_str!("check.js");
 const DESK: View = View {
     width: 1280,
     dark: false,

@@ -18,7 +18,7 @@ const MAX_RESIDENT: f64 = 0.02;
 const START_PAGES: u64 = 2_000;
 
 /// Empties the page cache for a data folder. Returns the name of the method, for the record.
-pub(crate) fn evict(data: &Path) -> String {
+pub(crate) fn empty_page_cache(data: &Path) -> String {
     match evict_files(&[data.to_path_buf()]) {
         Ok(eviction) => eviction.text().to_string(),
         Err(_) => "none".into(),

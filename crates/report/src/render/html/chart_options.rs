@@ -5,7 +5,7 @@
 //! where categories have rows. It resolves these words: a custom series whose `renderItem` is `"whisker"` draws the interval and
 //! the blocks of the bar series with its name, `"range"` those of a point of a line; the formatters `"percentile"` and `"second"`.
 
-use super::seconds::seconds;
+use super::second_options::seconds;
 use crate::document::{Axis, Bars, Chart, Curve, Lines, Quantiles, Scale, Series, Spread};
 use crate::format;
 use serde_json::{Map, Value, json};
