@@ -7,10 +7,9 @@ use record::LoadFactor;
 
 /// Returns advice about a valid experiment, one sentence each.
 pub fn advice(experiment: &Experiment) -> Vec<String> {
-    let counts = LoadFactor::ALL.into_iter().filter(|one| one.is_count());
-    counts
-        .filter_map(|factor| begins_above_one(experiment, factor.name()))
-        .collect()
+    let series = LoadFactor::ALL.into_iter().filter(|one| one.is_count());
+    let series = series.filter_map(|factor| begins_above_one(experiment, factor.name()));
+    experiment.remarks.iter().cloned().chain(series).collect()
 }
 
 /// Without a trial with one client there is no baseline for how well the others scale.

@@ -146,6 +146,21 @@ impl BenchRequest {
         }
     }
 
+    /// The schema of a DSN, which queries measure if the flags name no other tables.
+    pub fn schema_of_a_dsn(&self) -> Option<String> {
+        let SqlRequest {
+            setup, dump, load, ..
+        } = &self.sql;
+        let has_tables = setup.is_some() || dump.is_some() || !load.is_empty();
+        let builds = self.servers.iter().map(|text| split_name(text).1.parse());
+        let mut schemas = builds.filter_map(|build| match build {
+            Ok(BuildSpec::External(dsn)) => dsn.schema,
+            _ => None,
+        });
+        let is_wanted = self.sql.queries.is_some() && !has_tables;
+        schemas.next().filter(|_| is_wanted)
+    }
+
     /// Whether it runs rounds of queries rather than a timed load.
     fn is_in_rounds(&self) -> bool {
         self.time.is_none() && (self.has_queries || self.sql.queries.is_some())
@@ -337,6 +352,25 @@ fn setting(text: &str) -> Value {
     text.parse::<i64>().map_or(text.into(), Value::from)
 }
 
+/// The flag whose value is at this byte of a text of [`bench`]. None for what no single flag says.
+pub(crate) fn flag_at(source: &str, at: usize) -> Option<String> {
+    let start = source.get(..at)?.rfind('\n').map_or(0, |end| end + 1);
+    let line = source[start..].lines().next()?;
+    let mut heads = source[..start].lines().filter(|line| line.starts_with('['));
+    let head = heads.next_back().unwrap_or_default();
+    let (key, _) = line.split_once('=').filter(|_| !line.starts_with('['))?;
+    let key = key.trim();
+    Some(match (head, key) {
+        ("[settings]", _) => format!("--set {key}"),
+        ("[workload.sql.load]", _) => format!("--load {key}"),
+        ("[workload.sql.replace]", _) => format!("--replace {key}"),
+        (_, "build") => "--server".to_string(),
+        // They are in the name of the workload.
+        (_, "title" | "operations") => return None,
+        _ => format!("--{}", key.trim_end_matches("_file").replace('_', "-")),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -511,6 +545,45 @@ mod tests {
             read(&request).unwrap_err().to_string(),
             "a file can have only one load, closed or open"
         );
+    }
+
+    #[test]
+    fn queries_measure_the_schema_of_the_dsn() {
+        let of = |sql: SqlRequest| {
+            let request = BenchRequest {
+                servers: vec!["shop=mysql://db/shop".into()],
+                sql,
+                ..update_index()
+            };
+            request.schema_of_a_dsn()
+        };
+        let queries = SqlRequest {
+            queries: Some("q.sql".into()),
+            ..SqlRequest::default()
+        };
+        assert_eq!(of(queries.clone()).as_deref(), Some("shop"));
+        let setup = Some("t.sql".into());
+        assert_eq!(of(SqlRequest { setup, ..queries }), None);
+        assert_eq!(of(SqlRequest::default()), None);
+    }
+
+    #[test]
+    fn a_mistake_names_its_flag() {
+        let request = BenchRequest {
+            servers: vec!["mysqld".into()],
+            time: Some("30".into()),
+            ..update_index()
+        };
+        let error = read(&request).unwrap_err().text_of_flags();
+        assert!(error.contains("error: --server: "), "{error}");
+        assert!(error.contains("error: --time: "), "{error}");
+        assert!(!error.contains("bench.toml"), "{error}");
+        let source = "[workload.sql]\nqueries_file = \"q.sql\"\n\n[workload.sql.load]\nt = \"t.csv\"\n[settings]\nx = 1\n";
+        let flag = |text: &str| flag_at(source, source.find(text).unwrap());
+        assert_eq!(flag("q.sql").as_deref(), Some("--queries"));
+        assert_eq!(flag("t.csv").as_deref(), Some("--load t"));
+        assert_eq!(flag("x = 1").as_deref(), Some("--set x"));
+        assert_eq!(flag("[workload.sql]"), None);
     }
 
     #[test]

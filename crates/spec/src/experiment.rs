@@ -28,6 +28,8 @@ pub struct Experiment {
     pub name: String,
     /// The file verbatim, except for masked passwords of DSNs and for a trace, which is included in full.
     pub source: String,
+    /// What was passed over in files that it names, as sentences.
+    pub remarks: Vec<String>,
     pub title: String,
     pub question: String,
     pub published: Option<String>,

@@ -4,9 +4,10 @@
 
 use super::build;
 use super::cluster;
-use super::experiment::{BuildSpec, FactorSpec, LevelSpec, Pairs, ServerSpec, TargetKind};
+use super::experiment::{BuildSpec, FactorSpec, LevelSpec, Pairs, ServerSpec, Setting, TargetKind};
 use super::patch::{WorkloadBase, patch, settings};
 use super::read::{Node, Section};
+use super::texts::Texts;
 use std::collections::HashSet;
 
 /// Names that the cell of a claim uses for something else.
@@ -40,13 +41,13 @@ pub(crate) fn servers(file: &Section, workload: &WorkloadBase) -> Vec<ServerSpec
     }
     servers
         .iter()
-        .map(|(node, section)| server(node, section))
+        .map(|(node, section)| server(node, section, &workload.texts))
         .collect()
 }
 
-fn server(node: &Node, section: &Section) -> ServerSpec {
+fn server(node: &Node, section: &Section, texts: &Texts) -> ServerSpec {
     let name = format!("[server.\"{}\"]", node.key);
-    let keys = ["build", "dataset_from", "settings"];
+    let keys = ["build", "dataset_from", "settings", "settings_file"];
     section.allow(&name, &[keys.as_slice(), &cluster::KEYS].concat());
     let build = section
         .require(&name, "build", "build = \"mariadb\"")
@@ -62,10 +63,22 @@ fn server(node: &Node, section: &Section) -> ServerSpec {
         dataset_from: section
             .get("dataset_from")
             .and_then(|node| node.name("dataset_from = \"5.5\"")),
-        settings: section
-            .get("settings")
-            .and_then(|node| settings(&node))
-            .unwrap_or_default(),
+        settings: settings_of(section, texts).unwrap_or_default(),
+    }
+}
+
+/// From the file itself, or from a server's own option file.
+fn settings_of(section: &Section, texts: &Texts) -> Option<Pairs<Setting>> {
+    match (section.get("settings"), section.get("settings_file")) {
+        (Some(_), Some(node)) => {
+            let says = "both settings and settings_file are set";
+            let help = "keep one of the two; what a variant sets has priority over both";
+            node.note(says, "a second one", help);
+            None
+        }
+        (Some(node), None) => settings(&node),
+        (None, Some(node)) => texts.settings(&node),
+        (None, None) => None,
     }
 }
 

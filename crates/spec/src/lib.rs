@@ -42,6 +42,7 @@ mod claims;
 mod factors;
 mod names;
 mod observe;
+mod option_file;
 mod outages;
 mod patch;
 mod place;
@@ -49,6 +50,7 @@ mod protocol;
 mod read;
 mod sections;
 mod served;
+mod server_file;
 mod texts;
 
 #[cfg(test)]
@@ -72,6 +74,7 @@ pub use load::{
     Threshold, WhenFull,
 };
 pub use mistake::{Mistake, SpecError};
+pub use option_file::{OptionLine, option_lines};
 pub use overrides::OverrideError;
 pub use patch::{CheckWorkload, merge};
 pub use question::question;
@@ -177,28 +180,36 @@ fn read_file(
         .and_then(|node| node.words("title = \"...\""));
     let workload = sections::workload(file, folder, check_workload);
     let servers = factors::servers(file, &workload);
+    let noted = file.notes.count();
     let load = load::load(file, folder);
+    let protocol = protocol::protocol(file);
+    let is_load_known = file.notes.count() == noted;
     let mut factors = factors::factors(file, &workload);
     factors.extend(load.factors);
     let noted = file.notes.count();
-    let protocol = protocol::protocol(file);
     let names = Names::new(&servers, &factors, &load.spec, &protocol);
     names::check(file, &servers, &names);
     if workload.target() == TargetKind::Folder {
         names::check_without_server(file, &workload.name);
     }
-    let claims = claims::claims(file, &names);
+    // What claims may name depends on the load: mistakes there would be found again in every claim.
+    let claims = match is_load_known {
+        true => claims::claims(file, &names),
+        false => Vec::new(),
+    };
     if noted == file.notes.count() {
         blocks::check_claims(file, &protocol, &claims);
     }
     let table = workload.table();
+    let remarks = workload.texts.remarks();
     let in_place = load.trace.into_iter().chain(workload.texts.in_place());
     Some(Experiment {
         name: name.to_string(),
         source: kept(source, in_place),
+        remarks,
         title: title?,
         question: text("question").unwrap_or_default(),
-        published: text("published"),
+        published: published(file),
         base: Patch {
             settings: file.get("settings").and_then(|node| patch::settings(&node)),
             session: file.get("session").and_then(|node| patch::settings(&node)),
@@ -221,6 +232,24 @@ fn read_file(
         protocol,
         claims,
     })
+}
+
+/// How many results docs/PUBLISHED.md has, from `P1` on.
+const PUBLISHED: u32 = 9;
+
+/// A key of docs/PUBLISHED.md, or a source in words.
+fn published(file: &Section) -> Option<String> {
+    let node = file.get("published")?;
+    let text = node.words("published = \"P1\"")?;
+    let number = text.strip_prefix('P').map(str::parse::<u32>);
+    if number.is_some_and(|number| number.is_ok_and(|number| !(1..=PUBLISHED).contains(&number))) {
+        node.note(
+            format!("docs/PUBLISHED.md has no {text}"),
+            "not known",
+            format!("write one of P1 to P{PUBLISHED}, or name the source in words"),
+        );
+    }
+    Some(text)
 }
 
 /// The source for the record: passwords are masked without moving any span, and the contents of external files replace

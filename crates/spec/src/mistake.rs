@@ -3,6 +3,7 @@
 //! Purpose: report all mistakes of a file at once, underline the key in the source line, and never show a password.
 //! Boundaries: `read` and the modules of the sections find them.
 
+use super::bench::flag_at;
 use super::dsn::mask_suspects;
 use super::excerpt::Lines;
 use record::visible::{shortened, visible};
@@ -116,15 +117,35 @@ impl SpecError {
             .join("\n\n")
     }
 
+    /// The same for a file that was written from the flags of `prony bench`: each mistake with its flag.
+    pub fn text_of_flags(&self) -> String {
+        let text = |mistake: &Mistake| {
+            let flag = flag_at(&self.source, mistake.at.start);
+            let flag = flag.map_or(String::new(), |flag| format!("{flag}: "));
+            format!(
+                "error: {}{}{}",
+                shown(&flag),
+                shown(&mistake.says),
+                help(mistake)
+            )
+        };
+        let mistakes = self.mistakes.iter().take(SHOWN_MAX);
+        mistakes.map(text).collect::<Vec<_>>().join("\n")
+    }
+
     fn text_of(&self, mistake: &Mistake, lines: &Lines, columns: Option<usize>) -> String {
         let says = shown(&mistake.says);
         let label = shown(&mistake.label);
         let excerpt = lines.around(&mistake.at, columns, (&self.path_shown, &label));
-        let help = match mistake.help.as_str() {
-            "" => String::new(),
-            help => format!("\nhelp: {}", shown(help)),
-        };
-        format!("error: {says}\n{excerpt}{help}")
+        format!("error: {says}\n{excerpt}{}", help(mistake))
+    }
+}
+
+/// The fix on a line of its own.
+fn help(mistake: &Mistake) -> String {
+    match mistake.help.as_str() {
+        "" => String::new(),
+        help => format!("\nhelp: {}", shown(help)),
     }
 }
 

@@ -5,9 +5,11 @@
 //! (`dump`, `load`) are too large for that: their paths become absolute, so that they do not depend on the experiment's folder.
 //! Boundaries: the workload interprets the texts and reads the data.
 
+use super::experiment::{Pairs, Setting};
 use super::input::{self, InputError};
 use super::mistake::Span;
 use super::read::{Node, Section};
+use super::server_file::ServerFile;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -24,6 +26,8 @@ const DATA_FILE: &str = "file";
 pub(crate) struct Texts {
     folder: PathBuf,
     found: RefCell<Vec<(Span, String)>>,
+    /// What was passed over in files, as sentences.
+    remarks: RefCell<Vec<String>>,
 }
 
 impl Texts {
@@ -31,7 +35,7 @@ impl Texts {
     pub(crate) fn new(folder: &Path) -> Texts {
         Texts {
             folder: folder.into(),
-            found: RefCell::default(),
+            ..Texts::default()
         }
     }
 
@@ -158,6 +162,39 @@ impl Texts {
                 None
             }
         }
+    }
+
+    /// The settings of a server's own option file, which `settings_file` names.
+    pub(crate) fn settings(&self, node: &Node) -> Option<Pairs<Setting>> {
+        let name = node.text("settings_file = \"my.cnf\"")?;
+        let path = self.folder.join(name);
+        let text = input::read_text(&path).map_err(|error| not_read(node, &path, &error));
+        let file = ServerFile::read(&text.ok()?);
+        if !file.passed_over.is_empty() {
+            let names = file.passed_over.join(", ");
+            self.remarks.borrow_mut().push(format!(
+                "{name}: passed over: {names}; prony sets them itself, they lead out of the server's folder, or they depend on the server"
+            ));
+        }
+        let pairs = file.settings.iter();
+        let pairs = pairs.map(|(name, value)| (name.clone(), Value::from(value.as_str())));
+        let in_place = format!("settings = {}", inline(&pairs.collect()));
+        let at = node.key_at.start..node.value_at().end;
+        self.found.borrow_mut().push((at, in_place));
+        let read = |(name, value): &(String, String)| {
+            let wrong = |error| {
+                let says = format!("{}: {name}: {error}", path.display());
+                node.note(says, "in this file", "correct the value in the file");
+            };
+            Some((name.clone(), Setting::from_text(value).map_err(wrong).ok()?))
+        };
+        let settings: Vec<_> = file.settings.iter().map(read).collect();
+        settings.into_iter().collect()
+    }
+
+    /// What was passed over in files, as sentences.
+    pub(crate) fn remarks(&self) -> Vec<String> {
+        self.remarks.borrow().clone()
     }
 
     /// The texts that replace the file names in the record.

@@ -3,7 +3,7 @@
 //!
 //! It ignores system-wide files and all other options.
 
-use spec::Dsn;
+use spec::{Dsn, OptionLine, option_lines};
 use std::path::{Path, PathBuf};
 
 /// The content of an option file that connects to this server, by socket if it has one, else by TCP.
@@ -61,24 +61,22 @@ impl Options {
     /// A later option replaces an earlier one.
     fn read(&mut self, text: &str, depth: u32) {
         let mut is_client = false;
-        for line in text.lines().map(str::trim_start) {
-            match line.chars().next() {
-                None | Some('#' | ';') => {}
-                Some('!') if depth < INCLUDES_MAX => self.include(line, depth + 1),
-                Some('!') => {}
-                Some('[') => {
-                    let name = line[1..].split(']').next().unwrap_or_default();
-                    is_client = SECTIONS.contains(&name.trim_end());
+        for line in option_lines(text) {
+            match line {
+                OptionLine::Section(name) => is_client = SECTIONS.contains(&name),
+                OptionLine::Include { word, path } if depth < INCLUDES_MAX => {
+                    self.include(word, Path::new(path), depth + 1);
                 }
-                Some(_) if is_client => self.set(without_comment(line)),
-                Some(_) => {}
+                OptionLine::Option {
+                    name,
+                    value: Some(value),
+                } if is_client => self.set(name, value),
+                OptionLine::Include { .. } | OptionLine::Option { .. } => {}
             }
         }
     }
 
-    fn include(&mut self, line: &str, depth: u32) {
-        let (word, path) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-        let path = Path::new(path.trim());
+    fn include(&mut self, word: &str, path: &Path, depth: u32) {
         match word {
             "!include" => self.read_file(path, depth),
             "!includedir" => {
@@ -94,12 +92,8 @@ impl Options {
         }
     }
 
-    fn set(&mut self, line: &str) {
-        let Some((key, value)) = line.split_once('=') else {
-            return;
-        };
-        let value = unquoted(value.trim());
-        match key.trim_end() {
+    fn set(&mut self, name: &str, value: String) {
+        match name {
             "user" => self.user = Some(value),
             "password" => self.password = Some(value),
             "host" => self.host = Some(value),
@@ -108,55 +102,6 @@ impl Options {
             _ => {}
         }
     }
-}
-
-/// The line up to a `#` outside of quotes.
-///
-/// Source: `remove_end_comment` in `mysys/my_default.c`.
-fn without_comment(line: &str) -> &str {
-    let (mut quote, mut escaped) = (None, false);
-    for (at, sign) in line.char_indices() {
-        match (sign, quote) {
-            ('\'' | '"', None) if !escaped => quote = Some(sign),
-            (sign, Some(open)) if sign == open && !escaped => quote = None,
-            ('#', None) => return &line[..at],
-            _ => {}
-        }
-        escaped = quote.is_some() && sign == '\\' && !escaped;
-    }
-    line
-}
-
-/// Removes quotes and escapes as the clients do.
-fn unquoted(value: &str) -> String {
-    let inner = ['"', '\''].into_iter().find_map(|quote| {
-        let rest = value.strip_prefix(quote)?;
-        rest.strip_suffix(quote)
-    });
-    unescaped(inner.unwrap_or(value))
-}
-
-/// An escape that the clients do not know stays, with its backslash.
-fn unescaped(value: &str) -> String {
-    let mut plain = String::with_capacity(value.len());
-    let mut characters = value.chars();
-    while let Some(character) = characters.next() {
-        if character != '\\' {
-            plain.push(character);
-            continue;
-        }
-        match characters.next() {
-            Some('b') => plain.push('\u{8}'),
-            Some('t') => plain.push('\t'),
-            Some('n') => plain.push('\n'),
-            Some('r') => plain.push('\r'),
-            Some('s') => plain.push(' '),
-            Some(sign @ ('"' | '\'' | '\\')) => plain.push(sign),
-            Some(other) => plain.extend(['\\', other]),
-            None => plain.push('\\'),
-        }
-    }
-    plain
 }
 
 #[cfg(test)]

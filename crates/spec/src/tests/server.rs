@@ -1,6 +1,6 @@
 //! Levels that give a server another build, and workloads that run without any server.
 
-use super::{RIGHT, read, shown};
+use super::{RIGHT, check_ssb, read, shown};
 use crate::known::Known;
 use crate::plan::{expand, servers};
 use crate::{Experiment, Section, SpecError, TargetKind, settings};
@@ -137,4 +137,37 @@ fn server_keys_are_rejected_for_a_workload_on_a_folder() {
     let added = "[server.a]\nbuild = \"mariadb\"\n[settings]\nx = 1\n[limits]\nmemory = \"1G\"\n\
         [factor.size.large]\nsession = { x = 1 }\non.a.settings = { x = 2 }\n";
     insta::assert_snapshot!(shown(&on_folder(added).unwrap_err()));
+}
+
+#[test]
+fn the_settings_of_a_my_cnf_are_those_of_a_file_and_the_record_keeps_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.toml");
+    let read = |cnf: &str| {
+        std::fs::write(folder.path().join("my.cnf"), cnf).unwrap();
+        let named = "\"mysql@5.6.14\"\nsettings_file = \"my.cnf\"";
+        let source = RIGHT.replace("\"mysql@5.6.14\"", named);
+        crate::parse("x", &path.to_string_lossy(), &source, &check_ssb)
+    };
+    let experiment =
+        read("[mysqld]\ndatadir = /x\nkey_buffer_size = 32M\nsql_mode = ''\n").unwrap();
+    let literal = |text: &str| crate::Setting::Literal(text.into());
+    let settings = [
+        ("key_buffer_size".to_string(), literal("32M")),
+        ("sql_mode".to_string(), literal("")),
+    ];
+    assert_eq!(experiment.servers[1].settings, settings);
+    let said = crate::advice(&experiment);
+    assert!(
+        said[0].starts_with("my.cnf: passed over: datadir;"),
+        "{said:?}"
+    );
+    let again = self::read(&experiment.source).unwrap();
+    assert_eq!(again.servers, experiment.servers);
+    let error = read("[mysqld]\nkey_buffer_size = 32MB\n").unwrap_err();
+    assert!(
+        shown(&error).contains("my.cnf: key_buffer_size:"),
+        "{}",
+        shown(&error)
+    );
 }
