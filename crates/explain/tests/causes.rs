@@ -76,6 +76,7 @@ fn claim(of: &str, to: &str) -> Claim {
         levels: vec![("feature".into(), vec![level.into()])],
         round: None,
         query: None,
+        without: Vec::new(),
     };
     Claim {
         says: "the second is faster".into(),

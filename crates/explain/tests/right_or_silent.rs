@@ -79,6 +79,7 @@ fn why_of(experiment: &str, slow: &Load, fast: &Load) -> Why {
         levels: vec![("feature".into(), vec![load.level.into()])],
         round: None,
         query: None,
+        without: Vec::new(),
     };
     let claim = Claim {
         says: "fast is faster".into(),

@@ -59,6 +59,7 @@ fn claim(query: Option<&str>) -> Claim {
         levels: vec![("feature".into(), vec![level.into()])],
         round: None,
         query: query.map(String::from),
+        without: Vec::new(),
     };
     Claim {
         says: "the feature is faster".into(),

@@ -152,6 +152,9 @@ pub struct Cell {
     pub round: Option<RoundSelector>,
     /// A query by name; without it the whole round.
     pub query: Option<String>,
+    /// Queries that the sum of a whole round leaves out, because one side of a comparison lacks them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
 }
 
 impl Cell {

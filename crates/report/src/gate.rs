@@ -7,7 +7,7 @@ use crate::build::failures::{self, Failing};
 use crate::build::{contrasts, noise};
 use crate::document::{Claim, Comparison, Document, Faults};
 use crate::format;
-use record::{Question, Trial, Verdict, percent};
+use record::{Question, Verdict, percent};
 use stats::{Basis, Contrast, Control};
 
 /// What an undecided check does.
@@ -103,22 +103,19 @@ impl CheckResult {
 }
 
 impl Gate {
-    /// The claims; without claims, the servers against the first one. `trials` are those of the document.
-    pub fn of_run(document: &Document, trials: &[Trial], allowed: &Allowed) -> Gate {
+    /// The claims; without claims, the servers against the first one, by the tolerance of the document.
+    pub fn of_run(document: &Document, allowed: &Allowed) -> Gate {
         let question = &document.run.question;
         let claims = &document.claims;
-        let contrasts = match document.claims.is_empty() {
-            true => stats::against_first(question, trials, allowed.tolerance),
-            false => Vec::new(),
-        };
+        let contrasts = &document.contrasts;
         let failing = failures::of_claims(document.run, claims)
             .into_iter()
-            .chain(failures::of_contrasts(question, &contrasts));
+            .chain(failures::of_contrasts(question, contrasts));
         Gate {
             subject: document.run.id.clone(),
             prony: document.run.environment.prony_version.clone(),
             checks: (claims.iter().map(of_claim))
-                .chain(tested(question, &contrasts, allowed))
+                .chain(tested(question, contrasts, allowed))
                 .chain(failing.map(|one| of_failing(one, allowed)))
                 .chain(document.control.as_ref().and_then(of_control))
                 .collect(),
@@ -225,7 +222,15 @@ fn tested(question: &Question, contrasts: &[Contrast], allowed: &Allowed) -> Vec
             contrast.old,
             contrasts::cell_name(question, contrast)
         ),
-        result: CheckResult::of(contrast.judged.verdict, &contrast.basis),
+        result: match CheckResult::of(contrast.judged.verdict, &contrast.basis) {
+            // A sum without a query says nothing of that query.
+            CheckResult::Passed | CheckResult::Undecided
+                if !contrast.subject.without.is_empty() =>
+            {
+                CheckResult::Unmeasured
+            }
+            other => other,
+        },
         text: format!(
             "{} (at most {} slower is allowed)",
             contrasts::sentence(contrast),

@@ -21,6 +21,18 @@ pub fn answer(document: &Document) -> Vec<String> {
     build::contrasts::sentences(&document.run.question, &document.contrasts)
 }
 
+/// The effective settings that a table needs; forms with more need all of them.
+pub fn settings_shown() -> Vec<&'static str> {
+    let shown = build::loads::conditions::DURABILITY.iter();
+    let shown = shown.chain([&build::loads::conditions::POOL]).copied();
+    explain::telling_settings()
+        .into_iter()
+        .chain(shown)
+        .collect()
+}
+
+/// The series of a load that a table needs.
+pub use build::loads::conditions::SERIES as SERIES_SHOWN;
 pub use build::{Detail, Measured};
 pub use document::*;
 pub use gate::{Allowed, Check, CheckResult, Gate, Outcome, Strictness};

@@ -141,7 +141,7 @@ fn a_gate_fails_for_a_decided_slowdown_and_passes_for_none() {
 fn undecided(strictness: Strictness) -> Gate {
     let (run, trials): (Run, Vec<Trial>) = fixture::long(1);
     let document = Document::of(&run, &trials, Detail::Brief);
-    Gate::of_run(&document, &trials, &allowed(strictness))
+    Gate::of_run(&document, &allowed(strictness))
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::fixture;
 use crate::fixture::long_names::{LONG, LONG_NAME, WIDTHS, is_within, with_long_names};
-use crate::fixture::{clients, forms, timed, tpcc};
+use crate::fixture::{clients, forms, own_sql, timed, tpcc};
 use record::{Run, Trial};
 use report::{
     Badge, Block, Cell, Column, Detail, Document, Headline, Kind, Screen, Section, Table,
@@ -155,6 +155,58 @@ fn the_first_screen_of_an_open_load_shows_the_rate_that_a_share_became() {
     let text = report::terminal(&document, &screen);
     insta::assert_snapshot!(text);
     assert!(text.is_ascii(), "{text}");
+}
+
+/// What a terminal of 80 columns shows first.
+fn first_screen(run: &Run, trials: &[Trial]) -> String {
+    let document = Document::of(run, trials, Detail::Brief);
+    let screen = Screen {
+        verbose: false,
+        ..forms::screen(80)
+    };
+    report::terminal(&document, &screen)
+}
+
+#[test]
+fn own_queries_on_one_server_are_listed_with_the_slowest_first_and_why_one_failed() {
+    let (run, mut trials) = own_sql::external();
+    for trial in &mut trials {
+        let failed = record::QueryError::Failed {
+            code: Some(1054),
+            message: "Unknown column 'nothing'".to_string(),
+        };
+        for round in &mut trial.rounds {
+            round.queries[2].error = Some(failed.clone());
+        }
+    }
+    insta::assert_snapshot!(first_screen(&run, &trials));
+}
+
+#[test]
+fn each_query_of_two_servers_has_a_ratio_and_a_mark_for_another_plan() {
+    let (mut run, mut trials) = fixture::published();
+    run.question.claims.clear();
+    trials.retain(|trial| trial.key.level("variant") == Some("small pool"));
+    let another = trials
+        .iter_mut()
+        .find(|trial| trial.key.server_name() == "5.6");
+    for round in &mut another.unwrap().rounds {
+        round.queries[12].plan_hash = Some("c0ffee0011223344".to_string());
+    }
+    insta::assert_snapshot!(first_screen(&run, &trials));
+}
+
+#[test]
+fn two_servers_with_one_block_are_undecided_and_the_answer_says_by_how_much_they_differ() {
+    let (mut run, mut trials) = fixture::published();
+    run.question.claims.clear();
+    trials.retain(|trial| trial.key.block == 0);
+    trials.retain(|trial| trial.key.level("variant") == Some("small pool"));
+    let text = first_screen(&run, &trials);
+    assert!(text.contains("undecided"), "{text}");
+    // Not a footnote on each row.
+    assert_eq!(text.matches("ingle block").count(), 1, "{text}");
+    assert!(!text.contains("[1]"), "{text}");
 }
 
 #[test]

@@ -201,7 +201,7 @@ fn trial_value(trial: &Trial, cell: &Cell, value: &Value) -> Result<f64, String>
     if rounds.is_empty() {
         return Err(why_no_round(trial, cell));
     }
-    let parts = parts(&rounds, cell.query.as_deref(), *value == Value::Elapsed)?;
+    let parts = parts(&rounds, cell, *value == Value::Elapsed)?;
     match value {
         Value::Elapsed => mean(&parts, |part| Ok(part.elapsed_s)),
         Value::Counter(name) => mean(&parts, |part| part.counter(name)),
@@ -297,7 +297,7 @@ impl Part<'_> {
 /// Where the time limit is a valid lower bound of the value, a query that reached it counts.
 fn parts<'t>(
     rounds: &[&'t Round],
-    query: Option<&str>,
+    cell: &Cell,
     limit_counts: bool,
 ) -> Result<Vec<Part<'t>>, String> {
     let failed = |query: &Query| match (&query.error, query.timed_out_s()) {
@@ -306,13 +306,18 @@ fn parts<'t>(
         (Some(error), None) => Some(format!("query {} failed: {error}", query.name)),
         (None, _) => None,
     };
-    let Some(name) = query else {
+    let Some(name) = &cell.query else {
+        let counts = |query: &&Query| !cell.without.contains(&query.name);
         let failure = rounds
             .iter()
             .flat_map(|round| &round.queries)
+            .filter(counts)
             .find_map(failed);
         let whole = |round: &&'t Round| Part {
-            elapsed_s: round.elapsed_s,
+            elapsed_s: match cell.without.is_empty() {
+                true => round.elapsed_s,
+                false => round.queries.iter().filter(counts).map(seconds).sum(),
+            },
             counters: &round.counters,
             beside_others: false,
         };
@@ -321,14 +326,14 @@ fn parts<'t>(
     let queries: Vec<&Query> = rounds
         .iter()
         .flat_map(|round| &round.queries)
-        .filter(|query| query.name == name)
+        .filter(|query| query.name == *name)
         .collect();
     if queries.is_empty() {
         return Err(format!("no query {name}"));
     }
     let beside_others = rounds.iter().any(|round| round.clients() > 1);
     let part = |query: &&'t Query| Part {
-        elapsed_s: query.elapsed_ns as f64 / 1e9,
+        elapsed_s: seconds(query),
         counters: &query.counters,
         beside_others,
     };
@@ -336,6 +341,10 @@ fn parts<'t>(
         .iter()
         .find_map(|query| failed(query))
         .map_or_else(|| Ok(queries.iter().map(part).collect()), Err)
+}
+
+fn seconds(query: &Query) -> f64 {
+    query.elapsed_ns as f64 / 1e9
 }
 
 fn why_no_round(trial: &Trial, cell: &Cell) -> String {

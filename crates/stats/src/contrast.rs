@@ -15,6 +15,7 @@ use record::claim::{
 use record::load::{Kind, Mode};
 use record::run::Question;
 use record::trial::Trial;
+use std::collections::BTreeSet;
 
 /// How much slower new may be before a gate fails: 5 %.
 pub const TOLERANCE: f64 = 0.05;
@@ -43,6 +44,8 @@ pub struct Compared {
     /// The rounds' name; none for a timed load.
     pub round: Option<String>,
     pub query: Option<String>,
+    /// Queries that failed on a side, so that the sums of the rounds leave them out.
+    pub without: Vec<String>,
     /// Whether a gate tests it. Others are shown: single queries, and percentiles beside the throughput.
     pub decides: bool,
 }
@@ -114,12 +117,38 @@ pub(super) fn compared(old: &[&Trial], new: &[&Trial]) -> Vec<Compared> {
         let mut counted = trials.iter().filter(|trial| trial.is_valid());
         counted.next().map(|trial| values(trial))
     };
-    match (measured(old), measured(new)) {
+    let mut compared: Vec<Compared> = match (measured(old), measured(new)) {
         (Some(old), Some(new)) => old
             .into_iter()
             .filter(|value| new.contains(value))
             .collect(),
         (old, new) => old.or(new).unwrap_or_default(),
+    };
+    for one in compared.iter_mut().filter(|one| one.query.is_none()) {
+        one.without = lacking(old.iter().chain(new), one.round.as_deref());
+    }
+    compared
+}
+
+/// The queries of rounds of this name that failed in a trial. Empty where nothing would be left, and with several clients, whose times
+/// overlap: such a round has no sum.
+fn lacking<'t>(trials: impl Iterator<Item = &'t &'t Trial>, name: Option<&str>) -> Vec<String> {
+    let trials = trials.filter(|trial| trial.is_valid());
+    let rounds = trials.flat_map(|trial| &trial.rounds);
+    let mut rounds = rounds.filter(|round| name.is_some_and(|name| round.is_called(name)));
+    let (mut lacking, mut all) = (BTreeSet::new(), BTreeSet::new());
+    let is_single = rounds.all(|round| {
+        for query in &round.queries {
+            all.insert(&query.name);
+            if query.has_failed() {
+                lacking.insert(&query.name);
+            }
+        }
+        round.clients() == 1
+    });
+    match is_single && lacking.len() < all.len() {
+        true => lacking.into_iter().cloned().collect(),
+        false => Vec::new(),
     }
 }
 
@@ -129,6 +158,7 @@ fn values(trial: &Trial) -> Vec<Compared> {
         value,
         round: None,
         query: None,
+        without: Vec::new(),
         decides,
     };
     let response = |percentile| Value::Latency {
@@ -159,6 +189,7 @@ fn of_rounds(trial: &Trial) -> Vec<Compared> {
             value: Value::Elapsed,
             round: Some(name.to_string()),
             query: query.cloned(),
+            without: Vec::new(),
             decides: query.is_none(),
         };
         let queries = round.queries.iter().map(|query| &query.name);
@@ -243,6 +274,7 @@ fn narrowed(row: &Cell, compared: &Compared) -> Cell {
         levels: row.levels.clone(),
         round,
         query: compared.query.clone(),
+        without: compared.without.clone(),
     }
 }
 

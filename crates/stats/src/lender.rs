@@ -174,6 +174,7 @@ fn values<'t>(
                 levels: Vec::new(),
                 round: kind.round.clone(),
                 query: query.map(String::from),
+                without: Vec::new(),
             };
             if let Some(value) = cells::exact_value(trial, &cell, &kind.value) {
                 let by_block = values.entry((row_key(&trial.key), query)).or_default();

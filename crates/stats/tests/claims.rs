@@ -67,6 +67,7 @@ fn cell(server: &str, variant: &str, round: &str) -> Cell {
             index: None,
         }),
         query: None,
+        without: Vec::new(),
     }
 }
 

@@ -219,6 +219,25 @@ fn another_number_of_clients_another_workload_and_other_data_are_not_comparable(
 }
 
 #[test]
+fn a_query_that_failed_on_a_side_is_left_out_of_both_sums() {
+    let question = common::run().question;
+    let blocks = || (0..3).map(done).collect::<Vec<Trial>>();
+    let mut new = blocks();
+    for round in new.iter_mut().flat_map(|trial| &mut trial.rounds) {
+        round.queries[0].error = Some(QueryError::Failed {
+            code: Some(1054),
+            message: "Unknown column".into(),
+        });
+    }
+    let found = across(vec![(&question, blocks()), (&question, new)], TOLERANCE);
+    let totals = found.contrasts.iter().filter(|found| found.subject.decides);
+    for total in totals {
+        assert_eq!(total.subject.without, ["Q0"]);
+        assert!((total.judged.measured.unwrap() - 1.0).abs() < 1e-9);
+    }
+}
+
+#[test]
 fn rounds_are_compared_by_name_and_their_queries_beside_them() {
     let blocks = || (0..3).map(done).collect::<Vec<Trial>>();
     let question = common::run().question;

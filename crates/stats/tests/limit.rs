@@ -38,6 +38,7 @@ fn question(value: Value, bound: Bound) -> Question {
         levels: vec![("server".into(), vec![server.into()])],
         round: None,
         query: Some("Q10".into()),
+        without: Vec::new(),
     };
     let mut question = common::run().question;
     question.rounds = vec!["cold".into()];

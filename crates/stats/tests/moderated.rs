@@ -43,6 +43,7 @@ fn cell(row: usize) -> Cell {
             index: None,
         }),
         query: None,
+        without: Vec::new(),
     }
 }
 
@@ -248,6 +249,7 @@ fn width(trials: &[Trial], server: usize, clients: &str) -> f64 {
         ],
         round: None,
         query: None,
+        without: Vec::new(),
     };
     let mut claim = claim(cell(server, clients), cell(0, "1"), 1.5, None);
     if let Subject::Ratio { value, .. } = &mut claim.subject {

@@ -32,6 +32,7 @@ fn cell(cell: usize) -> Cell {
             index: None,
         }),
         query: None,
+        without: Vec::new(),
     }
 }
 

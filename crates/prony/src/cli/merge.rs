@@ -44,9 +44,9 @@ pub(super) fn run(args: &Args) -> Result<Status, Failure> {
         });
     }
     let conducted = Conducted::read(&folder, &Store::open(&folder.store())?)?;
-    let document = conducted.document(report::Detail::Full);
+    let document = conducted.document(report::Detail::Full, args.gate.tolerance);
     folder::write_aside(&folder.report(), &report::html(&document)).map_err(Failure::failed)?;
-    let document = run::document(&conducted);
+    let document = run::document(&conducted, &args.gate);
     run::print_result(&conducted, &document, args.detail);
     for trial in conducted.trials.iter().chain(&conducted.controls) {
         for problem in trial
@@ -57,5 +57,5 @@ pub(super) fn run(args: &Args) -> Result<Status, Failure> {
             print(&format!("{}: invalid: {}", trial.key, problem.text));
         }
     }
-    run::status(&conducted, &document, &args.gate)
+    run::status(&document, &args.gate)
 }

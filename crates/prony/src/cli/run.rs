@@ -57,9 +57,9 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
     let experiment = &request.experiment;
     (args.gate).check_size(experiment.claims.len(), experiment.servers.len())?;
     let conducted = carry_out(&request)?;
-    let document = document(&conducted);
+    let document = document(&conducted, &args.gate);
     print_result(&conducted, &document, args.detail);
-    status(&conducted, &document, &args.gate)
+    status(&document, &args.gate)
 }
 
 /// Executes the request and shows its progress on stderr.
@@ -75,14 +75,19 @@ pub(super) fn carry_out(request: &Request) -> Result<Conducted, Failure> {
     Ok(outcome?)
 }
 
-pub(super) fn document(conducted: &Conducted) -> Document<'_> {
-    conducted.document(Detail::Brief)
+pub(super) fn document<'c>(conducted: &'c Conducted, gate: &gate::Gating) -> Document<'c> {
+    conducted.document(Detail::Brief, gate.tolerance)
 }
 
-/// Prints the tables, the paths of the run and its report, the build of prony, and how the servers compare.
+/// Lines of a screen. What is longer has moved the answer, its first line, out of sight.
+const SCREEN_LINES: usize = 24;
+
+/// Prints the tables, the paths of the run and its report, the build of prony, and, again after a long text, how the servers compare.
 pub(super) fn print_result(conducted: &Conducted, document: &Document, detail: terminal::Detail) {
     let screen = terminal::screen(detail);
-    print(&report::terminal(document, &screen));
+    let text = report::terminal(document, &screen);
+    let is_long = text.lines().count() > SCREEN_LINES;
+    print(&text);
     print(&format!(
         "\nrun:    {}\nreport: {}\nprony:  {}",
         conducted.folder.display(),
@@ -90,7 +95,7 @@ pub(super) fn print_result(conducted: &Conducted, document: &Document, detail: t
         conducted.run.environment.prony_version
     ));
     let answer = report::answer(document);
-    if !answer.is_empty() {
+    if is_long && !answer.is_empty() {
         print(&format!("\n{}", report::lines(&answer, &screen)));
     }
 }
@@ -108,6 +113,7 @@ fn fresh(args: &Args) -> Result<Request, Failure> {
         allow_drop: args.allow.droppable(),
         allow_setup: args.allow.allow_setup,
         allow_device_write: args.allow_device_write,
+        tolerance: args.gate.tolerance,
         workloads: Workloads::default(),
     })
 }
@@ -160,6 +166,7 @@ fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
         allow_drop: args.allow.droppable(),
         allow_setup: args.allow.allow_setup,
         allow_device_write: args.allow_device_write,
+        tolerance: args.gate.tolerance,
         workloads: Workloads::default(),
     })
 }
@@ -206,10 +213,6 @@ pub(super) fn rand_seed() -> u64 {
 }
 
 /// The exit status of a run that was just measured.
-pub(super) fn status(
-    conducted: &Conducted,
-    document: &Document,
-    gate: &gate::Gating,
-) -> Result<Status, Failure> {
-    gate.of_run(document, &conducted.trials, When::Now)
+pub(super) fn status(document: &Document, gate: &gate::Gating) -> Result<Status, Failure> {
+    gate.of_run(document, When::Now)
 }

@@ -4,6 +4,7 @@ use super::failure::{Failure, Status, print};
 use super::gate::{self, When};
 use super::{Results, terminal};
 use crate::run::results::folder;
+use record::Trial;
 use report::{Detail, Document};
 use store::Store;
 
@@ -46,14 +47,27 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
     }
     let (trials, controls) = match args.format {
         Format::Table | Format::Markdown if !stats::needs_query_counters(&run.question) => (
-            store.trials_with(&explain::telling_settings())?,
+            store.trials_with(&report::settings_shown())?,
             store.controls()?,
         ),
         _ => (store.trials_whole()?, store.controls_whole()?),
     };
-    let document = Document::with_control(&run, &trials, &controls, Detail::Brief);
+    let trials = with_series(trials, &store)?;
+    let tolerance = args.gate.tolerance;
+    let document = Document::within(tolerance, &run, (&trials, &controls), Detail::Brief);
     print(&args.format.of(&document, args.detail));
-    args.gate.of_run(&document, &trials, When::Earlier)
+    args.gate.of_run(&document, When::Earlier)
+}
+
+/// With the series that the tables of loads show, where the loads were read without any.
+fn with_series(mut trials: Vec<Trial>, store: &Store) -> Result<Vec<Trial>, Failure> {
+    for trial in &mut trials {
+        let Some(load) = trial.load.as_mut().filter(|load| load.series.is_empty()) else {
+            continue;
+        };
+        load.series = store.series(&trial.key, &report::SERIES_SHOWN)?;
+    }
+    Ok(trials)
 }
 
 impl Format {

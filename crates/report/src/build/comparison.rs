@@ -1,6 +1,6 @@
 //! The document of several runs: what differs between them, then the same cells side by side.
 
-use super::{contrasts, differences, failures, headline};
+use super::{contrasts, differences, failures, headline, queries};
 use crate::document::{
     Block, Cell, Column, Comparison, Difference, DifferenceKind, Faults, Headline, Kind, Most,
     Section, Table,
@@ -66,6 +66,7 @@ impl Comparison {
 fn sections(comparison: &Comparison, runs: Table, settings_in_some: usize) -> Vec<Section> {
     let question = &comparison.runs[0].question;
     let mut contrasts = contrasts::nodes(question, &comparison.contrasts);
+    contrasts.extend(queries::compared(question, &comparison.contrasts, &[]));
     if !contrasts.is_empty() {
         contrasts.push(Block::remark(UNPAIRED).everywhere());
     }

@@ -8,7 +8,7 @@ use crate::document::{
 };
 use crate::{format, names};
 use record::{Judged, Question, Value, Verdict};
-use stats::{Comparison, Contrast};
+use stats::{Compared, Comparison, Contrast};
 
 /// Values that no gate tests, in the terminal.
 const MOST_SHOWN: usize = 12;
@@ -26,59 +26,88 @@ pub(super) fn section(document: &Document) -> Option<Section> {
     Section::of("contrasts", title, nodes)
 }
 
-/// The tables of each new side: what a gate tests, then what is beside it.
+/// The tables of each new side: what a gate tests, then what is beside it. Single queries have their own tables.
 pub(super) fn nodes(question: &Question, contrasts: &[Contrast]) -> Vec<Node> {
     let all: Vec<&Contrast> = contrasts.iter().collect();
     let sides = all_sides(&all);
-    let mut notes = Notes::default();
     let mut nodes = Vec::new();
-    for side in &sides {
-        let of_side: Vec<&Contrast> = all.iter().copied().filter(|c| c.new == **side).collect();
-        for (decides, beside) in [(true, ""), (false, "not gated")] {
-            let name = match sides.len() {
-                1 => String::new(),
-                _ => format!("{side} against {}", of_side[0].old),
+    for (decides, beside) in [(true, ""), (false, "not gated")] {
+        let is_own = |c: &&&Contrast| c.subject.decides == decides && c.subject.query.is_none();
+        let mut notes = Notes::default();
+        let mut tables = Vec::new();
+        for side in &sides {
+            let of_side: Vec<&Contrast> = all.iter().filter(is_own).copied().collect();
+            let of_side: Vec<&Contrast> = of_side.into_iter().filter(|c| c.new == **side).collect();
+            let name = match (sides.len(), of_side.first()) {
+                (2.., Some(first)) => format!("{side} against {}", first.old),
+                _ => String::new(),
             };
-            let caption = [name.as_str(), beside]
-                .into_iter()
-                .filter(|part| !part.is_empty());
-            let caption = caption.collect::<Vec<_>>().join(", ");
-            let family = of_side.iter().filter(|c| c.subject.decides == decides);
-            let rows: Vec<Vec<Cell>> = family.map(|c| row(question, c, &mut notes)).collect();
-            nodes.extend((!rows.is_empty()).then(|| table(caption, rows, decides)));
+            let parts = [name.as_str(), beside].into_iter();
+            let caption: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+            let rows = of_side.into_iter().map(|contrast| {
+                let reason = contrast.judged.reason.clone();
+                row(cell_name(question, contrast), contrast, reason, &mut notes)
+            });
+            let rows: Vec<Vec<Cell>> = rows.collect();
+            tables.push((caption.join(", "), rows));
         }
-    }
-    if !notes.texts.is_empty() {
-        nodes.push(Block::Notes(notes.texts).everywhere().on_first_screen());
+        nodes.extend(family(tables, notes, decides));
     }
     nodes
 }
 
-fn table(caption: String, rows: Vec<Vec<Cell>>, decides: bool) -> Node {
-    let columns = Column::list(&[
-        (Kind::Label, &["verdict"]),
-        (Kind::Words, &["value"]),
-        (Kind::Figure, &["old", "new", "new is", "95 % CI"]),
-    ]);
+/// The tables of values that are tested together, and their notes below. A note that all rows share is a remark.
+fn family(mut tables: Vec<(String, Vec<Vec<Cell>>)>, notes: Notes, decides: bool) -> Vec<Node> {
+    tables.retain(|(_, rows)| !rows.is_empty());
+    let names = tables
+        .iter_mut()
+        .flat_map(|(_, rows)| rows.iter_mut().map(|row| &mut row[1]));
+    let mut names: Vec<&mut Cell> = names.collect();
+    let shared = match notes.texts.as_slice() {
+        [one] if names.len() > 1 && names.iter().all(|name| !name.marks.is_empty()) => {
+            names.iter_mut().for_each(|name| name.marks.clear());
+            Some(Block::remark(format!("{}.", format::capitalised(one))))
+        }
+        [] => None,
+        _ => Some(Block::Notes(notes.texts)),
+    };
     let most = match decides {
         true => Most::ALL,
         false => Most::in_terminal(MOST_SHOWN),
     };
-    let table = Block::table(Table::new(caption, columns, rows).most(most)).everywhere();
-    Node {
+    let tables = tables.into_iter();
+    let tables = tables.map(|(caption, rows)| {
+        Block::table(Table::new(caption, columns("value"), rows).most(most))
+    });
+    let node = |block: Block| Node {
         first_screen: decides,
-        ..table
-    }
+        ..block.everywhere()
+    };
+    tables.chain(shared).map(node).collect()
 }
 
-fn row(question: &Question, contrast: &Contrast, notes: &mut Notes) -> Vec<Cell> {
-    let reason = contrast.judged.reason.clone();
-    let marks = reason.map(|reason| notes.number(reason));
+/// `what`: the head of what is compared.
+pub(super) fn columns(what: &str) -> Vec<Column> {
+    Column::list(&[
+        (Kind::Label, &["verdict"]),
+        (Kind::Words, &[what]),
+        (Kind::Figure, &["old", "new", "new is", "95 % CI"]),
+    ])
+}
+
+/// A row of a table of contrasts, with what its value is called and why it has none.
+pub(super) fn row(
+    name: String,
+    contrast: &Contrast,
+    note: Option<String>,
+    notes: &mut Notes,
+) -> Vec<Cell> {
+    let marks = note.map(|note| notes.number(note));
     let value = |found: &Option<_>| Cell::estimate(found.as_ref(), |v| figure(contrast, v));
     let way = way(contrast);
     vec![
         Cell::text(word(contrast)).badged(badge(contrast)),
-        Cell::text(cell_name(question, contrast)).marked(marks.into_iter().collect()),
+        Cell::text(name).marked(marks.into_iter().collect()),
         value(&contrast.old_value),
         value(&contrast.new_value),
         way.as_ref()
@@ -107,6 +136,12 @@ fn badge(contrast: &Contrast) -> Badge {
     }
 }
 
+/// `without by_region`: queries that failed on a side, so that the sum lacks them.
+fn without(subject: &Compared) -> Option<String> {
+    let without = &subject.without;
+    (!without.is_empty()).then(|| format!("without {}", without.join(", ")))
+}
+
 /// `8 clients: throughput (ops/s)`
 pub(crate) fn cell_name(question: &Question, contrast: &Contrast) -> String {
     let row = names::row_of(question, contrast.server.as_deref(), &contrast.levels);
@@ -120,7 +155,8 @@ pub(crate) fn cell_name(question: &Question, contrast: &Contrast) -> String {
         }
         _ => None,
     };
-    let parts: Vec<String> = round.chain(query).chain(value).collect();
+    let without = without(subject);
+    let parts: Vec<String> = round.chain(query).chain(without).chain(value).collect();
     let what = match subject.value {
         Value::Elapsed => format!("{} (s)", parts.join(" ")),
         _ => parts.join(" "),
@@ -206,12 +242,45 @@ pub(super) fn headline(question: &Question, contrasts: &[Contrast]) -> Option<He
     let size = |contrast: &&&Contrast| contrast.judged.measured.map_or(0.0, |r| r.ln().abs());
     let most = differ.max_by(|a, b| size(a).total_cmp(&size(b)));
     let most = most.and_then(|contrast| differing(question, contrast));
+    let open = tested
+        .iter()
+        .filter(|c| c.verdict() == Comparison::Inconclusive);
+    let open = || open.clone().max_by(|a, b| size(a).total_cmp(&size(b)));
     match (tested.as_slice(), most) {
         ([], _) => None,
         ([_], Some(most)) => Some(most),
         ([one], None) => Some(Headline::from(format!("{}.", sentence(one)))),
         (_, Some(most)) => Some(most.then(counts())),
-        (_, None) => Some(counts()),
+        (_, None) => {
+            let open = open().and_then(|contrast| undecided(question, contrast));
+            Some(open.unwrap_or_default().then(counts()))
+        }
+    }
+}
+
+/// `Hot, new against old is undecided: 1.30× slower (one block, no interval).`
+fn undecided(question: &Question, contrast: &Contrast) -> Option<Headline> {
+    let way = way(contrast)?;
+    let named = contrast.subject.round.clone().into_iter();
+    let place = Place::of(
+        question,
+        named.chain(without(&contrast.subject)),
+        &contrast.levels,
+    );
+    let what = what_of(&contrast.subject);
+    let start = place.before(&format!(
+        "{what}{} against {} is ",
+        contrast.new, contrast.old
+    ));
+    let found = format!(": {}{}.", way.short_words(), way.short_interval());
+    Some(Headline::from(start).stress("undecided").plain(found))
+}
+
+/// `p99 of `; empty where the name of a side says it.
+fn what_of(subject: &Compared) -> String {
+    match &subject.value {
+        Value::Latency { percentile, .. } => format!("{} of ", names::percentile(*percentile)),
+        _ => String::new(),
     }
 }
 
@@ -225,12 +294,10 @@ fn differing(question: &Question, contrast: &Contrast) -> Option<Headline> {
         .round
         .clone()
         .into_iter()
-        .chain(subject.query.clone());
+        .chain(subject.query.clone())
+        .chain(without(subject));
     let place = Place::of(question, named, &contrast.levels);
-    let what = match &subject.value {
-        Value::Latency { percentile, .. } => format!("{} of ", names::percentile(*percentile)),
-        _ => String::new(),
-    };
+    let what = what_of(subject);
     let blocks = in_blocks(&contrast.judged);
     let rest = format!(" than {what}{old}{}{blocks}.", way.short_interval());
     Some(

@@ -7,7 +7,7 @@ use super::{Context, contrasts, lead, noise};
 use crate::document::{Document, Faults, Headline};
 use crate::{format, names};
 use explain::{Explanation, RowName};
-use record::{AuditNote, Kind, Percentile, Run, Trial, TrialState};
+use record::{AuditNote, FlagKind, Kind, Percentile, Run, Trial, TrialState};
 use stats::{Control, Estimate, RoundCell};
 
 /// Whether every recorded trial can be counted, and all of it was measured.
@@ -178,8 +178,8 @@ fn best(loads: &Loads) -> Option<Headline> {
     )
 }
 
-/// `mariadb 10.11.18 · 8 clients, block 1 and 2 more trials: 60 of 2,060 operations (2.9 %) failed, were lost or did not finish.` The
-/// trial is the one with the largest share.
+/// `mariadb 10.11.18 · 8 clients, block 1 and 2 more trials: 60 of 2,060 operations (2.9 %) failed, were lost or did not finish (error 1366:
+/// Incorrect integer value).` The trial is the one with the largest share; its flag has the server's words.
 fn spoiled(context: &Context) -> Option<String> {
     let recorded = context.recorded.iter();
     let found = recorded.filter_map(|one| {
@@ -190,6 +190,9 @@ fn spoiled(context: &Context) -> Option<String> {
     let mut found: Vec<_> = found.collect();
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     let (_, sentence, trial) = found.first()?;
+    let mut flags = trial.flags.iter();
+    let flag = flags.find(|flag| flag.kind == FlagKind::OperationsFailed);
+    let sentence = flag.map_or(sentence, |flag| &flag.text);
     let name = names::trial(context.run, &trial.key);
     let more = match found.len() - 1 {
         0 => String::new(),

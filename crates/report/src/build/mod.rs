@@ -18,11 +18,12 @@ pub(crate) mod failures;
 mod headline;
 mod lead;
 mod limits;
-mod loads;
+pub(crate) mod loads;
 pub(crate) mod noise;
 mod place;
 mod plans;
 mod profile;
+mod queries;
 mod rounds;
 mod rows;
 mod settings;
@@ -75,6 +76,16 @@ impl<'r> Document<'r> {
         controls: &'r [Trial],
         detail: Detail,
     ) -> Document<'r> {
+        Document::within(stats::TOLERANCE, run, (trials, controls), detail)
+    }
+
+    /// The same with another tolerance: how much slower a further server may be than the first one, 0.05 is 5 %.
+    pub fn within(
+        tolerance: f64,
+        run: &'r Run,
+        (trials, controls): (&'r [Trial], &'r [Trial]),
+        detail: Detail,
+    ) -> Document<'r> {
         let claims: Vec<Claim> = judged(run, trials)
             .into_iter()
             .map(|judged| why::claim(judged, run, trials))
@@ -98,7 +109,7 @@ impl<'r> Document<'r> {
             control: stats::control(&run.question, trials, controls),
             sections: Vec::new(),
             contrasts: match claims.is_empty() {
-                true => stats::against_first(&run.question, trials, stats::TOLERANCE),
+                true => stats::against_first(&run.question, trials, tolerance),
                 false => Vec::new(),
             },
             blocks: Blocks::of(run, trials),
@@ -132,7 +143,7 @@ fn contents(context: &Context, document: &Document) -> (Headline, Vec<Section>) 
     let loads = Loads::of(context);
     let measured = match timed(context.run) {
         true => loads::sections(context, &loads),
-        false => rounds::sections(context),
+        false => rounds::sections(context, document),
     };
     let mut measured = measured.into_iter();
     let unintended = match context.detail {

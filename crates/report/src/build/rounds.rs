@@ -1,22 +1,22 @@
-//! Rounds of queries: the total times, the queries by themselves, several clients.
+//! Rounds of queries: the total times, and several clients.
 
 use super::rows::{Notes, Row, left_out};
-use super::{Context, Detail, coldness, used};
+use super::{Context, Detail, coldness, queries, used};
 use crate::document::{
-    Bars, Block, Cell, Chart, Charts, Column, Kind, Node, Section, Series, Table,
+    Bars, Block, Cell, Chart, Charts, Column, Document, Kind, Node, Section, Series, Table,
 };
 use crate::{format, names};
 use record::Question;
-use stats::{Estimate, QueryRow, RoundCell, RoundPoint, RoundScaling};
+use stats::{Estimate, RoundCell, RoundPoint, RoundScaling};
 use std::collections::BTreeSet;
 
-pub(super) fn sections(context: &Context) -> Vec<Option<Section>> {
-    let mut sections = vec![times(context), clients(context)];
-    if context.detail == Detail::Full {
-        sections.push(queries(context));
-    }
-    sections.push(used::section(context));
-    sections
+pub(super) fn sections(context: &Context, document: &Document) -> Vec<Option<Section>> {
+    vec![
+        times(context),
+        clients(context),
+        queries::section(context, document),
+        used::section(context),
+    ]
 }
 
 /// The published form: servers and variants down, rounds across.
@@ -126,7 +126,7 @@ fn time(row: &Row, name: &str, index: u32, decimals: usize, notes: &mut Notes) -
 }
 
 /// A time in a column of seconds; `> 600 s` where it is a lower bound.
-fn seconds(estimate: Option<&Estimate>, decimals: usize) -> Cell {
+pub(super) fn seconds(estimate: Option<&Estimate>, decimals: usize) -> Cell {
     match estimate {
         Some(estimate) if estimate.at_least => {
             Cell::text(format::at_least(estimate.mean, decimals))
@@ -169,7 +169,7 @@ fn totals(context: &Context, heads: &[String]) -> Option<Node> {
 }
 
 /// None where nothing was measured.
-fn bar_chart(name: &str, caption: &str, label: &str, bars: Bars) -> Option<Node> {
+pub(super) fn bar_chart(name: &str, caption: &str, label: &str, bars: Bars) -> Option<Node> {
     let mut estimates = bars.series.iter().flat_map(|(_, estimates)| estimates);
     estimates.find_map(Option::as_ref)?;
     let chart = Chart {
@@ -178,67 +178,6 @@ fn bar_chart(name: &str, caption: &str, label: &str, bars: Bars) -> Option<Node>
         series: Series::Bars(bars),
     };
     Some(Block::Charts(Charts::single(caption, label, chart)).page())
-}
-
-/// Query by query, cold and hot: two charts and the table with the same figures.
-fn queries(context: &Context) -> Option<Section> {
-    let question = &context.run.question;
-    let of_row = |row: &Row| -> Vec<QueryRow> {
-        let figures = &row.figures;
-        stats::queries(
-            question,
-            context.trials,
-            figures.server.as_deref(),
-            &figures.levels,
-        )
-    };
-    let all: Vec<(&str, Vec<QueryRow>)> = context
-        .rows
-        .list
-        .iter()
-        .map(|row| (row.name.as_str(), of_row(row)))
-        .collect();
-    let estimates = all.iter().flat_map(|(_, queries)| queries);
-    let estimates = estimates
-        .flat_map(|query| [&query.cold_s, &query.hot_s])
-        .flatten();
-    let decimals = format::decimals(estimates.map(|estimate| estimate.mean));
-    let mut columns = Column::of(Kind::Label, ["query"]);
-    for (name, _) in &all {
-        let heads = [format!("{name}, cold"), format!("{name}, hot")];
-        columns.extend(Column::of(Kind::Figure, heads));
-    }
-    let operations = &question.workload.operations;
-    let row = |(place, name): (usize, &String)| {
-        let queries = all.iter().filter_map(|(_, queries)| queries.get(place));
-        let times = queries.flat_map(|query| [&query.cold_s, &query.hot_s]);
-        let cells = times.map(|time| seconds(time.as_ref(), decimals));
-        std::iter::once(Cell::text(name)).chain(cells).collect()
-    };
-    let caption = "Time (s), mean over blocks, 95 % CI. Hot is the mean of all hot rounds.";
-    let table = Table::new(caption, columns, operations.iter().enumerate().map(row));
-    let chart = |name: &str, caption: &str, of: fn(&QueryRow) -> Option<Estimate>| {
-        let bars = Bars {
-            horizontal: false,
-            categories: operations.clone(),
-            series: all
-                .iter()
-                .map(|(name, queries)| (name.to_string(), queries.iter().map(of).collect()))
-                .collect(),
-        };
-        let label = format!(
-            "Time of each query (s) in {name} rounds by server and levels; the table below has the same figures"
-        );
-        bar_chart(name, caption, &label, bars)
-    };
-    let charts = [
-        chart("cold", "Cold", |query| query.cold_s.clone()),
-        chart("hot", "Hot", |query| query.hot_s.clone()),
-    ];
-    let summary = "Time of each query";
-    let table = Block::fold(summary, false, vec![Block::table(table).page()]).page();
-    let nodes = charts.into_iter().flatten().chain([table]);
-    Section::of("queries", "Queries", nodes.collect())
 }
 
 /// Rounds by their number of clients, and compared with one client.

@@ -2,7 +2,7 @@
 
 use super::failure::{Failure, Status};
 use super::terminal;
-use record::{Question, Trial};
+use record::Question;
 use report::{Allowed, Comparison, Document, Gate, Outcome, Strictness};
 use std::path::{Path, PathBuf};
 
@@ -57,13 +57,8 @@ impl Gating {
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub(super) fn of_run(
-        &self,
-        document: &Document,
-        trials: &[Trial],
-        when: When,
-    ) -> Result<Status, Failure> {
-        self.conclude(&Gate::of_run(document, trials, &self.allowed()), when)
+    pub(super) fn of_run(&self, document: &Document, when: When) -> Result<Status, Failure> {
+        self.conclude(&Gate::of_run(document, &self.allowed()), when)
     }
 
     /// The gate of recorded runs against the first one.

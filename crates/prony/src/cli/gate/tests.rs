@@ -3,7 +3,7 @@
 use super::*;
 use record::{
     Bound, Cell, Claim, Environment, ErrorCount, ErrorKind, FlagKind, HistogramNote, Kind, Loaded,
-    OpenNote, Role, Run, Subject, TrialKey, Value, Warmup, done_series,
+    OpenNote, Role, Run, Subject, Trial, TrialKey, Value, Warmup, done_series,
 };
 use report::{Detail, Measured};
 use std::collections::BTreeMap;
@@ -219,8 +219,9 @@ impl Recorded {
     /// The status of `run` or `show`.
     fn of_run(&self, gating: &Gating, when: When) -> Option<Status> {
         let run = run(&["old", "new"], self.claims.clone(), self.planned);
-        let document = Document::with_control(&run, &self.trials, &self.controls, Detail::Brief);
-        gating.of_run(&document, &self.trials, when).ok()
+        let trials = (self.trials.as_slice(), self.controls.as_slice());
+        let document = Document::within(gating.tolerance, &run, trials, Detail::Brief);
+        gating.of_run(&document, when).ok()
     }
 
     /// The status of `compare`: the old server alone against the new one alone. None where a comparison has no such path.

@@ -8,6 +8,7 @@ mod around;
 mod boxes;
 mod cell;
 mod columns;
+pub(crate) mod conditions;
 mod curves;
 mod distribution;
 mod errors;

@@ -1,6 +1,6 @@
 //! The cells of a grid in one table, a row for each: what the terminal shows first.
 
-use super::cell::Cell as Point;
+use super::cell::{Block, Cell as Point};
 use super::grid::{Grid, Line};
 use super::tables::Measure;
 use crate::document::{Cell, Column, Kind as Of, Table};
@@ -17,8 +17,7 @@ pub(super) fn table(grid: &Grid) -> Option<Table> {
     if cells > CELLS_MAX && grid.across.is_some() {
         return None;
     }
-    let across = grid.across.as_ref().map(|across| across.factor.clone());
-    let mut columns = Column::of(Of::Label, grid.factors.iter().cloned().chain(across));
+    let mut columns = Column::of(Of::Label, labels(grid));
     let percentiles = SHOWN.map(names::percentile).into_iter();
     let heads = ["ops/s", "average"].into_iter().chain(percentiles);
     columns.extend(Column::of(Of::Figure, heads.chain(["errors"])));
@@ -28,18 +27,14 @@ pub(super) fn table(grid: &Grid) -> Option<Table> {
     Some(Table::new(caption, columns, rows))
 }
 
+/// The heads of the columns that name a cell.
+pub(super) fn labels(grid: &Grid) -> impl Iterator<Item = String> {
+    let across = grid.across.as_ref().map(|across| across.factor.clone());
+    grid.factors.iter().cloned().chain(across)
+}
+
 fn rows<'g>(grid: &'g Grid, line: &'g Line) -> impl Iterator<Item = Vec<Cell>> + 'g {
-    let cells = line.cells.iter().enumerate();
-    let cells = cells.filter(|(_, cell)| cell.exists());
-    cells.map(move |(place, cell)| {
-        let across = grid
-            .across
-            .as_ref()
-            .map(|across| (&across.factor, &across.levels[place]));
-        let levels = grid.factors.iter().zip(&line.labels).chain(across);
-        let mut row: Vec<Cell> = levels
-            .map(|(factor, level)| Cell::label(with_rate(cell, factor, level)))
-            .collect();
+    points(grid, line).map(|(mut row, cell)| {
         let mut figures = figures(cell);
         // The figures need the space more than a label does.
         if let Some(label) = row.last_mut() {
@@ -50,15 +45,33 @@ fn rows<'g>(grid: &'g Grid, line: &'g Line) -> impl Iterator<Item = Vec<Cell>> +
     })
 }
 
-/// A share of the maximum with the rate that it became: `60% of max (7,230/s)`.
+/// The cells of a line that exist, each with its labels.
+pub(super) fn points<'g>(
+    grid: &'g Grid,
+    line: &'g Line,
+) -> impl Iterator<Item = (Vec<Cell>, &'g Point<'g>)> {
+    let cells = line.cells.iter().enumerate();
+    let cells = cells.filter(|(_, cell)| cell.exists());
+    cells.map(move |(place, cell)| {
+        let across = grid
+            .across
+            .as_ref()
+            .map(|across| (&across.factor, &across.levels[place]));
+        let levels = grid.factors.iter().zip(&line.labels).chain(across);
+        let labels = levels.map(|(factor, level)| Cell::label(with_rate(cell, factor, level)));
+        (labels.collect(), cell)
+    })
+}
+
+/// A share of the maximum with the rate that it was set to: `60% of max (7,230/s)`. Each block has a maximum of its own.
 fn with_rate(cell: &Point, factor: &str, level: &str) -> String {
     let is_share = factor == "rate" && level.parse::<f64>().is_err();
     let load = cell.load.as_ref().filter(|_| is_share);
-    let rate = load.and_then(|load| match (&load.offered, &load.mode) {
-        (Some(offered), _) => Some(offered.mean),
-        (None, Some(Mode::Open { rate, .. })) => Some(*rate),
-        _ => None,
-    });
+    let set = |block: &Block| match block.load.mode {
+        Mode::Open { rate, .. } => rate,
+        Mode::Closed { .. } => 0.0,
+    };
+    let rate = load.and_then(|_| cell.over_blocks(set));
     match rate {
         Some(rate) => format!("{level} ({}/s)", format::operations(rate)),
         None => level.to_string(),

@@ -2,7 +2,7 @@
 
 use super::cell::Cell as Point;
 use super::grid::{Grid, Line};
-use super::{Loads, overview};
+use super::{Loads, conditions, overview};
 use crate::build::Context;
 use crate::document::{Block, Cell, Column, Forms, Kind as Of, Node, Section, Table};
 use crate::{format, names};
@@ -21,8 +21,13 @@ pub(super) enum Measure {
 const ANSWERS: usize = 10;
 
 pub(super) fn section(context: &Context, loads: &Loads) -> Option<Section> {
-    let mut nodes: Vec<Node> = loads.grids.iter().flat_map(nodes).collect();
-    nodes.extend(scaling(context).map(|table| Block::table(table).shown(Forms::WRITTEN)));
+    let scaled = stats::scaling(&context.run.question, context.trials);
+    let of_grid = |grid| {
+        let conditions = conditions::nodes(context, grid, &scaled);
+        nodes(grid).into_iter().chain(conditions)
+    };
+    let mut nodes: Vec<Node> = loads.grids.iter().flat_map(of_grid).collect();
+    nodes.extend(scaling(context, &scaled).map(|table| Block::table(table).shown(Forms::WRITTEN)));
     if !loads.answers.is_empty() {
         let heading = Block::Heading("Answers".to_string()).everywhere();
         let answers = Block::list(loads.answers.clone(), ANSWERS).everywhere();
@@ -68,15 +73,15 @@ fn nodes(grid: &Grid) -> Vec<Node> {
 }
 
 /// Throughput relative to one client, of closed loads; none where nothing was measured with one client and with several.
-fn scaling(context: &Context) -> Option<Table> {
+fn scaling(context: &Context, all: &[Scaling]) -> Option<Table> {
     let compared = |point: &ScalingPoint| point.clients > 1 && point.factor.is_some();
-    let all = stats::scaling(&context.run.question, context.trials).into_iter();
-    let several: Vec<Scaling> = all.filter(|one| one.points.iter().any(compared)).collect();
+    let all = all.iter();
+    let several: Vec<&Scaling> = all.filter(|one| one.points.iter().any(compared)).collect();
     let points = several.iter().flat_map(|scaling| &scaling.points);
     let clients: BTreeSet<u32> = points.map(|point| point.clients).collect();
     let mut columns = Column::of(Of::Label, ["server and settings"]);
     columns.extend(Column::of(Of::Figure, clients.iter().map(u32::to_string)));
-    let row = |scaling: &Scaling| {
+    let row = |scaling: &&Scaling| {
         let name = names::row(context.run, scaling.server.as_deref(), &scaling.levels);
         let cells = clients.iter().map(|clients| {
             let mut points = scaling.points.iter();

@@ -118,6 +118,9 @@ pub(super) struct ContrastNote<'a> {
     levels: Map<String, Json>,
     round: Option<&'a str>,
     query: Option<&'a str>,
+    /// Queries that the sum of the round leaves out.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    without: &'a [String],
     /// `elapsed_s`, `throughput`, `p99_ms`
     value: String,
     /// Whether a gate tests it.
@@ -148,6 +151,7 @@ impl ContrastNote<'_> {
             levels: levels(&contrast.levels),
             round: subject.round.as_deref(),
             query: subject.query.as_deref(),
+            without: &subject.without,
             value: match &subject.value {
                 Value::Throughput => "throughput".to_string(),
                 Value::Latency { percentile, .. } => format!("{}_ms", percentile.text()),
