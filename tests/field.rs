@@ -200,3 +200,163 @@ fn the_events_of_a_dump_do_not_run_beside_the_measurement() {
     );
     is_measured(&bench(), &case, &["--server", "mysql@8.0.33"]);
 }
+
+/// Runs an experiment of the folder.
+#[cfg(tier_all)]
+fn experiment(bench: &Bench, file: &str) -> Value {
+    let path = bench.folder.path().join(file);
+    let text = std::fs::read_to_string(path).unwrap();
+    let path = bench.experiment("field", &text);
+    let ended = bench.run(&["run", &path]);
+    assert_eq!(
+        ended.status, 0,
+        "{file}\n{}\n{}",
+        ended.stdout, ended.stderr
+    );
+    bench.json(bench.runs().last().unwrap())
+}
+
+#[cfg(tier_all)]
+#[test]
+fn settings_that_shape_data_have_a_dataset_each() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = bench();
+    experiment(&bench, "shaping.toml");
+    let snapshots = std::fs::read_dir(bench.home().join("snapshots")).unwrap();
+    let folders = snapshots.flatten().filter(|entry| entry.path().is_dir());
+    assert_eq!(folders.count(), 2);
+}
+
+#[cfg(tier_all)]
+#[test]
+fn preloading_passes_over_an_index_that_the_optimizer_does_not_see() {
+    if has("mysql@8.0.33") {
+        experiment(&bench(), "invisible.toml");
+    }
+}
+
+#[cfg(tier_all)]
+#[test]
+fn versioned_tables_have_rows_and_a_size() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = bench();
+    let case = (
+        "--setup versioned.sql --queries versioned-q.sql",
+        &[("all", 1)][..],
+    );
+    is_measured(
+        &bench,
+        &case,
+        &["--set", "innodb_buffer_pool_size=data * 2"],
+    );
+    let shown = bench.json(bench.runs().last().unwrap());
+    let dataset = &shown["trials"][0]["dataset"];
+    assert_eq!(dataset["rows"], 200_000);
+    assert!(
+        dataset["data_bytes"].as_u64().unwrap() > 20 << 20,
+        "{dataset}"
+    );
+}
+
+#[cfg(tier_all)]
+#[test]
+fn a_large_answer_is_counted_in_little_memory() {
+    if !has("mariadb") {
+        return;
+    }
+    let case = (
+        "--setup large.sql --queries large-q.sql",
+        &[("all_orders", 524_288), ("counted", 1)][..],
+    );
+    is_measured(&bench(), &case, &[]);
+}
+
+#[test]
+fn a_query_that_fails_leaves_the_others_their_figures() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = bench();
+    let ended = run(&bench, "--setup plain-a.sql --queries typo-q.sql", &[]);
+    assert_eq!(ended.status, 3, "{}", ended.stderr);
+    let shown = format!("{}{}", ended.stdout, ended.stderr);
+    assert!(shown.contains("1054 Unknown column 'nothing'"), "{shown}");
+    let json = bench.json(bench.runs().last().unwrap());
+    let round = &json["trials"][0]["rounds"][0];
+    assert!(round["elapsed_s"].is_null(), "{round}");
+    let (bad, three) = (&round["queries"][0], &round["queries"][1]);
+    assert!(
+        bad["elapsed_s"].is_null() && three["elapsed_s"].as_f64() > Some(0.0),
+        "{round}"
+    );
+}
+
+#[test]
+fn a_schema_in_a_dsn_is_measured_or_refused_before_anything_is_made() {
+    let Some(mut theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
+        return;
+    };
+    let bench = bench();
+    let queries = "-- name: three\nselect n from lineorder;\n";
+    std::fs::write(bench.folder.path().join("shop-q.sql"), queries).unwrap();
+    let (without, with) = (
+        theirs.dsn_with_password(),
+        theirs.dsn_with_password() + "shop",
+    );
+    let refused = |words: &str, dsn: &str, part: &str| {
+        let ended = run(&bench, words, &["--server", dsn]);
+        assert_eq!(ended.status, 2, "{}", ended.stderr);
+        assert!(ended.stderr.contains(part), "{}", ended.stderr);
+    };
+    refused(
+        "--setup plain-a.sql --queries typo-q.sql",
+        &with,
+        "its DSN names the schema shop",
+    );
+    refused("--queries shop-q.sql", &without, "nothing makes the tables");
+    let made =
+        "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'prony%'";
+    assert_eq!(theirs.query(made), [""; 0]);
+    let case = ("--queries shop-q.sql", &[("three", 3)][..]);
+    is_measured(&bench, &case, &["--server", &with]);
+}
+
+#[cfg(tier_all)]
+#[test]
+fn a_typo_in_a_setup_is_reported_with_its_line_and_without_the_servers_log() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = bench();
+    std::fs::write(
+        bench.folder.path().join("bad.sql"),
+        "CREATE TABEL a (id INT);\n",
+    )
+    .unwrap();
+    let ended = run(&bench, "--setup bad.sql --queries plain-q.sql", &[]);
+    assert_eq!(ended.status, 3, "{}", ended.stderr);
+    assert!(ended.stderr.contains("bad.sql:1"), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("log:"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_mistake_on_the_command_line_names_the_flag_and_no_file() {
+    let bench = bench();
+    let ended = bench.run(&[
+        "bench",
+        "oltp-point-select",
+        "--time",
+        "30",
+        "--server",
+        "mysqld",
+    ]);
+    assert_eq!(ended.status, 2);
+    for part in ["error: --time: ", "error: --server: "] {
+        assert!(ended.stderr.contains(part), "{}", ended.stderr);
+    }
+    assert!(!ended.stderr.contains(".toml"), "{}", ended.stderr);
+}

@@ -128,6 +128,7 @@ fn run_through_a_restart(load: &str) -> (Conducted, Restarted) {
         allow_drop: workload::AllowDrop::No,
         allow_setup: false,
         allow_device_write: false,
+        tolerance: stats::TOLERANCE,
         workloads: Workloads::default(),
     };
     let (send, made) = channel();

@@ -4,7 +4,7 @@
 
 use super::Operation;
 use super::answers::{
-    CELL_END, Canonical, Cell, Reference, canonical_row, key_of, ordered_by, update_escaped,
+    CELL_END, Canonical, Cell, Reference, canonical_row, key_of, ordered_by, shown, update_escaped,
 };
 use record::answer_hash;
 use server::{ColumnKind, Reply, Sha256, TakeAnswer};
@@ -55,6 +55,18 @@ impl<'o> Answer<'o> {
             None => self.canonical().hash(),
             Some(large) => answer_hash::of_this_version(&large.hash(self.rows)),
         }
+    }
+
+    /// The first rows in the canonical form, as text of at most so many bytes.
+    pub fn first_rows(&self, bytes_max: usize) -> Vec<String> {
+        let mut left = bytes_max;
+        let rows = self.canonical().rows.into_iter();
+        let rows = rows.map(|row| row.iter().map(shown).collect::<Vec<_>>().join(", "));
+        let kept = rows.take_while(|row| {
+            left = left.saturating_sub(row.len() + 1);
+            left > 0
+        });
+        kept.collect()
     }
 
     /// How the answer differs from the reference; None: it does not.

@@ -241,6 +241,10 @@ pub trait Dataset: Send + Sync {
     fn is_theirs(&self) -> bool {
         false
     }
+    /// Whether nothing makes tables: the workload names none.
+    fn is_empty(&self) -> bool {
+        false
+    }
     /// What the server already holds of the data.
     fn state(&self, session: &mut Session) -> Result<State, ServerError>;
     /// What the tables hold now, compared with what was loaded. Counts the rows of prony's own tables exactly.

@@ -45,6 +45,7 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
         allow_drop: AllowDrop::No,
         allow_setup: false,
         allow_device_write: false,
+        tolerance: stats::TOLERANCE,
         workloads: Workloads::default(),
     };
     let plan = request.plan()?;
@@ -120,12 +121,7 @@ fn known_settings(
     let memory_bytes = machine::environment(&home.work()).memory_bytes;
     let mut known = Vec::new();
     for spec in &spec::plan::servers(&request.experiment, trials) {
-        let held = matches!(spec.build, BuildSpec::Path(_))
-            || cache
-                .held()
-                .iter()
-                .any(|held| held.name == spec.build.to_string());
-        if held {
+        if cache.has(&spec.build) {
             let leases = Leases::open(home).map_err(Failure::failed)?;
             let provided = Provided::get(spec, &|build| {
                 server::provider(build, home, &leases, &|_| ())

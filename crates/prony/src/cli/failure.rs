@@ -35,26 +35,49 @@ impl From<Status> for ExitCode {
 #[derive(Debug)]
 pub struct Failure {
     pub status: Status,
-    message: String,
+    message: Message,
+}
+
+#[derive(Debug)]
+enum Message {
+    Text(String),
+    /// Shown with the lines of the file.
+    Mistakes(spec::SpecError),
 }
 
 impl Failure {
+    /// Mistakes of a file that was written from flags name these, and no file.
+    pub(super) fn of_flags(self) -> Failure {
+        Failure {
+            message: match self.message {
+                Message::Mistakes(error) => Message::Text(error.text_of_flags()),
+                text => text,
+            },
+            ..self
+        }
+    }
+
     pub(super) fn usage(message: impl std::fmt::Display) -> Failure {
         Failure {
             status: Status::Usage,
-            message: format!("error: {message}"),
+            message: Message::Text(format!("error: {message}")),
         }
     }
 
     pub(super) fn failed(message: impl std::fmt::Display) -> Failure {
         Failure {
             status: Status::Failed,
-            message: format!("error: {message}"),
+            message: Message::Text(format!("error: {message}")),
         }
     }
 
     pub(super) fn print(self) -> ExitCode {
-        screen::say(&self.message);
+        match self.message {
+            Message::Text(text) => screen::say(&text),
+            Message::Mistakes(error) => {
+                screen::say(&error.text(screen::columns(std::io::stderr())))
+            }
+        }
         self.status.into()
     }
 }
@@ -63,7 +86,7 @@ impl From<spec::SpecError> for Failure {
     fn from(error: spec::SpecError) -> Failure {
         Failure {
             status: Status::Usage,
-            message: error.text(screen::columns(std::io::stderr())),
+            message: Message::Mistakes(error),
         }
     }
 }
@@ -73,12 +96,14 @@ impl From<RunError> for Failure {
         let status = match error {
             RunError::Spec(error) => return (*error).into(),
             RunError::Usage(_) => Status::Usage,
-            RunError::Failed(_) | RunError::NotAvailable(_) => Status::Failed,
+            RunError::Failed(_) | RunError::Written(_) | RunError::NotAvailable(_) => {
+                Status::Failed
+            }
             RunError::Interrupted => Status::Interrupted,
         };
         Failure {
             status,
-            message: format!("error: {error}"),
+            message: Message::Text(format!("error: {error}")),
         }
     }
 }

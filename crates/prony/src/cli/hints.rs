@@ -14,10 +14,22 @@ const OTHERS: [(&str, &str); 3] = [
 ];
 
 /// Printed if a password is on the command line.
-pub(super) const VISIBLE_PASSWORD: &str = "hint: other users of this machine can see the password on the command line; set PRONY_PASSWORD instead, or write it to ~/.my.cnf under [client]";
+const VISIBLE_PASSWORD: &str = "hint: other users of this machine can see the password on the command line; set PRONY_PASSWORD instead, or write it to ~/.my.cnf under [client]";
+
+/// The same for several, for which one password cannot stand.
+const VISIBLE_PASSWORDS: &str = "hint: other users of this machine can see the passwords on the command line; PRONY_PASSWORD and ~/.my.cnf hold one for all servers, so write the DSNs into an experiment file that only you can read (build = \"mysql://...\" under [server.NAME])";
+
+/// What to do about passwords among the arguments; None without any.
+pub(super) fn about_passwords(arguments: impl Iterator<Item = String>) -> Option<&'static str> {
+    match arguments.filter(|one| shows_a_password(one)).count() {
+        0 => None,
+        1 => Some(VISIBLE_PASSWORD),
+        _ => Some(VISIBLE_PASSWORDS),
+    }
+}
 
 /// Whether an argument is, or contains, a DSN with a password.
-pub(super) fn shows_a_password(argument: &str) -> bool {
+fn shows_a_password(argument: &str) -> bool {
     let dsn = argument.find("mysql://").map(|at| &argument[at..]);
     let dsn = dsn.and_then(|text| text.parse::<Dsn>().ok());
     dsn.is_some_and(|dsn| dsn.password.is_some())
@@ -147,6 +159,21 @@ mod tests {
         ] {
             assert!(!shows_a_password(other), "{other}");
         }
+    }
+
+    #[test]
+    fn two_passwords_need_a_file() {
+        let said =
+            |arguments: &[&str]| about_passwords(arguments.iter().map(|one| one.to_string()));
+        let (one, other) = ("a=mysql://me:s3cret@db", "mysql://me:other@db2");
+        assert_eq!(said(&["bench", "--server", "mariadb"]), None);
+        assert!(
+            said(&["--server", one])
+                .unwrap()
+                .contains("set PRONY_PASSWORD instead")
+        );
+        let both = said(&["--server", one, "--server", other]).unwrap();
+        assert!(both.contains("into an experiment file"), "{both}");
     }
 
     #[test]

@@ -10,6 +10,8 @@ mod crash;
 mod data;
 mod disk;
 mod doctor;
+#[cfg(test)]
+mod documents;
 mod embedded;
 pub mod experiment;
 mod failure;
@@ -140,9 +142,9 @@ pub fn main() -> std::process::ExitCode {
     // SAFETY: this is the first statement of the program, which has no other thread yet.
     unsafe { ::server::take_password() };
     let cli = Cli::try_parse().unwrap_or_else(|error| hints::hinted(error).exit());
-    let mut arguments = std::env::args_os().filter_map(|argument| argument.into_string().ok());
-    if arguments.any(|argument| hints::shows_a_password(&argument)) {
-        crate::screen::say(hints::VISIBLE_PASSWORD);
+    let arguments = std::env::args_os().filter_map(|argument| argument.into_string().ok());
+    if let Some(hint) = hints::about_passwords(arguments) {
+        crate::screen::say(hint);
     }
     let outcome = match cli.verb {
         Verb::List(args) => list::run(&args),

@@ -2,6 +2,7 @@
 //!
 //! Purpose: the order of the steps: prepare, measure each trial, write the report. Outside this module: the steps themselves.
 
+use super::audit::answers::Samples;
 use super::measure::Measuring;
 use super::measure::bench::Bench;
 use super::plan::history;
@@ -45,8 +46,9 @@ impl Conducted {
     }
 
     /// What its report shows.
-    pub(crate) fn document(&self, detail: Detail) -> Document<'_> {
-        Document::with_control(&self.run, &self.trials, &self.controls, detail)
+    pub(crate) fn document(&self, detail: Detail, tolerance: f64) -> Document<'_> {
+        let trials = (self.trials.as_slice(), self.controls.as_slice());
+        Document::within(tolerance, &self.run, trials, detail)
     }
 }
 
@@ -135,11 +137,12 @@ fn steps(
             seed: request.seed,
             meeting,
             logs: &folder.path.join("logs"),
+            samples: &Samples::default(),
         },
     };
     let outcome = measuring.all(&mut store);
     means.progress.end();
-    let conducted = report(&folder, &store, means.progress)?;
+    let conducted = report(&folder, &store, means.progress, request.tolerance)?;
     outcome.inspect_err(|_| {
         means.progress.say(&match meeting {
             None => format!("finished trials are kept; resume with: prony run --resume {path}"),
@@ -150,10 +153,15 @@ fn steps(
 }
 
 /// Writes the report of the finished trials. It can be written again from the record, so its failure is a warning.
-fn report(folder: &RunFolder, store: &Store, progress: &Progress) -> Result<Conducted, RunError> {
+fn report(
+    folder: &RunFolder,
+    store: &Store,
+    progress: &Progress,
+    tolerance: f64,
+) -> Result<Conducted, RunError> {
     let conducted = Conducted::read(folder, store)?;
     let page = folder.report();
-    let html = ::report::html(&conducted.document(Detail::Full));
+    let html = ::report::html(&conducted.document(Detail::Full, tolerance));
     if let Err(error) = write_aside(&page, &html) {
         progress.say(&format!(
             "warning: cannot write {}: {error}; the record is complete, and `prony report {}` writes the page later",

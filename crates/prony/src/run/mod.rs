@@ -47,6 +47,9 @@ pub enum RunError {
     /// A server, the disk or another resource failed: exit status 3.
     #[error("{0}")]
     Failed(String),
+    /// A server refused a statement of the user's: exit status 3. Its log says nothing more.
+    #[error("{0}")]
+    Written(String),
     /// Ctrl-C or SIGTERM: exit status 130.
     #[error("interrupted")]
     Interrupted,

@@ -61,6 +61,7 @@ impl Setup {
             allow_drop: AllowDrop::No,
             allow_setup: false,
             allow_device_write: false,
+            tolerance: stats::TOLERANCE,
         }
     }
 
@@ -178,7 +179,7 @@ fn without_limits_each_limited_trial_is_flagged() {
     };
     let says = "limits_not_applied: --no-limits: the experiment's limits (read_iops, memory) were not applied\n";
     assert_eq!((flagged("x").as_str(), flagged("y").as_str()), (says, ""));
-    let headline = conducted.document(Detail::Brief).headline;
+    let headline = conducted.document(Detail::Brief, stats::TOLERANCE).headline;
     assert!(
         headline.contains("without the experiment's limits"),
         "{headline}"

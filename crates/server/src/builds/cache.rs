@@ -100,6 +100,18 @@ impl Cache {
             .collect()
     }
 
+    /// Whether the build needs no download: it is in the cache, or installed on this machine.
+    pub fn has(&self, build: &BuildSpec) -> bool {
+        match build {
+            BuildSpec::Path(_) => true,
+            BuildSpec::MariaDb(None) if installed_mariadb().is_some() => true,
+            build => {
+                let name = build.to_string();
+                self.held().iter().any(|held| held.name == name)
+            }
+        }
+    }
+
     /// Removes a build; the next use downloads it again. Returns false if a prony process checks it, or a program of it runs.
     pub fn remove(&self, name: &str) -> Result<bool, ServerError> {
         let folder = self.builds.join(name);

@@ -29,7 +29,7 @@ pub(crate) fn of_reference(text: &str) -> String {
 }
 
 /// A value for people.
-pub(super) fn shown(cell: &Cell) -> Cow<'_, str> {
+pub(crate) fn shown(cell: &Cell) -> Cow<'_, str> {
     match cell {
         None => "NULL".into(),
         Some(bytes) => match str::from_utf8(bytes) {

@@ -7,10 +7,10 @@ mod cell;
 mod order;
 
 pub use cell::Cell;
-pub(crate) use cell::of_reference;
+pub(crate) use cell::{of_reference, shown};
 
 use crate::Operation;
-use cell::{canonical, shown};
+use cell::canonical;
 use record::answer_hash;
 use server::{ColumnKind, Reply, Sha256};
 

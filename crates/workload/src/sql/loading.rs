@@ -343,10 +343,14 @@ fn refused(sql: &[u8], cause: &ServerError) -> String {
         ServerError::Refused { code, message } => unknown_name(*code, message),
         _ => None,
     };
-    let fix = fix.map_or(String::new(), |name| {
-        format!(
+    let is_schema = matches!(cause, ServerError::Refused { code: 1049, .. });
+    let fix = fix.map_or(String::new(), |name| match is_schema {
+        true => format!(
+            "; if {name} is the schema of these tables, write USE {name}; above: prony loads them into its own"
+        ),
+        false => format!(
             "; the dump comes from a server that knows {name}: replace it for all servers (--replace {name}={EVERYWHERE}, or replace = {{ {name} = \"{EVERYWHERE}\" }}), or leave this server out"
-        )
+        ),
     });
     format!("the server says {cause}, to: {}{fix}", beginning(sql))
 }
@@ -354,9 +358,9 @@ fn refused(sql: &[u8], cause: &ServerError) -> String {
 /// A collation that all servers from 5.5 on know.
 const EVERYWHERE: &str = "utf8mb4_general_ci";
 
-/// The collation of error 1273, or the character set of 1115, that the server does not know.
+/// The collation of error 1273, the character set of 1115, or the schema of 1049, that the server does not know.
 fn unknown_name(code: u16, message: &str) -> Option<&str> {
-    let is_unknown = matches!(code, 1115 | 1273);
+    let is_unknown = matches!(code, 1049 | 1115 | 1273);
     is_unknown.then(|| message.split('\'').nth(1))?
 }
 

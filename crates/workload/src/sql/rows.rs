@@ -50,10 +50,10 @@ impl Rows {
         if self.temporary.contains(&table) {
             return;
         }
-        if self.triggered.contains(&table) {
+        // What was not made here may be a view of any table.
+        if self.triggered.contains(&table) || !self.tables.contains_key(&table) {
             self.forget();
         }
-        // Rows of a table that was not made here are not known.
         let rows = self.tables.entry(table).or_insert(None);
         *rows = rows.map(|rows| rows + affected);
     }
@@ -121,6 +121,7 @@ mod tests {
         for effects in [
             vec![creates("a"), inserts("a", 3), (Unknown, 1)],
             vec![inserts("a", 3)],
+            vec![creates("a"), inserts("view_of_a", 3)],
             vec![
                 creates("a"),
                 (CreatesTrigger("a".into()), 0),

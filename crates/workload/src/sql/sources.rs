@@ -110,6 +110,13 @@ impl Charset {
 }
 
 impl Sources {
+    /// Whether neither statements nor files make tables.
+    pub(super) fn is_empty(&self) -> bool {
+        let says_nothing =
+            matches!(&self.creation, Creation::Setup { sql, .. } if sql.trim().is_empty());
+        says_nothing && self.files.is_empty()
+    }
+
     pub(super) fn fingerprint(&self) -> String {
         let mut parts = vec![RULES.to_string(), self.charset.identity().to_string()];
         parts.extend(self.creation.identity());

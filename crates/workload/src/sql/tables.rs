@@ -53,6 +53,10 @@ impl Dataset for Tables {
         SCHEMA
     }
 
+    fn is_empty(&self) -> bool {
+        self.sources.is_empty()
+    }
+
     fn estimate(&self) -> Estimate {
         let (text, expanded) = self.sources.bytes();
         let data_bytes = (expanded * SERVER_BYTES_PER_BYTE).max(DATA_BYTES_GUESSED);

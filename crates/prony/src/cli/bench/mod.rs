@@ -160,7 +160,8 @@ struct Fileio {
 
 pub(super) fn run(args: Args) -> Result<Status, Failure> {
     let source = bench(&args.request());
-    let experiment = experiment::parse("bench", "the flags", &source, &Overrides::default())?;
+    let experiment = experiment::parse("bench", "the flags", &source, &Overrides::default());
+    let experiment = experiment.map_err(Failure::of_flags)?;
     if args.dry {
         print(&format!("{}\nprony: {VERSION}", dry::table(&experiment)?));
         return Ok(Status::Done);
@@ -178,15 +179,16 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
         allow_drop: args.allow.droppable(),
         allow_setup: args.allow.allow_setup,
         allow_device_write: false,
+        tolerance: gate.tolerance,
         workloads: Workloads::default(),
     };
-    let conducted = run::carry_out(&request)?;
-    let document = run::document(&conducted);
+    let conducted = run::carry_out(&request).map_err(Failure::of_flags)?;
+    let document = run::document(&conducted, &gate);
     match args.format {
         Format::Table => run::print_result(&conducted, &document, args.detail),
         format => print(&format.of(&document, args.detail)),
     }
-    run::status(&conducted, &document, &gate)
+    run::status(&document, &gate)
 }
 
 impl Args {
@@ -228,6 +230,9 @@ fn complete(request: &mut BenchRequest) {
     });
     if request.servers.is_empty() && !is(|workload| workload.target() == TargetKind::Folder) {
         request.servers.push(DEFAULT_SERVER.to_string());
+    }
+    if request.sql.schema.is_none() {
+        request.sql.schema = request.schema_of_a_dsn();
     }
 }
 

@@ -3,8 +3,47 @@
 //! Purpose: a verdict for each query of a trial, and a flag for each wrong answer. Outside this module: the canonical form of an
 //! answer, which the workload defines.
 
+use record::visible::shortened;
 use record::{Answer, Flag, FlagKind, Trial, answer_hash};
 use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// What is kept of an answer, to show where another one differs.
+const SHOWN_BYTES: usize = 64 << 10;
+/// A longer row is cut in a message.
+const ROW_CHARS: usize = 200;
+
+/// Why two right answers may differ.
+const OPEN: &str = "LIMIT without a unique ORDER BY, now(), rand(), a collation or sql_mode that differs, GROUP_CONCAT without ORDER BY, decimals that a server rounds otherwise";
+
+/// The first rows of the answers of this run, by hash.
+#[derive(Debug, Default)]
+pub(crate) struct Samples(Mutex<HashMap<String, Vec<String>>>);
+
+impl Samples {
+    /// Keeps the first rows of an answer, unless they are kept.
+    pub(crate) fn keep(&self, hash: &str, answer: &workload::answer::Answer) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !kept.contains_key(hash) {
+            kept.insert(hash.to_string(), answer.first_rows(SHOWN_BYTES));
+        }
+    }
+
+    /// `row 3 is (7, b), there (7, c)`; None where the kept rows are the same, and where an answer is not of this run.
+    fn difference(&self, hash: &str, other: &str) -> Option<String> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (own, others) = (kept.get(hash)?, kept.get(other)?);
+        let row = |rows: &[String], place: usize| match rows.get(place) {
+            Some(row) => format!("({})", shortened(row, ROW_CHARS)),
+            None => "missing".to_string(),
+        };
+        let places = 0..own.len().max(others.len());
+        let mut differ = places.filter(|place| own.get(*place) != others.get(*place));
+        let first = differ.next()?;
+        let (own, other) = (row(own, first), row(others, first));
+        Some(format!("row {} is {own}, there {other}", first + 1))
+    }
+}
 
 /// The first answer to each query, and where it came from.
 #[derive(Debug, Default)]
@@ -23,7 +62,12 @@ struct Seen {
 impl Answers {
     /// Compares the trial's answers with earlier ones, and remembers them. `dataset` names the data: answers from different data
     /// are not compared. Returns a flag for each wrong answer.
-    pub(crate) fn check(&mut self, dataset: &str, trial: &mut Trial) -> Vec<Flag> {
+    pub(crate) fn check(
+        &mut self,
+        dataset: &str,
+        trial: &mut Trial,
+        samples: &Samples,
+    ) -> Vec<Flag> {
         let mut flags = Vec::new();
         for round in &mut trial.rounds {
             for query in round
@@ -55,10 +99,12 @@ impl Answers {
                     seen.times += 1;
                 } else if is_same == Some(false) {
                     query.answer = Answer::Wrong;
+                    let differs = samples.difference(&query.answer_hash, &seen.hash);
+                    let differs = differs.map_or(String::new(), |differs| format!("; {differs}"));
                     flags.push(Flag {
                         kind: FlagKind::WrongAnswer,
                         text: format!(
-                            "{}: {place} gave a different answer ({} rows) than {}: one of the two is wrong, unless the query leaves its answer open (LIMIT without a unique ORDER BY, now(), rand())",
+                            "{}: {place} gave a different answer ({} rows) than {}{differs}. One of the two is wrong, unless the query leaves its answer open: {OPEN}",
                             query.name, query.rows, seen.place
                         ),
                     });
@@ -92,17 +138,37 @@ fn client_suffix(client: u32) -> String {
 mod tests {
     use super::*;
     use crate::run::measure::rounds::tests::trial_with_answers;
+    use server::TakeAnswer;
 
     #[test]
     fn an_answer_that_differs_from_another_servers_is_wrong() {
         let mut answers = Answers::default();
         assert!(
             answers
-                .check("ssb", &mut trial_with_answers("5.5", &["a", "a"]))
+                .check(
+                    "ssb",
+                    &mut trial_with_answers("5.5", &["a", "a"]),
+                    &Samples::default()
+                )
                 .is_empty()
         );
         let mut other = trial_with_answers("5.6", &["b"]);
-        let flags = answers.check("ssb", &mut other);
+        let samples = Samples::default();
+        let operation = workload::Operation {
+            name: "Q1.1".into(),
+            mysql: "select 1".into(),
+            sqlite: String::new(),
+            ordered_by: Vec::new(),
+            place: None,
+            before: Vec::new(),
+        };
+        for (hash, last) in [("a", "7"), ("b", "8")] {
+            let mut answer = workload::answer::Answer::new(&operation);
+            answer.row(&[Some(b"1"), Some(b"x")]);
+            answer.row(&[Some(b"2"), Some(last.as_bytes())]);
+            samples.keep(hash, &answer);
+        }
+        let flags = answers.check("ssb", &mut other, &samples);
         assert_eq!(other.rounds[0].queries[0].answer, Answer::Wrong);
         assert!(
             flags[0]
@@ -111,15 +177,17 @@ mod tests {
             "{}",
             flags[0].text
         );
+        let first = "row 2 is (2, 8), there (2, 7)";
+        assert!(flags[0].text.contains(first), "{}", flags[0].text);
     }
 
     #[test]
     fn a_single_answer_is_unchecked_and_two_equal_answers_are_ok() {
         let mut alone = trial_with_answers("5.5", &["a"]);
-        Answers::default().check("ssb", &mut alone);
+        Answers::default().check("ssb", &mut alone, &Samples::default());
         assert_eq!(alone.rounds[0].queries[0].answer, Answer::Unchecked);
         let mut twice = trial_with_answers("5.5", &["a", "a"]);
-        Answers::default().check("ssb", &mut twice);
+        Answers::default().check("ssb", &mut twice, &Samples::default());
         assert!(
             twice
                 .rounds
@@ -131,10 +199,11 @@ mod tests {
     #[test]
     fn answers_from_different_data_are_not_compared() {
         let mut answers = Answers::default();
-        answers.check("scale 1", &mut trial_with_answers("5.5", &["a"]));
+        let samples = Samples::default();
+        answers.check("scale 1", &mut trial_with_answers("5.5", &["a"]), &samples);
         assert!(
             answers
-                .check("scale 2", &mut trial_with_answers("5.5", &["b"]))
+                .check("scale 2", &mut trial_with_answers("5.5", &["b"]), &samples)
                 .is_empty()
         );
     }

@@ -1,6 +1,7 @@
 //! What all trials of a run share.
 
 use crate::run::Progress;
+use crate::run::audit::answers::Samples;
 use crate::run::event::Action;
 use crate::run::machine::neighbours::Neighbours;
 use crate::run::shards::Meeting;
@@ -26,4 +27,6 @@ pub(crate) struct Bench<'a> {
     pub meeting: Option<&'a Mutex<Meeting>>,
     /// The folder for the servers' logs.
     pub logs: &'a Path,
+    /// What shows where two answers differ.
+    pub samples: &'a Samples,
 }

@@ -5,7 +5,7 @@ pub(crate) mod rounds;
 pub(crate) mod timed;
 pub(crate) mod trial;
 
-use super::audit::answers::Answers;
+use super::audit::answers::{Answers, Samples};
 use super::place::{Place, Source};
 use super::plan::Expected;
 use super::plan::Request;
@@ -70,7 +70,7 @@ impl<'r> Measuring<'r> {
             }
             if !trial.is_not_available() {
                 let data = self.fingerprint(&planned)? + &contents(&planned);
-                judge_answers(&mut answers, &data, &mut trial);
+                judge_answers(&mut answers, &data, &mut trial, self.bench.samples);
             }
             finished.push(outcome(&trial, held.is_some()));
             if let Some(text) = self.plan.answer(&trial.key, &finished) {
@@ -204,7 +204,8 @@ impl<'r> Measuring<'r> {
             if let Some(planned) = planned.find(|planned| planned.key == trial.key) {
                 let fingerprint = self.fingerprint(&planned)?;
                 is_the_same(&trial, &fingerprint)?;
-                answers.check(&(fingerprint + &contents(&planned)), &mut trial);
+                let dataset = fingerprint + &contents(&planned);
+                answers.check(&dataset, &mut trial, self.bench.samples);
             }
         }
         Ok(answers)
@@ -305,8 +306,8 @@ fn contents(planned: &PlannedTrial) -> String {
     layout::of_contents(&settings::resolve(&planned.settings, 0))
 }
 
-fn judge_answers(answers: &mut Answers, fingerprint: &str, trial: &mut Trial) {
-    for flag in answers.check(fingerprint, trial) {
+fn judge_answers(answers: &mut Answers, fingerprint: &str, trial: &mut Trial, samples: &Samples) {
+    for flag in answers.check(fingerprint, trial, samples) {
         trial.invalidate(flag.kind, flag.text);
     }
 }

@@ -35,6 +35,8 @@ pub struct Request {
     pub allow_setup: bool,
     /// Whether the block devices that the experiment names may be overwritten.
     pub allow_device_write: bool,
+    /// How much slower a further server may be than the first one: 0.05 is 5 %.
+    pub tolerance: f64,
     pub workloads: Workloads,
 }
 

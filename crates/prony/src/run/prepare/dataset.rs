@@ -401,12 +401,17 @@ pub(crate) fn loading(server: &str, progress: &workload::Progress) -> String {
     )
 }
 
-/// Adds to a failed load how the server ended, if it did, and the last lines of its log.
+/// Adds to a failed load how the server ended, if it did, and the last lines of its log. A server that only refused a statement of the
+/// user's has said why.
 fn explain(error: RunError, node: &dyn Node) -> RunError {
-    let RunError::Failed(text) = error else {
-        return error;
+    let text = match error {
+        RunError::Failed(text) => crash_cause::added_to(text, node),
+        RunError::Written(said) => match crash_cause::added_to(said.clone(), node) {
+            text if text == said => return RunError::Written(said),
+            text => text,
+        },
+        other => return other,
     };
-    let text = crash_cause::added_to(text, node);
     let lines = node.log_tail(LOG_LINES);
     RunError::Failed(match lines.is_empty() {
         true => text,
@@ -421,9 +426,11 @@ fn explain(error: RunError, node: &dyn Node) -> RunError {
 fn with_full_disk(error: RunError, free_bytes: Option<u64>) -> RunError {
     let is_full = free_bytes.is_some_and(|free_bytes| free_bytes < FREE_BYTES_MIN);
     match error {
-        RunError::Failed(text) if is_full || names_enospc(&text) => RunError::Failed(format!(
-            "the disk of PRONY_HOME is full: free space on it, set PRONY_HOME to a folder on a larger disk, or use a smaller --scale\n{text}"
-        )),
+        RunError::Failed(text) | RunError::Written(text) if is_full || names_enospc(&text) => {
+            RunError::Failed(format!(
+                "the disk of PRONY_HOME is full: free space on it, set PRONY_HOME to a folder on a larger disk, or use a smaller --scale\n{text}"
+            ))
+        }
         other => other,
     }
 }
@@ -469,6 +476,7 @@ pub(crate) fn failed(error: LoadError) -> RunError {
         | LoadError::Foreign { .. }
         | LoadError::Unconfined { .. } => RunError::Usage(error.to_string()),
         LoadError::NoEngine { .. } => RunError::NotAvailable(error.to_string()),
+        LoadError::Written { .. } => RunError::Written(error.to_string()),
         _ => RunError::Failed(error.to_string()),
     }
 }

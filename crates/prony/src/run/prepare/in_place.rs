@@ -10,7 +10,7 @@ use crate::run::{Progress, RunError};
 use host::interrupt;
 use record::{DatasetNote, FlagKind, Trial, percent};
 use server::{Node, ServerError, Session, StartRequest};
-use spec::{ServerSpec, Shard};
+use spec::{BuildSpec, ServerSpec, Shard};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
@@ -377,6 +377,32 @@ pub(crate) fn check_changes(servers: &[ServerSpec], wanted: &[String]) -> Result
         }
     }
     Ok(())
+}
+
+/// Refuses a DSN with a schema that is not the one that is measured, and a workload that nobody has made tables for.
+pub(super) fn check_tables(
+    server: &str,
+    build: &BuildSpec,
+    data: &dyn Dataset,
+) -> Result<(), RunError> {
+    let named = match build {
+        BuildSpec::External(dsn) => dsn.schema.as_deref(),
+        _ => None,
+    };
+    let usage = |text: String| Err(RunError::Usage(format!("server {server}: {text}")));
+    let measured = data.schema();
+    match named {
+        Some(named) if named != measured && data.is_theirs() => usage(format!(
+            "its DSN names the schema {named}, and the workload measures {measured}; leave it out of the DSN"
+        )),
+        Some(named) if named != measured => usage(format!(
+            "its DSN names the schema {named}, and the workload makes its own tables in {measured}; to measure the tables of {named} as they are, write schema = \"{named}\" in [workload.sql] (--schema {named}); else leave it out of the DSN"
+        )),
+        _ if data.is_empty() => usage(
+            "nothing makes the tables that are measured; name those of the server (schema in [workload.sql], --schema shop), or a setup or dump (--setup, --dump)".to_string(),
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses to measure tables of the user's on a server that prony starts, which does not have them.

@@ -145,6 +145,9 @@ pub(crate) fn check_in_place(request: &Request, trials: &[PlannedTrial]) -> Resu
     let mut changing = Vec::new();
     for trial in trials.iter().filter(on_theirs) {
         let workload = request.workload(trial)?;
+        if let (Some(server), Some(data)) = (&trial.server, workload.data()) {
+            in_place::check_tables(&server.name, &server.build, data)?;
+        }
         let after_load = workload.data().map(|data| data.after_load());
         if after_load == Some(AfterLoad::Refuse) {
             changing.push(trial.server_name().to_string());

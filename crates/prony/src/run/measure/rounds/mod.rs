@@ -119,6 +119,7 @@ impl<'a> Rounds<'a> {
             protocol: self.bench.protocol,
             observe: self.observe,
             known: plans::known(trial),
+            samples: self.bench.samples,
         };
         let passed = pass.run(place.live(trial)?);
         events.stop().enter(trial);

@@ -81,6 +81,7 @@ fn pass(
             ..Observe::default()
         },
         known: Default::default(),
+        samples: &Default::default(),
     };
     pass.run(&mut live)
 }
@@ -224,7 +225,7 @@ fn a_different_answer_in_one_client_is_wrong() {
     );
     let mut trial = trial_with_answers("5.6", &["a"]);
     trial.rounds[0].queries = passed.queries;
-    let flags = Answers::default().check("ssb", &mut trial);
+    let flags = Answers::default().check("ssb", &mut trial, &Default::default());
     assert_eq!(flags.len(), 1);
     assert!(
         flags[0]

@@ -3,6 +3,7 @@
 //! Purpose: the timed span contains only the statement. Outside this module: restarts and cold rounds (`rounds`), several clients
 //! (`clients`).
 
+use crate::run::audit::answers::Samples;
 use crate::run::place::live::Live;
 use crate::run::watch::{STOPS_WITHIN, Watch};
 use host::interrupt;
@@ -16,6 +17,8 @@ use workload::{Dialect, Operation, Queries};
 
 /// The error code of: Key 'x' doesn't exist in table 't'. The message depends on the server's language.
 const NO_SUCH_KEY: u16 = 1176;
+/// The error code of: Unknown database 'x'.
+const NO_SUCH_SCHEMA: u16 = 1049;
 
 /// (query, plan) whose JSON form the trial already has.
 pub(crate) type Known = BTreeSet<(String, String)>;
@@ -28,6 +31,7 @@ pub(crate) struct Pass<'a> {
     pub observe: &'a Observe,
     /// Plans whose JSON form is already known.
     pub known: Known,
+    pub samples: &'a Samples,
 }
 
 #[derive(Default)]
@@ -186,6 +190,7 @@ impl Pass<'_> {
         query: &mut Query,
     ) -> Option<String> {
         query.answer_hash = answer.hash();
+        self.samples.keep(&query.answer_hash, answer);
         let reference = self.queries.reference(&operation.name)?;
         let differs = answer.difference(&reference);
         query.answer = if differs.is_some() {
@@ -224,6 +229,11 @@ fn failure(error: &QueryError) -> (FlagKind, String) {
     };
     if code == Some(NO_SUCH_KEY) {
         text.push_str("; the query forces an index that its table does not have: create it in the workload (extra_index, secondary_index, setup), or do not force it (force_index = false)");
+    }
+    if code == Some(NO_SUCH_SCHEMA) {
+        text.push_str(
+            "; name tables without a schema, or write USE with that schema above the queries",
+        );
     }
     (FlagKind::QueryFailed, text)
 }

@@ -68,6 +68,7 @@ fn passed(names: &[&str]) -> Passed {
         protocol: &protocol,
         observe: &observe,
         known: Known::default(),
+        samples: &Samples::default(),
     }
     .run(&mut live)
     .unwrap()

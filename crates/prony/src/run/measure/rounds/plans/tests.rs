@@ -157,6 +157,7 @@ fn looked(live: &mut Live, known: Known) -> Result<Passed, ServerError> {
         protocol: &experiment.protocol,
         observe: &experiment.observe,
         known,
+        samples: &Default::default(),
     };
     let mut passed = Passed {
         queries: trial().rounds[0].queries.clone(),
