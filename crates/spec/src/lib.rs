@@ -197,7 +197,7 @@ fn read_file(
         true => claims::claims(file, &names),
         false => Vec::new(),
     };
-    if noted == file.notes.count() {
+    if is_load_known && noted == file.notes.count() {
         blocks::check_claims(file, &protocol, &claims);
     }
     let table = workload.table();
