@@ -2,6 +2,16 @@
 //!
 //! Goals: the same bytes as the reference generators; constant memory; any part of a table without generating what precedes it.
 //! Non-goals: files, threads, servers. The caller decides where the bytes go and how many chunks are generated in parallel.
+//!
+//! ```
+//! use datagen::Format;
+//! use datagen::tpcc::{Table, Tpcc};
+//!
+//! let mut text = Vec::new();
+//! let rows = Tpcc::new(2, 42).whole(Table::Warehouse).write(&mut text, Format::Tbl)?;
+//! assert_eq!((rows, text.iter().filter(|byte| **byte == b'\n').count()), (2, 2));
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 mod format;
 pub mod oltp;

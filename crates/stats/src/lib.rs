@@ -4,6 +4,13 @@
 //! `report` draws, crate `explain` explains differences.
 //!
 //! Only trials that are done count. The unit is the trial, so every interval is over blocks.
+//!
+//! ```
+//! // Seconds of two servers in four blocks: the ratio of the first to the second, with its 95 % interval.
+//! let (ratio, interval, _) = stats::compare(&[1.1, 1.2, 1.1, 1.2], &[1.0, 1.1, 1.0, 1.1], stats::MARGIN);
+//! let (low, high) = interval.unwrap();
+//! assert!(low < ratio && ratio < high && low > 1.05);
+//! ```
 
 mod accounts;
 mod across;
