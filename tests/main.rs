@@ -44,6 +44,7 @@ mod servers;
 mod shards;
 mod shell;
 mod switches;
+mod tidy;
 mod tpcc_audit;
 mod tpcc_reload;
 mod vanish;
