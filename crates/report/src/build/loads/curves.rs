@@ -4,17 +4,8 @@ use super::cell::Cell;
 use super::grid::Grid;
 use crate::document::{Axis, Block, Chart, Charts, Curve, Lines, Scale, Section, Series};
 use crate::names;
-use record::{Kind, Mode, Percentile};
+use record::{Kind, LoadFactor, Mode, Percentile};
 use stats::Estimate;
-
-/// What a grid's cells are plotted against.
-#[derive(Clone, Copy, PartialEq)]
-enum Against {
-    Clients,
-    Workers,
-    /// Measured requests per second.
-    Rate,
-}
 
 pub(super) fn section(grids: &[Grid]) -> Option<Section> {
     let charts: Vec<Chart> = grids.iter().flat_map(charts).collect();
@@ -30,32 +21,32 @@ pub(super) fn section(grids: &[Grid]) -> Option<Section> {
     Section::of("curves", "Curves", nodes)
 }
 
-impl Against {
-    fn name(self) -> &'static str {
-        match self {
-            Against::Clients => "clients",
-            Against::Workers => "workers",
-            Against::Rate => "requests/s",
-        }
+/// The name of its axis.
+fn axis_name(against: LoadFactor) -> &'static str {
+    match against {
+        LoadFactor::Clients => "clients",
+        LoadFactor::Workers => "workers",
+        LoadFactor::Rate => "requests/s",
     }
+}
 
-    fn axis(self, curves: &[Curve]) -> Axis {
-        let scale = match self {
-            Against::Clients | Against::Workers => doublings(curves),
-            Against::Rate => Scale::Log(10),
-        };
-        let name = self.name();
-        Axis { name, scale }
-    }
+fn axis(against: LoadFactor, curves: &[Curve]) -> Axis {
+    let scale = match against {
+        LoadFactor::Clients | LoadFactor::Workers => doublings(curves),
+        LoadFactor::Rate => Scale::Log(10),
+    };
+    let name = axis_name(against);
+    Axis { name, scale }
+}
 
-    fn of(self, cell: &Cell) -> Option<f64> {
-        let load = cell.load.as_ref()?;
-        match (self, load.mode.as_ref()?) {
-            (Against::Clients, Mode::Closed { clients, .. }) => Some(f64::from(*clients)),
-            (Against::Workers, Mode::Open { workers, .. }) => Some(f64::from(*workers)),
-            (Against::Rate, Mode::Open { .. }) => Some(load.offered.as_ref()?.mean),
-            _ => None,
-        }
+/// Where a cell lies on it. A rate is the measured one.
+fn value(against: LoadFactor, cell: &Cell) -> Option<f64> {
+    let load = cell.load.as_ref()?;
+    match (against, load.mode.as_ref()?) {
+        (LoadFactor::Clients, Mode::Closed { clients, .. }) => Some(f64::from(*clients)),
+        (LoadFactor::Workers, Mode::Open { workers, .. }) => Some(f64::from(*workers)),
+        (LoadFactor::Rate, Mode::Open { .. }) => Some(load.offered.as_ref()?.mean),
+        _ => None,
     }
 }
 
@@ -85,16 +76,16 @@ fn charts(grid: &Grid) -> Vec<Chart> {
     let searched = grid.factors.iter().any(|factor| factor == "rate") && across.is_none();
     match (grid.open, across) {
         (false, Some("clients")) => {
-            let against = Against::Clients;
+            let against = LoadFactor::Clients;
             let curves = curves(grid, against, throughput);
             let title = "Throughput by clients, closed loop";
-            let lines = lines(against.axis(&curves), OPERATIONS, curves);
+            let lines = lines(axis(against, &curves), OPERATIONS, curves);
             vec![
                 chart("throughput-clients", title, lines),
                 latency(grid, against),
             ]
         }
-        (true, Some("workers")) => vec![latency(grid, Against::Workers)],
+        (true, Some("workers")) => vec![latency(grid, LoadFactor::Workers)],
         (true, Some("rate")) => by_rate(grid),
         (true, None) if searched => by_rate(grid),
         _ => Vec::new(),
@@ -118,18 +109,18 @@ pub(super) fn lines(x: Axis, y: Axis, curves: Vec<Curve>) -> Lines {
     }
 }
 
-fn latency(grid: &Grid, against: Against) -> Chart {
+fn latency(grid: &Grid, against: LoadFactor) -> Chart {
     let percentile = grid.percentile();
     let curves = curves(grid, against, |cell| at(cell, percentile));
-    let (by, loop_name) = (against.name(), names::load_loop(grid.open));
+    let (by, loop_name) = (axis_name(against), names::load_loop(grid.open));
     let title = format!(
         "{} latency by {by}, {loop_name}",
         names::percentile(percentile)
     );
-    let knee = knee(&curves).filter(|_| against == Against::Rate);
+    let knee = knee(&curves).filter(|_| against == LoadFactor::Rate);
     let lines = Lines {
         mark: knee.map(|rate| (rate, "knee")),
-        ..lines(against.axis(&curves), MILLISECONDS, curves)
+        ..lines(axis(against, &curves), MILLISECONDS, curves)
     };
     chart(
         &format!("latency-{}", by.trim_end_matches("/s")),
@@ -139,14 +130,14 @@ fn latency(grid: &Grid, against: Against) -> Chart {
 }
 
 fn by_rate(grid: &Grid) -> Vec<Chart> {
-    let done = curves(grid, Against::Rate, throughput);
+    let done = curves(grid, LoadFactor::Rate, throughput);
     let x = Axis {
-        name: Against::Rate.name(),
+        name: axis_name(LoadFactor::Rate),
         scale: Scale::Linear,
     };
     let title = "Throughput by requests/s, open loop";
     let served = chart("throughput-requests", title, lines(x, OPERATIONS, done));
-    vec![latency(grid, Against::Rate), served]
+    vec![latency(grid, LoadFactor::Rate), served]
 }
 
 fn throughput(cell: &Cell) -> Option<Estimate> {
@@ -159,9 +150,9 @@ fn at(cell: &Cell, percentile: Percentile) -> Option<Estimate> {
 }
 
 /// One curve for each line. Where the rate itself names the lines, those that share all other labels are one curve.
-fn curves(grid: &Grid, against: Against, of: impl Fn(&Cell) -> Option<Estimate>) -> Vec<Curve> {
+fn curves(grid: &Grid, against: LoadFactor, of: impl Fn(&Cell) -> Option<Estimate>) -> Vec<Curve> {
     let rate = grid.factors.iter().position(|factor| factor == "rate");
-    let rate = rate.filter(|_| against == Against::Rate);
+    let rate = rate.filter(|_| against == LoadFactor::Rate);
     let mut curves: Vec<Curve> = Vec::new();
     for line in &grid.lines {
         let labels = line.labels.iter().enumerate();
@@ -171,7 +162,7 @@ fn curves(grid: &Grid, against: Against, of: impl Fn(&Cell) -> Option<Estimate>)
         let points = line
             .cells
             .iter()
-            .filter_map(|cell| Some((against.of(cell)?, of(cell)?)));
+            .filter_map(|cell| Some((value(against, cell)?, of(cell)?)));
         let place = curves.iter().position(|curve| curve.name == name);
         let place = place.unwrap_or_else(|| {
             curves.push(Curve {
