@@ -86,9 +86,10 @@ impl Times {
 
     /// Which side the smaller time is of; none where that time is a lower bound.
     pub(crate) fn smaller(&self) -> Option<SideName> {
-        match self.ratio() >= 1.0 {
-            true => (!self.to_at_least).then_some(SideName::To),
-            false => (!self.of_at_least).then_some(SideName::Of),
+        if self.ratio() >= 1.0 {
+            (!self.to_at_least).then_some(SideName::To)
+        } else {
+            (!self.of_at_least).then_some(SideName::Of)
         }
     }
 

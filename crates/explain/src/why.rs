@@ -132,9 +132,10 @@ fn why(run: &Run, of: &Side, to: &Side, most: usize) -> Why {
     let verdict = times.map_or(TimesVerdict::Nothing, |times| times.verdict());
     let finding = match &gap {
         None => Finding::Nothing(verdict),
-        Some(gap) => match limits::differ(of, to) {
-            true => limits::reason(of, to, gap).map(Finding::Limit),
-            false => reason::reason(of, to, gap, &differences).map(Finding::Counter),
+        Some(gap) => if limits::differ(of, to) {
+            limits::reason(of, to, gap).map(Finding::Limit)
+        } else {
+            reason::reason(of, to, gap, &differences).map(Finding::Counter)
         }
         .unwrap_or(Finding::Unexplained(verdict)),
     };

@@ -95,12 +95,13 @@ impl Mount {
 
     /// Fails for major number 0, which means no single block device (overlay, tmpfs, NFS, btrfs).
     fn has_device(&self) -> Result<(), String> {
-        match self.number.starts_with("0:") {
-            true => Err(format!(
+        if self.number.starts_with("0:") {
+            Err(format!(
                 "{} has no block device whose reads can be counted",
                 self.kind
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 

@@ -128,9 +128,10 @@ fn by_name(source: &str) -> Option<String> {
 fn disk_of(folder: &Path) -> Option<Disk> {
     let folder = fs::canonicalize(folder).ok()?;
     // A partition lies in the folder of its disk.
-    let folder = match folder.join("partition").exists() {
-        true => folder.parent()?.to_path_buf(),
-        false => folder,
+    let folder = if folder.join("partition").exists() {
+        folder.parent()?.to_path_buf()
+    } else {
+        folder
     };
     let name = folder.file_name()?.to_string_lossy().into_owned();
     let queue = |file: &str| line(&folder.join("queue").join(file));

@@ -41,9 +41,10 @@ impl Life {
 
     /// Fails unless the server still runs since this start.
     fn check_start(&self, start: u64) -> Result<(), ServerError> {
-        match self.runs.load(SeqCst) && self.starts.load(SeqCst) == start {
-            true => Ok(()),
-            false => Err(Life::not_running()),
+        if self.runs.load(SeqCst) && self.starts.load(SeqCst) == start {
+            Ok(())
+        } else {
+            Err(Life::not_running())
         }
     }
 

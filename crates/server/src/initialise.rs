@@ -162,16 +162,17 @@ impl Distribution {
             .map_err(|error| not_started(&self.build, &error, "download the build again"))?;
         // In bootstrap mode an error in a statement does not always change the exit status.
         let complete = folder.join("mysql").is_dir();
-        match done.status.success() && complete {
-            true => Ok(()),
-            false => Err(failed(
+        if done.status.success() && complete {
+            Ok(())
+        } else {
+            Err(failed(
                 &format!(
                     "{}: creating the system tables in {}",
                     self.build,
                     folder.display()
                 ),
                 &done,
-            )),
+            ))
         }
     }
 }

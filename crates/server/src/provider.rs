@@ -281,9 +281,10 @@ fn has_hints(identity: &ServerIdentity) -> bool {
         .map_while(|part| part.parse().ok())
         .take(3)
         .collect();
-    match is_mariadb {
-        true => numbers.as_slice() >= &[12],
-        false => numbers.as_slice() >= &[5, 7, 7],
+    if is_mariadb {
+        numbers.as_slice() >= &[12]
+    } else {
+        numbers.as_slice() >= &[5, 7, 7]
     }
 }
 

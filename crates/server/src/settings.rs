@@ -175,9 +175,10 @@ impl Distribution {
             .map_err(|error| not_started(&self.build, &error, "download the build again"))?;
         let table = SettingTable::parse(&String::from_utf8_lossy(&done.stdout));
         // Some builds exit with a failure after the complete output.
-        match table.defaults.is_empty() {
-            true => Err(failed(&format!("{} --verbose --help", self.build), &done)),
-            false => Ok(table),
+        if table.defaults.is_empty() {
+            Err(failed(&format!("{} --verbose --help", self.build), &done))
+        } else {
+            Ok(table)
         }
     }
 }

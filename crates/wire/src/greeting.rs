@@ -42,9 +42,10 @@ impl Greeting {
     }
 
     fn if_supported(self) -> Result<Greeting, WireError> {
-        match self.numbers() < OLDEST {
-            true => Err(WireError::too_old(&self.version)),
-            false => Ok(self),
+        if self.numbers() < OLDEST {
+            Err(WireError::too_old(&self.version))
+        } else {
+            Ok(self)
         }
     }
 

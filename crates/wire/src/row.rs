@@ -111,9 +111,10 @@ fn kind_and_flags(fields: &mut Fields) -> Option<(u8, u16)> {
 /// None for a type that is not known.
 fn layout(kind: u8, is_unsigned: bool) -> Option<Layout> {
     use field_type::*;
-    let integer = match is_unsigned {
-        true => Layout::Unsigned,
-        false => Layout::Signed,
+    let integer = if is_unsigned {
+        Layout::Unsigned
+    } else {
+        Layout::Signed
     };
     Some(match kind {
         TINY => integer(1),

@@ -39,14 +39,15 @@ pub(crate) async fn begin(
     };
     let read = connection.query_rows(sql, &mut take).await;
     read.map_err(|error| failure(sql, error))?;
-    match value == wanted.to_string() {
-        true => Ok(false),
-        false => Err(Failure {
+    if value == wanted.to_string() {
+        Ok(false)
+    } else {
+        Err(Failure {
             code: NOT_SET,
             text: format!(
                 "the server keeps autocommit = {value} although the session sets it to {wanted}; correct the server or the proxy before it"
             ),
             transient: false,
-        }),
+        })
     }
 }

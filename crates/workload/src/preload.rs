@@ -81,9 +81,10 @@ fn scans_of(table: &str, last_column: &str, indexes: &[(String, String)]) -> Vec
     let mut scans = Vec::new();
     for (index, column) in indexes {
         // A column at the table's end is in no other index of ours.
-        let column = match is_table(index) {
-            true => last_column,
-            false => column.as_str(),
+        let column = if is_table(index) {
+            last_column
+        } else {
+            column.as_str()
         };
         let hint = format!("FORCE INDEX ({})", schema::quoted(index));
         scans.push(scan(column, &hint));

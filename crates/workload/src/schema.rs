@@ -30,9 +30,10 @@ pub(crate) fn create<'a>(
             .map_err(failed)?;
         made.push(indexes::table(statement));
     }
-    match session.is_mysql() {
-        true => engines::must_be_of(session, schema, &made, engine),
-        false => Ok(()),
+    if session.is_mysql() {
+        engines::must_be_of(session, schema, &made, engine)
+    } else {
+        Ok(())
     }
 }
 

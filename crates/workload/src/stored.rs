@@ -346,12 +346,13 @@ impl Stored {
         let own = self.rows.names();
         let mut tables = marker::present_like(session, self.schema, "%").map_err(failed)?;
         tables.retain(|name| name != marker::TABLE && !own.contains(&name.as_str()));
-        match tables.is_empty() {
-            true => Ok(()),
-            false => Err(LoadError::Foreign {
+        if tables.is_empty() {
+            Ok(())
+        } else {
+            Err(LoadError::Foreign {
                 schema: self.schema.into(),
                 tables,
-            }),
+            })
         }
     }
 

@@ -190,14 +190,16 @@ fn order_lines(text: &mut Text, random: &mut Random, n: u64, lines: u64) -> u64 
         text.number(line);
         text.number(between(random, 1, ITEMS));
         text.number(warehouse);
-        match is_delivered {
-            true => text.word(LOADED_AT),
-            false => text.null(),
+        if is_delivered {
+            text.word(LOADED_AT)
+        } else {
+            text.null()
         }
         text.number(5);
-        match is_delivered {
-            true => text.word("0.00"),
-            false => text.cents(between(random, 1, 999_999)),
+        if is_delivered {
+            text.word("0.00")
+        } else {
+            text.cents(between(random, 1, 999_999))
         }
         text.letters(random, 24, 24);
         text.end_row();

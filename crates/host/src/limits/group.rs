@@ -366,9 +366,10 @@ fn disk_lines(
             let keys: Vec<String> = given
                 .map(|((_, key), limit)| format!("{key}={limit}"))
                 .collect();
-            match keys.is_empty() {
-                true => Vec::new(),
-                false => vec![("io.max", format!("{device} {}", keys.join(" ")))],
+            if keys.is_empty() {
+                Vec::new()
+            } else {
+                vec![("io.max", format!("{device} {}", keys.join(" ")))]
             }
         }
     }

@@ -49,9 +49,10 @@ impl Limits {
 
 /// Formats a limit or a measurement for a message; small values, such as CPUs, get two decimals.
 pub fn figure(value: f64) -> String {
-    match value < 10.0 && value.fract() != 0.0 {
-        true => format!("{value:.2}"),
-        false => format!("{value:.0}"),
+    if value < 10.0 && value.fract() != 0.0 {
+        format!("{value:.2}")
+    } else {
+        format!("{value:.0}")
     }
 }
 

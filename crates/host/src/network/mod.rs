@@ -285,11 +285,12 @@ fn run(program: &'static str, command: &mut Command) -> Result<(), NetworkError>
         io::ErrorKind::NotFound => NetworkError::Missing(program),
         _ => failed(error.to_string()),
     })?;
-    match done.status.success() {
-        true => Ok(()),
-        false => Err(failed(
+    if done.status.success() {
+        Ok(())
+    } else {
+        Err(failed(
             String::from_utf8_lossy(&done.stderr).trim().to_string(),
-        )),
+        ))
     }
 }
 

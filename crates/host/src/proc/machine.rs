@@ -45,9 +45,10 @@ impl Processors {
     pub fn stolen_share_since(&self, earlier: &Processors) -> f64 {
         let all = |one: &Processors| one.busy_s + one.waiting_s + one.stolen_s + one.idle_s;
         let passed = all(self) - all(earlier);
-        match passed > 0.0 {
-            true => (self.stolen_s - earlier.stolen_s) / passed,
-            false => 0.0,
+        if passed > 0.0 {
+            (self.stolen_s - earlier.stolen_s) / passed
+        } else {
+            0.0
         }
     }
 }

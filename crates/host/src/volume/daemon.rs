@@ -144,9 +144,10 @@ impl Disk {
     /// The state of a disk that still has power.
     fn powered(&self) -> Result<MutexGuard<'_, State>, Errno> {
         let state = self.state();
-        match state.is_frozen {
-            true => Err(libc::EIO),
-            false => Ok(state),
+        if state.is_frozen {
+            Err(libc::EIO)
+        } else {
+            Ok(state)
         }
     }
 
@@ -211,9 +212,10 @@ impl Blocks for Disk {
         let mark = self.powered()?.cache.mark();
         std::thread::sleep(self.slow_flush);
         let mut state = self.powered()?;
-        match self.lies {
-            true => state.cache.settle_older_than(LIES_FOR),
-            false => state.cache.settle(mark),
+        if self.lies {
+            state.cache.settle_older_than(LIES_FOR)
+        } else {
+            state.cache.settle(mark)
         }
         .map_err(errno)?;
         state.stats.flushes += 1;

@@ -169,9 +169,12 @@ pub fn check(options: &VolumeOptions) -> Result<(), VolumeError> {
     if !rustix::process::geteuid().is_root() {
         return Err(VolumeError::NoRoot);
     }
-    let exists = |path: &'static str, hint: &'static str| match Path::new(path).exists() {
-        true => Ok(()),
-        false => Err(VolumeError::NoDevice { path, hint }),
+    let exists = |path: &'static str, hint: &'static str| {
+        if Path::new(path).exists() {
+            Ok(())
+        } else {
+            Err(VolumeError::NoDevice { path, hint })
+        }
     };
     match &options.device {
         Some(device) => unused::check(device)?,
@@ -388,9 +391,12 @@ impl Volume {
         let bytes = bytes.max(self.options.filesystem.bytes_min());
         let bytes = bytes.next_multiple_of(1 << 20);
         let is_written = self.options.is_written;
-        let made = File::create_new(&image).and_then(|file| match is_written {
-            true => image::write(&file, bytes),
-            false => file.set_len(bytes),
+        let made = File::create_new(&image).and_then(|file| {
+            if is_written {
+                image::write(&file, bytes)
+            } else {
+                file.set_len(bytes)
+            }
         });
         made.map_err(failed("make", &image))?;
         self.make_filesystem(&image, is_written)
@@ -409,13 +415,14 @@ impl Volume {
             .stderr(Stdio::piped())
             .output()
             .map_err(failed("start", &program))?;
-        match made.status.success() {
-            true => Ok(()),
-            false => Err(VolumeError::Mkfs {
+        if made.status.success() {
+            Ok(())
+        } else {
+            Err(VolumeError::Mkfs {
                 filesystem: filesystem.name(),
                 image: image.to_path_buf(),
                 says: String::from_utf8_lossy(&made.stderr).trim().to_string(),
-            }),
+            })
         }
     }
 

@@ -65,12 +65,13 @@ impl Entries {
         let mut file = BufReader::new(File::open(path)?);
         let mut header = [0; HEADER.len()];
         file.read_exact(&mut header)?;
-        match header == HEADER {
-            true => Ok(Entries(file)),
-            false => Err(io::Error::other(format!(
+        if header == HEADER {
+            Ok(Entries(file))
+        } else {
+            Err(io::Error::other(format!(
                 "{} is not a recording of a disk",
                 path.display()
-            ))),
+            )))
         }
     }
 

@@ -266,11 +266,12 @@ impl<'a> Bench<'a> {
             return Ok(Direct::Refused);
         }
         let residency = cold::residency(&self.data()).map_err(failed)?;
-        Ok(match residency.shows_cached_io() {
-            true => Direct::Ignored {
+        Ok(if residency.shows_cached_io() {
+            Direct::Ignored {
                 resident_bytes: residency.resident_bytes,
-            },
-            false => Direct::Works,
+            }
+        } else {
+            Direct::Works
         })
     }
 }

@@ -166,13 +166,12 @@ fn atomic(writes: Option<AtomicWrites>) -> String {
         spec::size_text(least),
         spec::size_text(most)
     );
-    match (least..=most).contains(&PAGE_BYTES) {
-        true => format!(
+    if (least..=most).contains(&PAGE_BYTES) {
+        format!(
             "{offered}: a server that writes 16 KiB pages with RWF_ATOMIC could do without its doublewrite buffer"
-        ),
-        false => {
-            format!("{offered}, which excludes pages of 16 KiB: the doublewrite buffer must stay")
-        }
+        )
+    } else {
+        format!("{offered}, which excludes pages of 16 KiB: the doublewrite buffer must stay")
     }
 }
 
@@ -243,9 +242,10 @@ struct Piece<'t> {
 }
 
 fn pieces(word: &str, width: usize) -> Vec<Piece<'_>> {
-    let parts: Vec<&str> = match word.len() > width {
-        true => word.split_inclusive(',').collect(),
-        false => vec![word],
+    let parts: Vec<&str> = if word.len() > width {
+        word.split_inclusive(',').collect()
+    } else {
+        vec![word]
     };
     let piece = |(n, text)| Piece {
         text,

@@ -34,9 +34,10 @@ impl Admin {
         node: &dyn Node,
         limited: impl FnOnce(Session) -> Session,
     ) -> Result<Admin, ServerError> {
-        let session = match node.abilities().mysql {
-            true => Some(Arc::new(Mutex::new(limited(node.connect()?)))),
-            false => None,
+        let session = if node.abilities().mysql {
+            Some(Arc::new(Mutex::new(limited(node.connect()?))))
+        } else {
+            None
         };
         Ok(Admin(session))
     }

@@ -131,9 +131,10 @@ impl Call {
             .loaders(folder)
             .into_iter()
             .find(|path| path.is_file());
-        let environment = match loader.is_none() && !libraries.is_empty() {
-            true => vec![(OsString::from("LD_LIBRARY_PATH"), libraries.clone())],
-            false => Vec::new(),
+        let environment = if loader.is_none() && !libraries.is_empty() {
+            vec![(OsString::from("LD_LIBRARY_PATH"), libraries.clone())]
+        } else {
+            Vec::new()
         };
         Call {
             loader,
@@ -239,9 +240,10 @@ fn fixed_options(layout: &Layout, flavor: Flavor, version: (u32, u32, u32)) -> V
         option("--basedir=", &layout.basedir),
     ];
     if let Some(messages) = &layout.messages {
-        options.push(match version < (5, 5, 0) {
-            true => option("--language=", &messages.join("english")),
-            false => option("--lc-messages-dir=", messages),
+        options.push(if version < (5, 5, 0) {
+            option("--language=", &messages.join("english"))
+        } else {
+            option("--lc-messages-dir=", messages)
         });
     }
     options.extend(

@@ -38,9 +38,10 @@ impl Fetched {
     }
 
     fn unknown(&self, artifact: &Artifact, found: &str) -> ServerError {
-        let fix = match self.is_download {
-            true => "check which repository or mirror Maven's settings name",
-            false => "delete it, so that Maven downloads it again",
+        let fix = if self.is_download {
+            "check which repository or mirror Maven's settings name"
+        } else {
+            "delete it, so that Maven downloads it again"
         };
         ServerError::Unusable(format!(
             "{} is not the {} that prony knows: its SHA-256 is {found}, not {}. Nothing of it was run; {fix}, or unpack a server that you trust and give it as path:BASEDIR",
@@ -121,9 +122,10 @@ pub(super) fn coordinates(artifact: &Artifact) -> String {
         classifier,
         ..
     } = artifact;
-    match classifier.is_empty() {
-        true => format!("{group}:{name}:{version}:{extension}"),
-        false => format!("{group}:{name}:{version}:{extension}:{classifier}"),
+    if classifier.is_empty() {
+        format!("{group}:{name}:{version}:{extension}")
+    } else {
+        format!("{group}:{name}:{version}:{extension}:{classifier}")
     }
 }
 

@@ -18,9 +18,10 @@ pub(super) struct Archive {
 impl Archive {
     /// The option of a source line about the age of lists, after another option.
     pub(super) fn age_option(&self) -> &'static str {
-        match self.may_be_old {
-            true => " check-valid-until=no",
-            false => "",
+        if self.may_be_old {
+            " check-valid-until=no"
+        } else {
+            ""
         }
     }
 }

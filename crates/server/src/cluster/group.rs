@@ -15,9 +15,10 @@ pub(super) fn options(cluster: &Cluster, number: u32, forms: bool) -> Vec<String
     let peers: Vec<String> = peers
         .map(|one| format!("{}:{}", one.host, one.peer))
         .collect();
-    let allowed = match cluster.is_linked() {
-        true => "198.18.0.0/16",
-        false => "127.0.0.1/32",
+    let allowed = if cluster.is_linked() {
+        "198.18.0.0/16"
+    } else {
+        "127.0.0.1/32"
     };
     let of_group = [
         ("group_name", cluster.uuid.clone()),

@@ -105,9 +105,10 @@ pub(crate) fn server(
         link_bits_per_s: spec.link_bits_per_s,
         client_link_bits_per_s: spec.client_link_bits_per_s,
     };
-    let network = match bandwidths == Bandwidths::default() {
-        true => None,
-        false => Some(Network::make(spec.nodes, bandwidths, leases)?),
+    let network = if bandwidths == Bandwidths::default() {
+        None
+    } else {
+        Some(Network::make(spec.nodes, bandwidths, leases)?)
     };
     let transfers = folder.join("transfers");
     if spec.topology == Topology::Galera {
@@ -170,9 +171,10 @@ impl Cluster {
 
     /// The host that nodes allow each other, as part of an account's name.
     fn hosts(&self) -> &'static str {
-        match self.is_linked() {
-            true => "198.18.%",
-            false => "127.0.0.1",
+        if self.is_linked() {
+            "198.18.%"
+        } else {
+            "127.0.0.1"
         }
     }
 }

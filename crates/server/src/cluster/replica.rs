@@ -49,9 +49,10 @@ fn says_replica(cluster: &Cluster) -> bool {
 /// Lets the replicas begin where the first node is.
 pub(super) fn form(cluster: &Cluster, server: &Server) -> Result<(), ServerError> {
     let mut first = server.first().connect()?.for_control();
-    let position = match cluster.flavor == Flavor::MySql && cluster.version >= (8, 2, 0) {
-        true => "SHOW BINARY LOG STATUS",
-        false => "SHOW MASTER STATUS",
+    let position = if cluster.flavor == Flavor::MySql && cluster.version >= (8, 2, 0) {
+        "SHOW BINARY LOG STATUS"
+    } else {
+        "SHOW MASTER STATUS"
     };
     let reply = first.query(position)?;
     let field = |name| {
@@ -73,9 +74,10 @@ pub(super) fn form(cluster: &Cluster, server: &Server) -> Result<(), ServerError
 
 fn source(cluster: &Cluster, file: &str, place: &str) -> String {
     let has_new_words = cluster.flavor == Flavor::MySql && cluster.version >= (8, 0, 23);
-    let (begin, word) = match has_new_words {
-        true => ("CHANGE REPLICATION SOURCE TO", "SOURCE"),
-        false => ("CHANGE MASTER TO", "MASTER"),
+    let (begin, word) = if has_new_words {
+        ("CHANGE REPLICATION SOURCE TO", "SOURCE")
+    } else {
+        ("CHANGE MASTER TO", "MASTER")
     };
     let first = cluster.of(1);
     let mut keys = vec![
@@ -100,9 +102,10 @@ pub(super) const LAG_COLUMNS: [&str; 2] = ["Seconds_Behind_Source", "Seconds_Beh
 
 /// The statement with which a replica says how it is.
 pub(super) fn status_statement(cluster: &Cluster) -> &'static str {
-    match says_replica(cluster) {
-        true => "SHOW REPLICA STATUS",
-        false => "SHOW SLAVE STATUS",
+    if says_replica(cluster) {
+        "SHOW REPLICA STATUS"
+    } else {
+        "SHOW SLAVE STATUS"
     }
 }
 

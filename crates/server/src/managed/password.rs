@@ -28,9 +28,10 @@ pub(super) fn statements(flavor: Flavor, version: (u32, u32, u32), password: &st
         Flavor::MySql => version >= (5, 7, 6),
         Flavor::MariaDb => version >= (10, 2, 0),
     };
-    let password = match has_alter_user {
-        true => format!("ALTER USER 'root'@'localhost' IDENTIFIED BY '{password}'"),
-        false => format!("SET PASSWORD FOR 'root'@'localhost' = PASSWORD('{password}')"),
+    let password = if has_alter_user {
+        format!("ALTER USER 'root'@'localhost' IDENTIFIED BY '{password}'")
+    } else {
+        format!("SET PASSWORD FOR 'root'@'localhost' = PASSWORD('{password}')")
     };
     let accounts = match flavor {
         Flavor::MariaDb if version >= (10, 4, 0) => "global_priv",

@@ -26,9 +26,10 @@ impl Kept {
 
     fn count(&mut self, bytes: usize) -> Result<(), WireError> {
         self.bytes = self.bytes.saturating_add(bytes);
-        match self.bytes > BYTES_MAX {
-            true => Err(WireError::AnswerTooLarge { limit: BYTES_MAX }),
-            false => Ok(()),
+        if self.bytes > BYTES_MAX {
+            Err(WireError::AnswerTooLarge { limit: BYTES_MAX })
+        } else {
+            Ok(())
         }
     }
 }

@@ -31,9 +31,10 @@ pub(super) fn of(dsn: Dsn, id: u32) -> OnSilence {
         }
         // A look that fails says nothing.
         let idle = idle(&dsn, id).ok().flatten();
-        match looks.are_enough(silent, idle) {
-            true => Err(ErrorKind::ConnectionAborted.into()),
-            false => Ok(()),
+        if looks.are_enough(silent, idle) {
+            Err(ErrorKind::ConnectionAborted.into())
+        } else {
+            Ok(())
         }
     })
 }

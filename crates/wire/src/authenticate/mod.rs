@@ -416,9 +416,10 @@ fn encrypt(key: &PublicKey, password: &[u8], nonce: &[u8]) -> Option<Vec<u8>> {
 /// Writes the first 32 bytes of the answer to the greeting. They are the whole request for TLS.
 fn write_head(out: &mut Vec<u8>, greeting: &Greeting, capabilities: Capabilities) {
     // utf8mb4 was added in 5.5.3.
-    let collation = match greeting.numbers() >= (5, 5, 3) {
-        true => UTF8MB4_GENERAL_CI,
-        false => UTF8_GENERAL_CI,
+    let collation = if greeting.numbers() >= (5, 5, 3) {
+        UTF8MB4_GENERAL_CI
+    } else {
+        UTF8_GENERAL_CI
     };
     out.extend_from_slice(&capabilities.bits().to_le_bytes());
     out.extend_from_slice(&PACKET_BYTES_MAX.to_le_bytes());

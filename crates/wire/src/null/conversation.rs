@@ -96,9 +96,12 @@ impl Conversation {
         match command {
             QUERY => {
                 let is_select = is_select(argument);
-                self.statement(behaviour, out, |own, out| match is_select {
-                    true => out.extend_from_slice(&own.text_row),
-                    false => append_ok(out, 1),
+                self.statement(behaviour, out, |own, out| {
+                    if is_select {
+                        out.extend_from_slice(&own.text_row)
+                    } else {
+                        append_ok(out, 1)
+                    }
                 })
             }
             EXECUTE => {
@@ -259,9 +262,10 @@ fn row_reply(is_binary: bool, ends_by_ok: bool) -> Vec<u8> {
         }
         packet::write_string(out, &[b'0'; ROW_BYTES]);
     });
-    let end: &[u8] = match ends_by_ok {
-        true => b"\xfe\0\0\x02\0\0\0",
-        false => b"\xfe\0\0\x02\0",
+    let end: &[u8] = if ends_by_ok {
+        b"\xfe\0\0\x02\0\0\0"
+    } else {
+        b"\xfe\0\0\x02\0"
     };
     append(&mut out, number, |out| out.extend_from_slice(end));
     out

@@ -228,9 +228,10 @@ impl Walk {
     }
 
     fn ends_rows(&self, first: u8, length: usize) -> bool {
-        let end_bytes = match self.ends_by_ok {
-            true => CHUNK_MAX,
-            false => EOF_BYTES,
+        let end_bytes = if self.ends_by_ok {
+            CHUNK_MAX
+        } else {
+            EOF_BYTES
         };
         first == packet::ERROR || first == packet::EOF && length < end_bytes
     }
@@ -238,9 +239,10 @@ impl Walk {
     fn pass_column(&mut self) {
         self.columns_left -= 1;
         if self.columns_left == 0 {
-            self.phase = match self.ends_by_ok {
-                true => Phase::Rows,
-                false => Phase::ColumnsEnd,
+            self.phase = if self.ends_by_ok {
+                Phase::Rows
+            } else {
+                Phase::ColumnsEnd
             };
         }
     }

@@ -57,12 +57,13 @@ impl PublicKey {
         let exponent = exponent
             .iter()
             .fold(0, |number, byte| number << 8 | u64::from(*byte));
-        match exponent >= 3 && !exponent.is_multiple_of(2) {
-            true => Some(PublicKey {
+        if exponent >= 3 && !exponent.is_multiple_of(2) {
+            Some(PublicKey {
                 modulus: Modulus::new(modulus)?,
                 exponent,
-            }),
-            false => None,
+            })
+        } else {
+            None
         }
     }
 

@@ -87,9 +87,10 @@ impl Encrypted {
 
     pub(crate) async fn send(&mut self) -> io::Result<()> {
         self.encrypt()?;
-        match self.stream.outgoing().is_empty() {
-            true => Ok(()),
-            false => self.stream.send().await,
+        if self.stream.outgoing().is_empty() {
+            Ok(())
+        } else {
+            self.stream.send().await
         }
     }
 
@@ -120,9 +121,10 @@ impl Encrypted {
         let before = self.incoming().len();
         self.stream.exchange().await?;
         self.decrypt()?;
-        match self.incoming().len() > before {
-            true => Ok(()),
-            false => self.receive().await,
+        if self.incoming().len() > before {
+            Ok(())
+        } else {
+            self.receive().await
         }
     }
 

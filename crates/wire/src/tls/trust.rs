@@ -73,9 +73,10 @@ fn issuers_in(file: &Path) -> Result<RootCertStore, String> {
         let added = trusted.add(certificate);
         added.map_err(|error| unusable(error.to_string()))?;
     }
-    match trusted.is_empty() {
-        true => Err(unusable("it holds no certificate in PEM".into())),
-        false => Ok(trusted),
+    if trusted.is_empty() {
+        Err(unusable("it holds no certificate in PEM".into()))
+    } else {
+        Ok(trusted)
     }
 }
 
@@ -83,11 +84,12 @@ fn issuers_of_the_system() -> Result<RootCertStore, String> {
     let mut trusted = RootCertStore::empty();
     // Some distributions ship certificates that no verifier accepts: they are left out.
     trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    match trusted.is_empty() {
-        true => Err(
+    if trusted.is_empty() {
+        Err(
             "this machine has no trusted certificates to verify the server with: install them (Debian: ca-certificates), or name the issuer's with `tls_ca=FILE`".into(),
-        ),
-        false => Ok(trusted),
+        )
+    } else {
+        Ok(trusted)
     }
 }
 

@@ -192,9 +192,10 @@ impl Section {
             .custom_flags(self.flags().bits() as i32);
         let file = options.open(&path).map_err(|cause| {
             let is_invalid = cause.raw_os_error() == Some(Errno::INVAL.raw_os_error());
-            match self.direct && is_invalid {
-                true => FilesError::NoDirect(folder.to_path_buf()),
-                false => failed(&path, cause),
+            if self.direct && is_invalid {
+                FilesError::NoDirect(folder.to_path_buf())
+            } else {
+                failed(&path, cause)
             }
         })?;
         self.is_aligned(&file, folder)?;

@@ -63,9 +63,10 @@ impl Section {
             files => format!("{files} files"),
         };
         let of = size(self.file_bytes * u64::from(self.files));
-        let cache = match self.direct {
-            true => "direct",
-            false => "through the page cache",
+        let cache = if self.direct {
+            "direct"
+        } else {
+            "through the page cache"
         };
         let copies = self.copies.map(|what| format!("as {what}: "));
         let copies = copies.unwrap_or_default();

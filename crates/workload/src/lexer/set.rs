@@ -63,9 +63,10 @@ fn assignment<'t, 's>(tokens: &'t [Token<'s>], word: &mut Scope) -> Assignment<'
         .unwrap_or_default();
     let is_charset = equal.is_none()
         && matches!(rest, [a, b, ..] if a.is_one_of(&["CHARACTER", "CHAR"]) && b.is("SET"));
-    let (name, value) = match is_charset {
-        true => ("charset".to_string(), rest.get(2..).unwrap_or_default()),
-        false => (name.to_ascii_lowercase(), value),
+    let (name, value) = if is_charset {
+        ("charset".to_string(), rest.get(2..).unwrap_or_default())
+    } else {
+        (name.to_ascii_lowercase(), value)
     };
     Assignment {
         scope,
@@ -88,10 +89,11 @@ fn scope<'t, 's>(tokens: &'t [Token<'s>], last: &mut Scope) -> (Scope, &'t [Toke
             } else {
                 Scope::Session
             };
-            match word.is_one_of(&SERVER) || word.is_one_of(&SESSION) {
-                true => (scope, rest),
+            if word.is_one_of(&SERVER) || word.is_one_of(&SESSION) {
+                (scope, rest)
+            } else {
                 // `@@mykeys.key_buffer_size` is of a key cache, which is the server's.
-                false => (Scope::Server, &tokens[2..]),
+                (Scope::Server, &tokens[2..])
             }
         }
         [a, b, rest @ ..] if a.is_sign(b'@') && b.is_sign(b'@') => (Scope::Session, rest),

@@ -97,9 +97,10 @@ impl Batch {
 fn append_row(sql: &mut Vec<u8>, line: &[u8]) {
     for (n, field) in fields(line).enumerate() {
         sql.push(if n == 0 { b'(' } else { b',' });
-        match is_null(field) {
-            true => sql.extend_from_slice(b"NULL"),
-            false => append_text(sql, field),
+        if is_null(field) {
+            sql.extend_from_slice(b"NULL")
+        } else {
+            append_text(sql, field)
         }
     }
     sql.push(b')');

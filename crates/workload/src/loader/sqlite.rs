@@ -77,9 +77,10 @@ fn load(
 /// Binds text; column affinity converts it to numbers.
 fn insert_row(insert: &mut rusqlite::Statement<'_>, line: &[u8]) -> rusqlite::Result<()> {
     for (n, field) in fields(line).enumerate() {
-        match is_null(field) {
-            true => insert.raw_bind_parameter(n + 1, rusqlite::types::Null)?,
-            false => insert.raw_bind_parameter(n + 1, std::str::from_utf8(field)?)?,
+        if is_null(field) {
+            insert.raw_bind_parameter(n + 1, rusqlite::types::Null)?
+        } else {
+            insert.raw_bind_parameter(n + 1, std::str::from_utf8(field)?)?
         }
     }
     insert.raw_execute().map(|_| ())

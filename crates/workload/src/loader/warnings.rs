@@ -94,9 +94,12 @@ impl Loss {
         let is_sign = |sign: char| !sign.is_ascii_alphanumeric();
         let words: Vec<&str> = self.message.split(is_sign).collect();
         let mut rows = words.windows(2).rev();
-        rows.find_map(|pair| match pair[0].eq_ignore_ascii_case("row") {
-            true => pair[1].parse().ok(),
-            false => None,
+        rows.find_map(|pair| {
+            if pair[0].eq_ignore_ascii_case("row") {
+                pair[1].parse().ok()
+            } else {
+                None
+            }
         })
     }
 

@@ -121,9 +121,12 @@ impl Statement {
 
     /// The texts of these, in the order of the tables.
     fn texts(&self, tables: u32) -> Vec<String> {
-        let text = |table: u32| match self.per_table {
-            true => self.sql.replace(build::TABLE, &table.to_string()),
-            false => self.sql.clone(),
+        let text = |table: u32| {
+            if self.per_table {
+                self.sql.replace(build::TABLE, &table.to_string())
+            } else {
+                self.sql.clone()
+            }
         };
         (1..=self.copies(tables)).map(text).collect()
     }

@@ -100,9 +100,12 @@ mod tests {
 
     /// What is said of so many acknowledged rows where another connection finds these.
     fn checked(acknowledged: u64, found: &'static str) -> Option<String> {
-        let script = move |sql: &str| match sql.starts_with("SELECT COUNT") {
-            true => Ok(fake_reply("count", &[Some(found)])),
-            false => Ok(Reply::default()),
+        let script = move |sql: &str| {
+            if sql.starts_with("SELECT COUNT") {
+                Ok(fake_reply("count", &[Some(found)]))
+            } else {
+                Ok(Reply::default())
+            }
         };
         let mut session = Session::Scripted(Box::new(script));
         let witness = Witness::new("prony_sql");

@@ -160,9 +160,12 @@ fn beyond_schema(tokens: &[Token]) -> Option<String> {
         .collect();
     let head = words.first()?.upper();
     let second = words.get(1).map(|word| word.content()).unwrap_or_default();
-    let with = |allowed: &[&str]| match is_one_of(&second, allowed) {
-        true => None,
-        false => Some(format!("{head} {second}").trim_end().to_string()),
+    let with = |allowed: &[&str]| {
+        if is_one_of(&second, allowed) {
+            None
+        } else {
+            Some(format!("{head} {second}").trim_end().to_string())
+        }
     };
     match head.as_str() {
         "CREATE" | "ALTER" if is_of_pronys_schema(tokens) => None,

@@ -42,9 +42,10 @@ pub(super) fn refuse(
         });
     }
     // Dumps turn notes off, and a note says that digits were cut.
-    match sets_notes(sql) {
-        true => show_all(session),
-        false => Ok(()),
+    if sets_notes(sql) {
+        show_all(session)
+    } else {
+        Ok(())
     }
 }
 

@@ -136,12 +136,13 @@ pub(super) fn queries(text: &str) -> Result<Queries, QueryMistake> {
             found.push(query);
         }
     }
-    match found.is_empty() {
-        true => Err(QueryMistake::Nothing),
-        false => Ok(Queries {
+    if found.is_empty() {
+        Err(QueryMistake::Nothing)
+    } else {
+        Ok(Queries {
             queries: found,
             used,
-        }),
+        })
     }
 }
 

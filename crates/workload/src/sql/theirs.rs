@@ -54,9 +54,10 @@ impl Dataset for Theirs {
     }
 
     fn state(&self, session: &mut Session) -> Result<State, ServerError> {
-        Ok(match schema::exists(session, &self.schema)? {
-            true => State::Complete(self.fingerprint()),
-            false => State::Absent,
+        Ok(if schema::exists(session, &self.schema)? {
+            State::Complete(self.fingerprint())
+        } else {
+            State::Absent
         })
     }
 
@@ -163,9 +164,10 @@ pub(super) fn names(
 pub(super) fn data_bytes(session: &mut Session, schema: &str) -> Result<u64, ServerError> {
     let tables = tables(session, schema)?;
     let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
-    match tables.is_empty() {
-        true => Ok(0),
-        false => schema::data_bytes(session, schema, &tables),
+    if tables.is_empty() {
+        Ok(0)
+    } else {
+        schema::data_bytes(session, schema, &tables)
     }
 }
 
@@ -176,12 +178,15 @@ mod tests {
 
     /// A server that refuses the statements with this word.
     fn refusing(word: &'static str, code: u16) -> Session {
-        Session::Scripted(Box::new(move |sql: &str| match sql.contains(word) {
-            true => Err(ServerError::Refused {
-                code,
-                message: "no".into(),
-            }),
-            false => Ok(Reply::default()),
+        Session::Scripted(Box::new(move |sql: &str| {
+            if sql.contains(word) {
+                Err(ServerError::Refused {
+                    code,
+                    message: "no".into(),
+                })
+            } else {
+                Ok(Reply::default())
+            }
         }))
     }
 

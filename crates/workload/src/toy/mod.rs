@@ -116,9 +116,10 @@ impl Workload for Toy {
     }
 
     fn queries(&self) -> Option<&dyn Queries> {
-        match self.queries.is_empty() {
-            true => None,
-            false => Some(self),
+        if self.queries.is_empty() {
+            None
+        } else {
+            Some(self)
         }
     }
 

@@ -83,9 +83,10 @@ pub(super) fn tables(section: &Section) -> Stored {
 }
 
 fn summary(section: &Section) -> String {
-    let key = match section.history_key {
-        true => ", history with a key (the standard has none)",
-        false => "",
+    let key = if section.history_key {
+        ", history with a key (the standard has none)"
+    } else {
+        ""
     };
     format!(
         "{}, {}{key}",

@@ -51,9 +51,10 @@ impl Tpch {
 /// Costs are estimated from scale 0.1 on two busy cores: MariaDB 10.11 took 25 s for the load and 15 s for the hot queries.
 fn data(section: &Section) -> Stored {
     let Section { scale, engine, .. } = section;
-    let (create, extra) = match section.extra_index {
-        true => (TABLES.to_owned(), ", with the extra index"),
-        false => (TABLES.replace(EXTRA_INDEX, ""), ""),
+    let (create, extra) = if section.extra_index {
+        (TABLES.to_owned(), ", with the extra index")
+    } else {
+        (TABLES.replace(EXTRA_INDEX, ""), "")
     };
     let hash = marker::hash(&[create.as_bytes(), &GENERATOR.to_le_bytes()]);
     let build = section.index_build().suffix(engine);
@@ -92,9 +93,10 @@ impl Workload for Tpch {
             (Form::Published, true) => "published queries",
             (Form::Published, false) => "published queries without FORCE INDEX",
         };
-        let extra = match self.section.extra_index {
-            true => ", with the extra index",
-            false => "",
+        let extra = if self.section.extra_index {
+            ", with the extra index"
+        } else {
+            ""
         };
         format!("TPC-H, scale {scale}, {engine}, {form}{extra}")
     }

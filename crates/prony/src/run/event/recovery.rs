@@ -199,9 +199,10 @@ fn has_others(own: &Happening) -> bool {
 
 /// The phase of a node that is gone: the load goes on where there are others.
 fn without(own: &Happening, plan: &Plan, since: Instant) -> Phase {
-    match has_others(own) {
-        true => Phase::Down(plan.kind, since),
-        false => Phase::Lost,
+    if has_others(own) {
+        Phase::Down(plan.kind, since)
+    } else {
+        Phase::Lost
     }
 }
 

@@ -200,11 +200,12 @@ fn check_directory(trial: &PlannedTrial, directory: &Path) -> Result<(), RunErro
             trial.key
         )));
     }
-    match directory.is_dir() {
-        true => Ok(()),
-        false => Err(RunError::Usage(format!(
+    if directory.is_dir() {
+        Ok(())
+    } else {
+        Err(RunError::Usage(format!(
             "directory {shown} in [host] is not a folder; create it, or name another one"
-        ))),
+        )))
     }
 }
 

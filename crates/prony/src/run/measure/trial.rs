@@ -97,9 +97,10 @@ impl Bench<'_> {
         {
             *held = Some(place);
         }
-        match interrupt::asked() {
-            true => Err(RunError::Interrupted),
-            false => Ok(trial),
+        if interrupt::asked() {
+            Err(RunError::Interrupted)
+        } else {
+            Ok(trial)
         }
     }
 

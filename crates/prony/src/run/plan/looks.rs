@@ -46,9 +46,10 @@ impl Taken {
 }
 
 fn judge(question: &Question, store: &Store, blocks: u32) -> Result<Vec<bool>, RunError> {
-    let trials = match stats::needs_query_counters(question) {
-        true => store.trials_whole(),
-        false => store.trials(),
+    let trials = if stats::needs_query_counters(question) {
+        store.trials_whole()
+    } else {
+        store.trials()
     };
     let trials = trials.map_err(stored)?;
     Ok(stats::undecided(

@@ -25,9 +25,10 @@ pub(crate) fn wanted(planned: &PlannedTrial) -> u32 {
 pub(crate) fn too_few(planned: &PlannedTrial, max: u32, is_external: bool) -> Option<String> {
     let wanted = wanted(planned);
     let clients = planned.load.clients();
-    let fix = match is_external {
-        true => format!("ask its owner to SET GLOBAL max_connections = {wanted}"),
-        false => format!("set max_connections = {wanted} in [settings]"),
+    let fix = if is_external {
+        format!("ask its owner to SET GLOBAL max_connections = {wanted}")
+    } else {
+        format!("set max_connections = {wanted} in [settings]")
     };
     (wanted > max).then(|| {
         format!(

@@ -36,9 +36,10 @@ pub(crate) fn line(name: &str, trial: &Trial, left_s: Option<f64>, said: &mut Sa
     let mut again = Vec::new();
     for flag in &trial.flags {
         let warning = format!("{}: {}", flag.kind, flag.text.replace('\n', "\n      "));
-        match said.0.insert(warning.clone()) {
-            true => line.push_str(&format!("\n    {warning}")),
-            false => again.push(flag.kind.to_string()),
+        if said.0.insert(warning.clone()) {
+            line.push_str(&format!("\n    {warning}"))
+        } else {
+            again.push(flag.kind.to_string())
         }
     }
     if !again.is_empty() {

@@ -38,9 +38,10 @@ pub(super) fn gathering(own: &Row, rows: &[Row]) -> Look {
     let missing: Vec<String> = missing
         .map(|number| format!("shard {number}/{}", own.of))
         .collect();
-    match missing.is_empty() {
-        true => Look::Met(met.into_values().cloned().collect()),
-        false => Look::Waiting(missing),
+    if missing.is_empty() {
+        Look::Met(met.into_values().cloned().collect())
+    } else {
+        Look::Waiting(missing)
     }
 }
 
@@ -87,9 +88,10 @@ fn two_runs(one: &Row, other: &Row) -> String {
 }
 
 fn of_run(row: &Row) -> String {
-    match row.run.is_empty() {
-        true => String::new(),
-        false => format!(" of run {}", row.run),
+    if row.run.is_empty() {
+        String::new()
+    } else {
+        format!(" of run {}", row.run)
     }
 }
 
@@ -120,9 +122,10 @@ pub(super) fn members(
         }
         met.push(row.clone());
     }
-    match missing.is_empty() {
-        true => Look::Met(met),
-        false => Look::Waiting(missing),
+    if missing.is_empty() {
+        Look::Met(met)
+    } else {
+        Look::Waiting(missing)
     }
 }
 

@@ -57,9 +57,10 @@ impl Clock {
     pub(super) fn instant(&self, server_us: i64) -> Instant {
         let since_us = server_us - self.server_us;
         let since = Duration::from_micros(since_us.unsigned_abs());
-        match since_us >= 0 {
-            true => self.at + since,
-            false => self.at.checked_sub(since).unwrap_or(self.at),
+        if since_us >= 0 {
+            self.at + since
+        } else {
+            self.at.checked_sub(since).unwrap_or(self.at)
         }
     }
 

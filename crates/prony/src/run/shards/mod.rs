@@ -287,12 +287,11 @@ impl Meeting {
             )));
         }
         self.report_strangers(progress)?;
-        let start_us = match self.shard.is_first() {
-            true => self.set_start(&clock)?,
-            false => {
-                let is_set = move |row: &Row| row.start_step >= step;
-                self.wait(|row| row.number == 1, is_set, Some(self.within))?[0].start_us
-            }
+        let start_us = if self.shard.is_first() {
+            self.set_start(&clock)?
+        } else {
+            let is_set = move |row: &Row| row.start_step >= step;
+            self.wait(|row| row.number == 1, is_set, Some(self.within))?[0].start_us
         };
         self.started = Some(ShardStart {
             number: self.shard.number,

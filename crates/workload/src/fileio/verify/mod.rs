@@ -161,12 +161,13 @@ impl Seen {
         note.unknown_kept += self.note.unknown_kept;
         note.lost += self.note.lost;
         let (wrong, lost) = (self.wrong.count, self.note.lost);
-        note.findings.push(match self.has_crashed {
-            false => format!("{blocks} blocks were read back, {wrong} of them wrong"),
-            true => format!(
+        note.findings.push(if !self.has_crashed {
+            format!("{blocks} blocks were read back, {wrong} of them wrong")
+        } else {
+            format!(
                 "{blocks} blocks were read back after the power cut: {lost} lost a durable write, {} hold an older write than the last one, which was not durable, {} are torn, {wrong} wrong",
                 self.not_synced, self.torn
-            ),
+            )
         });
         note.findings
             .extend(self.lost.sentences("after the power cut"));

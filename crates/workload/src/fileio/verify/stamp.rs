@@ -58,9 +58,10 @@ impl Stamp {
                 generation,
             });
         }
-        Err(match bytes.iter().all(|byte| *byte == 0) {
-            true => Fault::Blank,
-            false => Fault::Changed,
+        Err(if bytes.iter().all(|byte| *byte == 0) {
+            Fault::Blank
+        } else {
+            Fault::Changed
         })
     }
 }

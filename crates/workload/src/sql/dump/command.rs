@@ -56,9 +56,10 @@ pub(super) fn of_line(line: &[u8], delimiter_now: &[u8]) -> Option<Command> {
         return Some(command);
     }
     let holds = |sign: &[u8]| line.windows(sign.len()).any(|part| part == sign);
-    match holds(delimiter_now) || holds(b"\\g") || holds(b"\\G") {
-        true => None,
-        false => of_statement(line),
+    if holds(delimiter_now) || holds(b"\\g") || holds(b"\\G") {
+        None
+    } else {
+        of_statement(line)
     }
 }
 
@@ -73,9 +74,10 @@ pub(super) fn delimiter(rest: &[u8]) -> Option<Command> {
 pub(super) fn of_statement(sql: &[u8]) -> Option<Command> {
     let (word, argument) = split(sql);
     let is_word = |(name, _): &&(&str, u8)| word.eq_ignore_ascii_case(name.as_bytes());
-    let found = match argument.is_empty() {
-        true => ALONE.iter().find(is_word),
-        false => WITH_ARGUMENT.iter().find(is_word),
+    let found = if argument.is_empty() {
+        ALONE.iter().find(is_word)
+    } else {
+        WITH_ARGUMENT.iter().find(is_word)
     };
     let (_, sign) = found?;
     Some(command(*sign, argument))

@@ -112,12 +112,13 @@ pub(crate) fn beside(folder: &Path, name: &str) -> io::Result<PathBuf> {
         .canonicalize()
         .map_err(|cause| whole(cause, folder))?;
     let path = path.canonicalize().map_err(|cause| whole(cause, &path))?;
-    match path.starts_with(&folder) && path.is_file() {
-        true => Ok(path),
-        false => Err(io::Error::other(format!(
+    if path.starts_with(&folder) && path.is_file() {
+        Ok(path)
+    } else {
+        Err(io::Error::other(format!(
             "prony reads files of the folder {} only",
             folder.display()
-        ))),
+        )))
     }
 }
 

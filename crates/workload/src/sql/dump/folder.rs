@@ -183,14 +183,13 @@ fn clauses(options: &Value) -> String {
         .collect();
     let columns = options["columns"].as_array().into_iter().flatten();
     let columns: Vec<&str> = columns.filter_map(Value::as_str).collect();
-    let targets =
-        columns
-            .iter()
-            .enumerate()
-            .map(|(n, column)| match decoded.contains_key(column) {
-                true => format!("@c{n}"),
-                false => name(column),
-            });
+    let targets = columns.iter().enumerate().map(|(n, column)| {
+        if decoded.contains_key(column) {
+            format!("@c{n}")
+        } else {
+            name(column)
+        }
+    });
     let targets: Vec<String> = targets.collect();
     let sets = columns.iter().enumerate().filter_map(|(n, column)| {
         let function = decoded.get(column)?;

@@ -49,9 +49,10 @@ pub(super) fn kept<'s>(sql: &'s [u8], tokens: &[Token], origin: Origin) -> Optio
     if kept.is_empty() {
         return None;
     }
-    let sql = match kept.len() == all.len() {
-        true => Cow::Borrowed(sql),
-        false => Cow::Owned(rebuilt(sql, &tokens[0], &kept)),
+    let sql = if kept.len() == all.len() {
+        Cow::Borrowed(sql)
+    } else {
+        Cow::Owned(rebuilt(sql, &tokens[0], &kept))
     };
     Some(without_account_mode(sql))
 }

@@ -264,9 +264,10 @@ impl<'a> Statements<'a> {
         }
         if PROGRAMS.iter().any(|program| line.starts_with(program)) {
             let text = String::from_utf8_lossy(line).into_owned();
-            return match text.to_ascii_lowercase().contains("warning") {
-                true => Ok(true),
-                false => Err(self.input.cut(Cause::Message(text))),
+            return if text.to_ascii_lowercase().contains("warning") {
+                Ok(true)
+            } else {
+                Err(self.input.cut(Cause::Message(text)))
             };
         }
         match command::of_line(line, &self.delimiter) {
@@ -380,9 +381,10 @@ impl<'a> Statements<'a> {
         let stops = |byte: &u8| SIGNS.contains(byte) || *byte == self.delimiter[0];
         let mut length = wide.length(rest);
         while let Some(byte) = rest.get(length).filter(|byte| !stops(byte)) {
-            length += match byte.is_ascii() {
-                true => 1,
-                false => wide.length(&rest[length..]),
+            length += if byte.is_ascii() {
+                1
+            } else {
+                wide.length(&rest[length..])
             };
         }
         length
@@ -453,9 +455,10 @@ impl<'a> Statements<'a> {
 
     /// Passes over a comment: one within a statement belongs to it.
     fn comment(&mut self, length: usize) {
-        match self.sql.is_empty() {
-            true => self.input.at += length,
-            false => self.keep(length),
+        if self.sql.is_empty() {
+            self.input.at += length
+        } else {
+            self.keep(length)
         }
     }
 
@@ -490,9 +493,10 @@ impl<'a> Statements<'a> {
         let is_dump = self.input.heads > 0;
         let is_open = self.within != Within::Code;
         if is_open || (is_dump && !self.sql.is_empty()) {
-            let begun = match self.sql.is_empty() {
-                true => self.input.line,
-                false => self.begun,
+            let begun = if self.sql.is_empty() {
+                self.input.line
+            } else {
+                self.begun
             };
             let opened_by = match self.within {
                 Within::Code => None,
@@ -507,9 +511,10 @@ impl<'a> Statements<'a> {
             return Err(self.input.cut(Cause::NotCompleted));
         }
         let depth = self.outer.len();
-        let statement = match self.sql.is_empty() {
-            true => None,
-            false => self.complete()?,
+        let statement = if self.sql.is_empty() {
+            None
+        } else {
+            self.complete()?
         };
         if self.outer.len() > depth {
             // The last statement sourced a file.

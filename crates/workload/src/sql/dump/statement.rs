@@ -150,12 +150,13 @@ impl Filter {
             _ if self.is_of_another_server(first, second) => return Ok(Action::Skip),
             _ => {}
         }
-        let changed = match first.is("SET") {
-            true => match settings::kept(sql, &tokens, self.origin) {
+        let changed = if first.is("SET") {
+            match settings::kept(sql, &tokens, self.origin) {
                 Some(kept) => kept,
                 None => return Ok(Action::Skip),
-            },
-            false => without(sql, definer::place(&tokens)),
+            }
+        } else {
+            without(sql, definer::place(&tokens))
         };
         self.note_event(&tokens);
         let changed = self.replaced(changed);

@@ -38,9 +38,12 @@ impl<R: BufRead> Utf16<R> {
         if !rest.is_empty() {
             return Err(broken());
         }
-        let unit = |pair: &[u8; 2]| match self.is_big_endian {
-            true => u16::from_be_bytes(*pair),
-            false => u16::from_le_bytes(*pair),
+        let unit = |pair: &[u8; 2]| {
+            if self.is_big_endian {
+                u16::from_be_bytes(*pair)
+            } else {
+                u16::from_le_bytes(*pair)
+            }
         };
         let mut units: Vec<u16> = self.high.take().into_iter().collect();
         units.extend(pairs.iter().map(unit));

@@ -75,9 +75,10 @@ pub(super) fn of(session: &mut Session, file: &TableFile) -> Result<Vec<Column>,
         says: format!(
             "there is no such table for {}; the setup or the dump created {}",
             file_name(&file.path),
-            match tables.is_empty() {
-                true => "none".to_string(),
-                false => tables.join(", "),
+            if tables.is_empty() {
+                "none".to_string()
+            } else {
+                tables.join(", ")
             }
         ),
     })

@@ -160,13 +160,14 @@ impl TableFile {
         if loaded == 0 && bytes > 0 {
             return Err(self.without_rows());
         }
-        match !session.is_scripted() && after != before + loaded {
-            true => Err(self.says(format!(
+        if !session.is_scripted() && after != before + loaded {
+            Err(self.says(format!(
                 "the server took {loaded} rows, and {} more are in {}",
                 after.saturating_sub(before),
                 self.table
-            ))),
-            false => Ok(after),
+            )))
+        } else {
+            Ok(after)
         }
     }
 
@@ -200,9 +201,10 @@ impl TableFile {
             Some(loss) => {
                 let line = loss.row().map(line_of);
                 let place = line.map_or(self.name(), |line| format!("{}:{line}", self.name()));
-                let empty = match loss.message.contains(": ''") {
-                    true => "; an empty field is an empty text: for NULL write \\N, or null = \"\"",
-                    false => "",
+                let empty = if loss.message.contains(": ''") {
+                    "; an empty field is an empty text: for NULL write \\N, or null = \"\""
+                } else {
+                    ""
                 };
                 Err(LoadError::Written {
                     place,
@@ -234,9 +236,10 @@ impl TableFile {
     }
 
     fn refused(&self, cause: &ServerError) -> LoadError {
-        let fix = match cause.is_local_infile_refused() {
-            true => "; ask its owner to SET GLOBAL local_infile = 1, or give the rows in a dump",
-            false => "",
+        let fix = if cause.is_local_infile_refused() {
+            "; ask its owner to SET GLOBAL local_infile = 1, or give the rows in a dump"
+        } else {
+            ""
         };
         self.says(format!(
             "the server says {cause}, to the rows of {}{fix}",

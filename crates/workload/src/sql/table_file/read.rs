@@ -217,9 +217,10 @@ impl<R: BufRead> Reader<R> {
         let length = rest.iter().position(ends).unwrap_or(rest.len());
         let is_line_end = rest.get(length) != Some(&b',');
         let field = &rest[..length];
-        let field = match is_line_end {
-            true => field.strip_suffix(b"\r").unwrap_or(field),
-            false => field,
+        let field = if is_line_end {
+            field.strip_suffix(b"\r").unwrap_or(field)
+        } else {
+            field
         };
         if field.contains(&b'\r') {
             return Err(self.mistake(

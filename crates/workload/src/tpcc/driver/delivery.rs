@@ -177,9 +177,10 @@ impl Running<'_> {
             delivered.lines += row.int(3)? as u64;
             Ok(())
         });
-        match rows.await? == count {
-            true => Ok(delivered),
-            false => Err(Wrong::Orders.into()),
+        if rows.await? == count {
+            Ok(delivered)
+        } else {
+            Err(Wrong::Orders.into())
         }
     }
 

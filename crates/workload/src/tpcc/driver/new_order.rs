@@ -320,9 +320,10 @@ fn supply(input: &NewOrder, items: &[Item], stock: &mut [Stock]) -> Result<Vec<S
     let mut supplied = Vec::with_capacity(LINES_MAX);
     for (line, number) in input.lines().iter().zip(1..) {
         let Some(item) = items.iter().find(|item| item.id == line.item) else {
-            match input.is_rolled_back {
-                true => continue,
-                false => return Err(Wrong::Item),
+            if input.is_rolled_back {
+                continue;
+            } else {
+                return Err(Wrong::Item);
             }
         };
         let stock = stock
@@ -338,9 +339,10 @@ fn supply(input: &NewOrder, items: &[Item], stock: &mut [Stock]) -> Result<Vec<S
             turn: stock.taken - 1,
             cents: i64::from(line.quantity) * item.cents,
             district_info: stock.district_info,
-            brand: match item.is_original && stock.is_original {
-                true => b'B',
-                false => b'G',
+            brand: if item.is_original && stock.is_original {
+                b'B'
+            } else {
+                b'G'
             },
         });
     }

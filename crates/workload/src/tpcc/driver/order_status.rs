@@ -59,13 +59,14 @@ pub(super) async fn run(session: &mut Session, input: &OrderStatus) -> Result<Fi
         Ok(())
     })
     .await?;
-    match lines as i64 == count {
-        true => Ok(Finish::Read(Some(Saw {
+    if lines as i64 == count {
+        Ok(Finish::Read(Some(Saw {
             warehouse: input.warehouse,
             district: input.district,
             next: order as u32 + 1,
-        }))),
-        false => Err(Wrong::OrderLine.into()),
+        })))
+    } else {
+        Err(Wrong::OrderLine.into())
     }
 }
 

@@ -86,9 +86,10 @@ pub(super) async fn change(
     table: Wrong,
 ) -> Result<Done, Stop> {
     let done = connection.execute(statement, params.iter()).await?;
-    match done.affected == expected {
-        true => Ok(done),
-        false => Err(table.into()),
+    if done.affected == expected {
+        Ok(done)
+    } else {
+        Err(table.into())
     }
 }
 

@@ -80,9 +80,10 @@ impl Store {
 fn write(mut file: File, blocks: Receiver<Vec<u8>>) -> Written {
     let (mut bytes, mut refused) = (0, Vec::new());
     for block in blocks {
-        match refused.is_empty() && file.write_all(&block).is_ok() {
-            true => bytes += block.len() as u64,
-            false => refused.push(block),
+        if refused.is_empty() && file.write_all(&block).is_ok() {
+            bytes += block.len() as u64
+        } else {
+            refused.push(block)
         }
     }
     Written {

@@ -168,9 +168,10 @@ fn scan_group(
     let mut reader = Reader::begin(session, schema, warehouses)?;
     let with_strays = *group.start() == 1;
     let mut payments = reader.payments(&group, with_strays)?;
-    let strays = match with_strays {
-        true => reader.strays(&payments)?,
-        false => Default::default(),
+    let strays = if with_strays {
+        reader.strays(&payments)?
+    } else {
+        Default::default()
     };
     for id in group.map(i64::from).chain(strays) {
         take(&reader.warehouse(id, &mut payments)?);

@@ -79,9 +79,10 @@ impl<'a> Reader<'a> {
         let (schema, last) = (self.schema, self.warehouses);
         let within = |column: &str| {
             let (from, to) = (group.start(), group.end());
-            match with_strays {
-                true => format!("{column} <= {to} OR {column} > {last}"),
-                false => format!("{column} BETWEEN {from} AND {to}"),
+            if with_strays {
+                format!("{column} <= {to} OR {column} > {last}")
+            } else {
+                format!("{column} BETWEEN {from} AND {to}")
             }
         };
         let sql = format!(

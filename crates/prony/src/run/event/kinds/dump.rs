@@ -55,19 +55,21 @@ fn read_all(session: &mut Session, goes_on: impl Fn() -> bool) -> Result<(u64, u
 }
 
 fn begin(session: &Session) -> &'static [&'static str] {
-    match session.is_mysql() {
-        true => &[
+    if session.is_mysql() {
+        &[
             "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
             "START TRANSACTION WITH CONSISTENT SNAPSHOT",
-        ],
-        false => &["BEGIN"],
+        ]
+    } else {
+        &["BEGIN"]
     }
 }
 
 fn tables_sql(session: &Session) -> &'static str {
-    match session.is_mysql() {
-        true => "SHOW FULL TABLES WHERE Table_type = 'BASE TABLE'",
-        false => "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+    if session.is_mysql() {
+        "SHOW FULL TABLES WHERE Table_type = 'BASE TABLE'"
+    } else {
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
     }
 }
 

@@ -87,8 +87,9 @@ impl ServerPlace<'_> {
 
 /// `10.11.18-MariaDB-0+deb12u1`, as far as it is known before the first start. A server may append words such as `-log` to it.
 fn exact_version(identity: &ServerIdentity) -> &str {
-    match identity.comment.starts_with(&identity.version) {
-        true => &identity.comment,
-        false => &identity.version,
+    if identity.comment.starts_with(&identity.version) {
+        &identity.comment
+    } else {
+        &identity.version
     }
 }

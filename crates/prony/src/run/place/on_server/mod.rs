@@ -137,9 +137,10 @@ impl<'a> ServerPlace<'a> {
         let fresh = !self.is_started();
         self.live(trial)?;
         self.note_links(trial)?;
-        match fresh && preload {
-            true => self.preload(trial),
-            false => Ok(()),
+        if fresh && preload {
+            self.preload(trial)
+        } else {
+            Ok(())
         }
     }
 
@@ -452,9 +453,10 @@ impl<'a> ServerPlace<'a> {
     /// The sampler of the trial's server, with its own connection.
     pub(crate) fn prepare_sampler(&self) -> Result<Prepared, ServerError> {
         let abilities = self.node().abilities();
-        let connector = match abilities.mysql {
-            true => Some(self.node().connector()?),
-            false => None,
+        let connector = if abilities.mysql {
+            Some(self.node().connector()?)
+        } else {
+            None
         };
         let node = self.node().clone();
         Prepared::new(Targets {
@@ -557,9 +559,10 @@ impl Drop for ServerPlace<'_> {
         if let Some(held) = &self.held {
             held.group.lock().lift_disk();
         }
-        let _ = match self.node().abilities().restart {
-            true => self.instance.kill(),
-            false => self.instance.stop(),
+        let _ = if self.node().abilities().restart {
+            self.instance.kill()
+        } else {
+            self.instance.stop()
         };
     }
 }

@@ -191,9 +191,10 @@ impl Inputs {
     pub fn payment(&self, number: u64, home: Home) -> Payment {
         let random = &mut self.random(number);
         let own = district(random);
-        let (customer_warehouse, customer_district) = match percent(random) <= 85 {
-            true => (home.warehouse, own),
-            false => (self.other(random, home.warehouse), district(random)),
+        let (customer_warehouse, customer_district) = if percent(random) <= 85 {
+            (home.warehouse, own)
+        } else {
+            (self.other(random, home.warehouse), district(random))
         };
         Payment {
             warehouse: home.warehouse,
@@ -238,9 +239,10 @@ impl Inputs {
 
     /// 60 % by last name, 40 % by number.
     fn customer(&self, random: &mut Random) -> Customer {
-        match percent(random) <= 60 {
-            true => Customer::LastName(self.constants.draw_last_name(random)),
-            false => Customer::Id(self.constants.draw_customer(random)),
+        if percent(random) <= 60 {
+            Customer::LastName(self.constants.draw_last_name(random))
+        } else {
+            Customer::Id(self.constants.draw_customer(random))
         }
     }
 
