@@ -9,6 +9,7 @@ use crate::{format, names};
 use explain::{Explanation, RowName};
 use record::{AuditNote, FlagKind, Kind, Percentile, Run, Trial, TrialState};
 use stats::{Control, Estimate, RoundCell};
+use std::collections::BTreeSet;
 
 /// Whether every recorded trial can be counted, and all of it was measured.
 pub(super) fn valid(trials: &[Trial]) -> bool {
@@ -46,6 +47,7 @@ pub(super) fn headline(context: &Context, document: &Document, loads: &Loads) ->
     let further = (lead::count(claims).map(Headline::from).into_iter())
         .chain(further)
         .chain(last.into_iter().flatten().map(Headline::from));
+    let answer = answer.or_else(|| without_total(context).map(Headline::from));
     match answer.into_iter().chain(further).reduce(Headline::then) {
         Some(headline) => headline,
         None => "No figure could be measured.".into(),
@@ -203,6 +205,29 @@ fn spoiled(context: &Context) -> Option<String> {
     };
     Some(format!("{name}{more}: {sentence}."))
 }
+
+/// Of rounds that have no total because queries failed: `1 of 2 queries failed (bad): their rounds have no total.`
+fn without_total(context: &Context) -> Option<String> {
+    let rounds = context.trials.iter().flat_map(|trial| &trial.rounds);
+    let queries = rounds.flat_map(|round| &round.queries);
+    let failed = queries.filter(|query| query.has_failed());
+    let failed: BTreeSet<&str> = failed.map(|query| query.name.as_str()).collect();
+    let names = failed.iter().map(ToString::to_string).collect();
+    (!failed.is_empty()).then(|| {
+        format!(
+            "{} of {} failed ({}): their rounds have no total.",
+            failed.len(),
+            match context.run.question.workload.operations.len() {
+                1 => "1 query".to_string(),
+                several => format!("{several} queries"),
+            },
+            format::first_few(names, FAILED_MAX, ", ")
+        )
+    })
+}
+
+/// Names of failed queries in the headline.
+const FAILED_MAX: usize = 3;
 
 /// Of a run without its limits, which answers another question than its file asks.
 fn unlimited(context: &Context) -> Option<String> {

@@ -68,8 +68,8 @@ impl<'a> Listed<'a> {
         document: &'a Document<'a>,
         own: &'a [Own<'a>],
     ) -> Option<Listed<'a>> {
-        let mut queries = own.iter().flat_map(|(_, queries)| queries);
-        let is_measured = |time: &&Time| queries.any(|query| time.1(query).is_some());
+        let queries = || own.iter().flat_map(|(_, queries)| queries);
+        let is_measured = |time: &&Time| queries().any(|query| time.1(query).is_some());
         let mut times: Vec<&Time> = TIMES.iter().filter(is_measured).collect();
         if own.len() > 1 {
             times.drain(..times.len().saturating_sub(1));
