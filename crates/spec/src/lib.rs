@@ -36,6 +36,7 @@ pub mod settings;
 mod shard;
 pub mod switches;
 pub mod timed;
+mod traces;
 mod unit;
 
 mod claims;

@@ -7,6 +7,7 @@ use super::experiment::{Experiment, LevelSpec, RoundKind};
 use super::load::{LoadPatch, LoadSpec};
 use super::mistake::SpecError;
 use super::place::{Late, Path, answer, path};
+use super::traces;
 use record::LoadFactor;
 use std::time::Duration;
 
@@ -46,7 +47,7 @@ pub fn long_enough(experiment: &Experiment) -> Result<(), SpecError> {
 pub fn check(experiment: &Experiment, has_driver: bool) -> Result<(), SpecError> {
     let workload = &experiment.workload;
     let late = match (has_driver, experiment.protocol.is_timed()) {
-        (true, true) => Vec::new(),
+        (true, true) => traces::without_arrivals(experiment, loads_of_levels(experiment)),
         (true, false) => vec![Late {
             path: path(&["workload", workload]),
             says: format!(
@@ -191,7 +192,7 @@ fn other_keys(experiment: &Experiment) -> Vec<Path> {
 }
 
 /// The load of every level in the file, with its path.
-fn loads_of_levels(experiment: &Experiment) -> Vec<(Path, LoadPatch)> {
+pub(super) fn loads_of_levels(experiment: &Experiment) -> Vec<(Path, LoadPatch)> {
     let own = experiment
         .factors
         .iter()

@@ -414,6 +414,33 @@ fn advice_is_given_for_a_series_that_does_not_begin_at_one_client() {
 }
 
 #[test]
+fn arrivals_of_a_trace_after_the_end_of_the_load_are_reported() {
+    let of = |trace: &str, time: &str| {
+        let load = format!("[load.open]\narrivals = {{ trace = {trace} }}\n");
+        right(&format!("{load}[protocol]\n{time}\nshort = true\n"))
+    };
+    let advice = |trace, time| crate::advice(&of(trace, time));
+    let cut = "2 of the 4 arrivals of the trace are left out: the load ends at 6 s with its time, the trace at 9.5 s";
+    assert_eq!(advice("[0, 5, 6, 9.5]", "time = \"6s\""), [cut]);
+    assert!(advice("[0, 5, 6, 9.5]", "time = \"6s\"\nwarmup = \"4s\"").is_empty());
+    let wrong = timed::check(&of("[43200, 43201]", "time = \"6s\""), true).unwrap_err();
+    let says = shown(&wrong);
+    assert!(
+        says.contains(
+            "nothing of the trace arrives in the 6 s of the load: its first arrival is at 43200 s"
+        ),
+        "{says}"
+    );
+}
+
+#[test]
+fn advice_is_given_for_rounds_that_begin_hot() {
+    let of = |rounds: &str| crate::advice(&right(&format!("[protocol]\nrounds = {rounds}\n")));
+    assert!(of("[\"hot\", \"hot\"]")[0].starts_with("the rounds begin with a hot one"));
+    assert!(of("[\"cold\", \"hot\"]").is_empty());
+}
+
+#[test]
 fn an_external_server_cannot_be_paused() {
     let of = |only: &str| {
         right(&format!(
