@@ -85,6 +85,7 @@ fn only_the_loads_statements_are_counted() {
         counters,
         flags,
         gap,
+        own_statements: _,
     } = sampler.stop();
     assert_eq!((flags.as_slice(), gap), (&[][..], None));
     assert_eq!(counters["Com_select"], sent);

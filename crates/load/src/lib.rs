@@ -51,7 +51,7 @@ pub use drive::{
 pub use executor::pin;
 pub use io::{Aligned, Backend, Cut, Endpoint, Io, OnSilence, Stopper, Stream, Transfer};
 pub use pacer::WhenFull;
-pub use recorder::{Ending, Fault, Kind, Tally};
+pub use recorder::{Carried, Ending, Fault, Kind, Tally};
 pub use seam::{
     Background, Effects, Failure, Left, Outcome, Pauses, Placement, Request, Requirement, Standard,
     Workload,

@@ -60,6 +60,9 @@ const MOVED_BY_READING: [&str; 12] = [
     "Last_",
 ];
 
+/// The statements that prony itself has sent to servers, in a reading.
+pub(crate) const OWN_STATEMENTS: &str = "Questions of prony";
+
 /// Error code: the account lacks a privilege.
 const ACCESS_DENIED: u16 = 1227;
 
@@ -164,9 +167,11 @@ impl Observer {
         Ok(reading)
     }
 
-    /// Reads all counters and then the levels of the storage; these are empty unless the observer was made for them.
+    /// Reads all counters, with [`OWN_STATEMENTS`], and then the levels of the storage; these are empty unless the observer was made for
+    /// them.
     pub fn read_all(&mut self) -> Result<(Reading, States), ServerError> {
-        let reading = self.read()?;
+        let mut reading = self.read()?;
+        reading.insert(OWN_STATEMENTS.to_string(), server::statements_sent() as i64);
         let states = match &self.states {
             Some(reader) => reader.levels(&mut self.session, &reading),
             None => States::default(),

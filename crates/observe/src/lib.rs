@@ -4,6 +4,7 @@
 //! interpret the values (crates `record` and `explain`), and knows nothing of workloads.
 
 pub mod counters;
+pub mod foreign;
 mod plans;
 pub mod process;
 pub mod profile;

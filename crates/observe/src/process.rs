@@ -5,11 +5,11 @@
 
 use super::Reading;
 use host::{Mount, Process, mount_below, process_cpu};
-use record::Counters;
 use record::names::{
     DEVICE_FLUSH_US, DEVICE_FLUSHES, DEVICE_READ, DEVICE_READ_US, DEVICE_READS, SERVER_CPU,
     SERVER_CPU_SYSTEM, SERVER_READ,
 };
+use record::{Counters, UNCOUNTED};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -91,11 +91,16 @@ const SERIES: [(&str, &str, f64); 8] = [
     (DEVICE_FLUSH_US, DEVICE_FLUSH_US, 1.0),
 ];
 
-/// The resource use of a timed load from this second on, under the names that rounds use. A series without values is absent.
+/// The resource use of a timed load from this second on, in the seconds that the server's counters cover, under the names that rounds use. A
+/// series without values is absent.
 pub fn over(series: &BTreeMap<String, Vec<Option<f64>>>, from_s: u32) -> Counters {
+    let uncounted = series.get(UNCOUNTED).map_or(&[][..], Vec::as_slice);
+    let is_counted = |second: usize| uncounted.get(second).copied().flatten() != Some(1.0);
     let sum = |(counter, name, factor): &(&str, &str, f64)| {
-        let seconds = series.get(*name)?.iter().skip(from_s as usize).flatten();
-        let sum = seconds.copied().reduce(|sum, second| sum + second)?;
+        let seconds = series.get(*name)?.iter().enumerate().skip(from_s as usize);
+        let counted = seconds.filter(|(second, _)| is_counted(*second));
+        let counted = counted.filter_map(|(_, value)| *value);
+        let sum = counted.reduce(|sum, second| sum + second)?;
         Some((counter.to_string(), (sum * factor).round() as i64))
     };
     SERIES.iter().filter_map(sum).collect()

@@ -39,6 +39,8 @@ words! {
         EventMissed = "event_missed",
         /// Events of the user's tables did not run beside the measurement.
         EventsOff = "events_off",
+        /// Other clients used the server during the load.
+        ForeignClients = "foreign_clients",
         /// The frequency governor or its limit changed, or heat slowed a CPU down.
         FrequencyChanged = "frequency_changed",
         /// The load generator itself did not run for a part of the load.
@@ -73,6 +75,8 @@ words! {
         OperationTooLong = "operation_too_long",
         /// More than 1 % of the operations failed, were lost or did not finish.
         OperationsFailed = "operations_failed",
+        /// A query had another plan than before in the same row.
+        PlanChanged = "plan_changed",
         PlanUnmet = "plan_unmet",
         /// What brought the device to its steady state, and whether that was reached.
         Preconditioned = "preconditioned",
@@ -96,6 +100,10 @@ words! {
         TrialFailed = "trial_failed",
         /// The data lay on a volatile volume, whose speed says nothing about a real disk.
         VolatileVolume = "volatile_volume",
+        /// The first hot round was preceded by a pass that read the data into memory and is not counted.
+        Warming = "warming",
+        /// Operations of the warm-up were still waiting when measuring began.
+        WarmUpBacklog = "warm_up_backlog",
         WrongAnswer = "wrong_answer",
     }
 }

@@ -25,14 +25,15 @@ pub struct Loaded {
     /// All operations' response each second (`operation` none, `every_s` 1), each operation and kind each ten seconds.
     pub histograms: Vec<HistogramNote>,
     /// By name, one value a second from second 0; none where it could not be read. Own names: `throughput`, `errors`
-    /// (`unknown` among them: COMMIT sent, no answer), `retried`, `dropped`, `queued`, `running`, `idle`; `server cpu` (cores), `machine cpu` (cores, everything that runs on
+    /// (`unknown` among them: COMMIT sent, no answer), `retried`, `dropped`, `queued`, `running`, `idle`, [`CARRIED`], [`UNCOUNTED`]; `server cpu` (cores), `machine cpu` (cores, everything that runs on
     /// it), `server context switches`, `device read bytes`, `device written bytes`, `network bytes`, `sampler cpu`; status
     /// counters of the server by their own names, as differences a second; gauges of the server as they stood.
     pub series: BTreeMap<String, Vec<Option<f64>>>,
     /// Series of further nodes, by their number from 2; `series` has those of the first node.
     pub node_series: BTreeMap<u32, BTreeMap<String, Vec<Option<f64>>>>,
     pub errors: Vec<ErrorCount>,
-    /// Over all seconds after a fixed warm-up, or over all seconds if the warm-up is detected.
+    /// Of all nodes that clients use, over all seconds after a fixed warm-up, or over all seconds if the warm-up is detected, without those
+    /// of the series [`UNCOUNTED`].
     pub counters: crate::Counters,
     pub engine: EngineNote,
     /// Open loop alone.
@@ -76,6 +77,14 @@ pub struct Requirement {
     pub p90_limit_s: f64,
 }
 
+/// The series of further operations that were done in each second of the measured part of an open loop and were due in the warm-up. They
+/// are in no other series, and have no latency. Absent without any, and in older records, where they count as measured.
+pub const CARRIED: &str = "carried";
+
+/// The series with a 1 for each second that the counters of the server do not cover, because it did not answer. Absent where they cover
+/// all seconds, and in older records.
+pub const UNCOUNTED: &str = "uncounted";
+
 /// The series of the operations of this name that were done, per second. Older records have it only where there is a standard.
 pub fn done_series(operation: &str) -> String {
     format!("{operation} done")
@@ -89,12 +98,24 @@ pub enum Mode {
         think_s: f64,
     },
     Open {
+        /// Scheduled arrivals per second, the mean of the measured part. Older records have the rate between bursts, or at the start of
+        /// a ramp.
         rate: f64,
         arrivals: Arrivals,
         workers: u32,
         queue: u64,
         when_full: String,
+        /// Where the rate changes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        range: Option<RateRange>,
     },
+}
+
+/// The lowest and the highest rate (ops/s) of the measured part, as scheduled.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct RateRange {
+    pub min: f64,
+    pub max: f64,
 }
 
 words! {

@@ -36,3 +36,4 @@ pub use settings::SettingTable;
 pub use sha256::Sha256;
 pub use sqlite::Sqlite;
 pub use start::StartRequest;
+pub use wire::statements_sent;

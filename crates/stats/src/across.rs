@@ -222,24 +222,34 @@ fn unlike_loads(old: &Mode, new: &Mode) -> Option<String> {
         Mode::Open {
             rate: old_rate,
             queue: old_queue,
+            range: old_range,
             ..
         },
         Mode::Open {
             rate,
             queue,
             when_full,
+            range,
             ..
         },
     ) = (old, &mut alike)
     {
-        if (*rate / old_rate).ln().abs() < RATE {
+        if are_near(*rate, *old_rate) {
             *rate = *old_rate;
+        }
+        let ends = range.zip(*old_range);
+        if ends.is_some_and(|(new, old)| are_near(new.min, old.min) && are_near(new.max, old.max)) {
+            *range = *old_range;
         }
         if *when_full == STOPS {
             *queue = *old_queue;
         }
     }
     (alike != *old).then(|| format!("{} against {}", load_words(old), load_words(new)))
+}
+
+fn are_near(rate: f64, old: f64) -> bool {
+    rate == old || (rate / old).ln().abs() < RATE
 }
 
 fn load_words(mode: &Mode) -> String {
@@ -254,11 +264,18 @@ fn load_words(mode: &Mode) -> String {
             workers,
             queue,
             when_full,
-        } => format!(
-            "open loop, {} requests/s ({arrivals}), workers {workers}, queue {} ({when_full})",
-            number::rate(*rate, 1),
-            number::grouped(*queue)
-        ),
+            range,
+        } => {
+            let rate_of = |rate: f64| number::rate(rate, 1);
+            let range = range.map_or(String::new(), |range| {
+                format!(", {} to {}", rate_of(range.min), rate_of(range.max))
+            });
+            format!(
+                "open loop, {} requests/s ({arrivals}{range}), workers {workers}, queue {} ({when_full})",
+                rate_of(*rate),
+                number::grouped(*queue)
+            )
+        }
     }
 }
 

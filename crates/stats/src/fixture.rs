@@ -54,6 +54,7 @@ pub(super) fn open(rate: f64, seconds: usize, queue: impl Fn(usize) -> f64) -> L
         workers: 8,
         queue: 1_000_000,
         when_full: "stop".into(),
+        range: None,
     };
     load.open = Some(OpenNote {
         arrived: (rate * seconds as f64) as u64,

@@ -86,6 +86,7 @@ pub use recovery::{Recoveries, add_recovered, recoveries};
 pub use round_scaling::{RoundPoint, RoundScaling, round_scaling};
 pub use running::Usual;
 pub use scaling::{Scaling, ScalingPoint, scaling};
+pub use stability::backlog;
 pub use stall::calm_seconds;
 pub use steady::throughput_after;
 pub use summary::{RULES, measured, summarise, summary};

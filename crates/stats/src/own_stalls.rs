@@ -45,10 +45,15 @@ pub(super) fn check(load: &Loaded, steady: &Steady, latency: &mut Latency) -> Op
     let invalid = decided
         .or_else(|| (seconds.len() > most).then(|| "little else was measured".to_string()))
         .or_else(|| all.filled_the_queue(&seconds));
-    for found in [&mut latency.response, &mut latency.wait]
-        .into_iter()
-        .flatten()
-    {
+    let Latency {
+        response,
+        wait,
+        service,
+        ..
+    } = latency;
+    let is_closed = matches!(load.mode, Mode::Closed { .. });
+    let service = service.as_mut().filter(|_| is_closed);
+    for found in response.iter_mut().chain(wait).chain(service) {
         all.mark(found);
     }
     let stood = all.sentence();

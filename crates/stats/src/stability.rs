@@ -4,8 +4,8 @@
 
 use super::line::{BATCHES, Line, batches};
 use super::running::median;
-use record::load::{Loaded, Mode};
-use record::{Offered, Steady, number};
+use record::load::{CARRIED, Loaded, Mode, Warmup};
+use record::{Offered, Steady, Summary, number};
 
 /// Less than this share of what was offered is not served.
 const SERVED_MIN: f64 = 0.98;
@@ -17,6 +17,10 @@ const SHORT_S: usize = 2 * BATCHES;
 pub(super) const FULL: &str = "the queue";
 /// A queue that holds the arrivals of less time is full after a short stall.
 const SMALL_S: f64 = 1.0;
+/// A queue at the beginning is a backlog above so many times the usual one, and the arrivals of this time, and a few by chance.
+const USUAL: f64 = 4.0;
+const BACKLOG_S: f64 = 0.1;
+const BACKLOG: f64 = 10.0;
 /// Judging needs so many seconds; where fewer are left of the warm-up, all are taken.
 const SECONDS_MIN: usize = 5;
 
@@ -34,8 +38,8 @@ pub(super) fn offered(load: &Loaded, steady: &Steady) -> Option<Offered> {
     let seconds = lengths.len().max(1) as f64;
     let ended = part("throughput").iter().sum::<f64>() + part("errors").iter().sum::<f64>();
     let dropped: f64 = part("dropped").iter().sum();
-    let before = load.seconds("queued").get(from.wrapping_sub(1)).copied();
-    let before = before.flatten().unwrap_or(0.0);
+    let before = queued_before(load, from);
+    let carried: f64 = part(CARRIED).iter().sum();
     let queue = Queue {
         grown: lengths.last().copied().unwrap_or(0.0) - before,
         usual_growth: usual_growth(before, &lengths),
@@ -43,15 +47,48 @@ pub(super) fn offered(load: &Loaded, steady: &Steady) -> Option<Offered> {
         lengths,
     };
     let mut offered = Offered {
-        offered: (ended + dropped + queue.grown).max(0.0) / seconds,
+        offered: (ended + carried + dropped + queue.grown).max(0.0) / seconds,
         completed: ended / seconds,
         queued_at_end: open.queued_at_end,
+        queued_at_start: queued_before(load, steady.from_s as usize) as u64,
         dropped: open.dropped,
         growth: slope(&queue.lengths),
         unstable: None,
     };
     offered.unstable = why_unstable(&offered, load, &queue);
     Some(offered)
+}
+
+/// The length of the queue when a second begins.
+pub(super) fn queued_before(load: &Loaded, second: usize) -> f64 {
+    let before = second.checked_sub(1);
+    let before = before.and_then(|second| load.seconds("queued").get(second).copied());
+    before.flatten().unwrap_or(0.0)
+}
+
+/// A sentence if more operations of the warm-up waited when measuring began than this load usually queues.
+pub fn backlog(load: &Loaded, summary: &Summary) -> Option<String> {
+    let offered = summary.offered.as_ref()?;
+    let steady = &summary.steady;
+    let lengths = part(
+        load,
+        "queued",
+        steady.from_s as usize,
+        steady.until_s as usize,
+    );
+    let waiting = offered.queued_at_start as f64;
+    let usual = USUAL * median(&lengths) + BACKLOG_S * offered.offered + BACKLOG;
+    (offered.unstable.is_none() && !lengths.is_empty() && waiting > usual).then(|| {
+        let (they, remedy) = match load.warmup {
+            Warmup::Seconds(_) => ("they do not count", "use a longer warm-up"),
+            Warmup::Find => ("they count, because the warm-up was found afterwards", "set a warmup in seconds"),
+        };
+        format!(
+            "{} operations of the warm-up were waiting when measuring began, the arrivals of {:.1} s: {they}, and those that were due after them had to wait for them; {remedy}",
+            number::grouped(offered.queued_at_start),
+            waiting / offered.offered.max(1e-9)
+        )
+    })
 }
 
 /// The queue over the seconds that are judged.
@@ -311,6 +348,44 @@ mod tests {
         let why = "all clients had ended at 30.0 s: the queue table is gone";
         load.engine.stopped = Some(why.into());
         assert_eq!(judged(&load).unstable, None);
+    }
+
+    /// A table was locked until the warm-up ended at 5 s: 6,600 of 1,500 requests/s wait, and are served until 9 s.
+    fn after_a_lock() -> Loaded {
+        let left = [6600.0, 4950.0, 3300.0, 1650.0];
+        let mut load = open(1500.0, 25, |s| match s {
+            0..5 => 1320.0 * (s + 1) as f64,
+            5..8 => left[s - 4],
+            _ => 0.0,
+        });
+        load.warmup = record::Warmup::Seconds(5.0);
+        let carried = series(25, |s| if (5..9).contains(&s) { 1650.0 } else { 0.0 });
+        load.series.insert(CARRIED.into(), carried);
+        load
+    }
+
+    #[test]
+    fn what_waited_when_measuring_began_is_reported_and_is_not_offered() {
+        let load = after_a_lock();
+        let summary = summarise(&load);
+        let offered = summary.offered.as_ref().unwrap();
+        assert_eq!((offered.offered, offered.completed), (1500.0, 1500.0));
+        assert_eq!(offered.queued_at_start, 6600);
+        assert_eq!(summary.throughput, Some(1500.0));
+        let of_server = 30_000 + 6600;
+        assert_eq!(summary.operations_counted, of_server);
+        let text = backlog(&load, &summary).unwrap();
+        let expected = "6,600 operations of the warm-up were waiting when measuring began, the arrivals of 4.4 s: ";
+        assert!(text.starts_with(expected), "{text}");
+        assert!(text.contains(": they do not count, and"), "{text}");
+        assert!(summary.stalls.is_empty(), "{:?}", summary.stalls);
+    }
+
+    #[test]
+    fn a_queue_as_usual_is_no_backlog() {
+        let mut load = open(100.0, 60, |s| (s % 7) as f64);
+        load.warmup = record::Warmup::Seconds(5.0);
+        assert_eq!(backlog(&load, &summarise(&load)), None);
     }
 
     #[test]

@@ -5,8 +5,9 @@
 use super::late;
 use super::own_stalls;
 use super::running::{self, Usual};
+use super::stability::queued_before;
 use super::steady::throughput;
-use record::load::{Loaded, done_series};
+use record::load::{Loaded, Mode, done_series};
 use record::{Moved, Stall, State, Steady};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -18,14 +19,23 @@ pub(super) const CHANCE: f64 = 4.0;
 pub(super) const SCATTER: f64 = 4.0;
 /// Less than this share of the usual throughput is none: some operations end at the edges of a second.
 const NOTHING: f64 = 0.05;
+/// A queue that holds the arrivals of so much time (s) is a backlog.
+const BACKLOG_S: f64 = 0.1;
 const MOVED_MAX: usize = 5;
 
 /// In the measured part, in order.
 pub(super) fn stalls(load: &Loaded, steady: &Steady) -> Vec<Stall> {
     let values = throughput(load);
     let seconds = steady.from_s as usize..steady.until_s as usize;
-    let lost = Lost::of(&values, seconds.clone());
-    let late = of_server(load, late::seconds(load, seconds));
+    let lost = Lost::of(load, &values, seconds.clone());
+    let late = of_server(load, late::seconds(load, seconds.clone()));
+    // The queue of a warm-up makes the first second late.
+    let waiting = queued_before(load, seconds.start);
+    let is_backlog = waiting > BACKLOG_S * running::median(&values[seconds.clone()]);
+    let late: BTreeMap<usize, f64> = late
+        .into_iter()
+        .filter(|(second, _)| !is_backlog || *second != seconds.start)
+        .collect();
     let mut stalled: BTreeSet<usize> = lost.seconds().collect();
     // A second that follows a stall is late because of it.
     let fresh = |second: &&usize| **second == 0 || !stalled.contains(&(**second - 1));
@@ -72,14 +82,15 @@ struct Lost {
 
 impl Lost {
     /// In the measured part alone: a warm-up has its own level.
-    fn of(values: &[f64], measured: Range<usize>) -> Lost {
+    fn of(load: &Loaded, values: &[f64], measured: Range<usize>) -> Lost {
         let from = measured.start;
         let values = &values[measured];
         let (usual, scatters) = (usual(values), running::scatters(values));
-        let is_low = |second: &usize| {
-            let (value, usual) = (values[*second], usual[*second]);
-            let is_unusual = usual - value > SCATTER * scatters[*second];
-            value < NOTHING * usual || (value < usual / 2.0 && is_unusual)
+        let is_low = |&second: &usize| {
+            let (value, usual) = (values[second], usual[second]);
+            let is_unusual = usual - value > SCATTER * scatters[second];
+            let is_low = value < NOTHING * usual || (value < usual / 2.0 && is_unusual);
+            is_low && !is_served(load, from + second)
         };
         let low: Vec<usize> = (0..values.len()).filter(is_low).collect();
         let run = |run: &[usize]| {
@@ -104,6 +115,13 @@ impl Lost {
             .map(|(_, lost)| lost)
             .sum()
     }
+}
+
+/// Whether nothing was left to do at the end of a second of an open loop: then the arrivals decide how much was done.
+fn is_served(load: &Loaded, second: usize) -> bool {
+    let is_none = |name: &str| load.seconds(name).get(second).copied().flatten() == Some(0.0);
+    matches!(load.mode, Mode::Open { .. })
+        && ["queued", "running", "dropped"].into_iter().all(is_none)
 }
 
 /// The median of the 61 s around each second. A stall that takes most of them makes it 0: there it is the median of all
@@ -150,7 +168,7 @@ fn moved(load: &Loaded, calm: &[usize], stall: &Stall) -> Vec<Moved> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{closed, series};
+    use super::super::fixture::{closed, open, series};
     use super::super::noise::noisy;
     use super::*;
     use crate::summarise;
@@ -254,6 +272,22 @@ mod tests {
         let stalls = summarise(&load).stalls;
         let found: Vec<_> = stalls.iter().map(|s| (s.start_s, s.seconds)).collect();
         assert_eq!(found, [(20, 40)]);
+    }
+
+    /// A recorded trace has quiet seconds.
+    #[test]
+    fn a_second_in_which_nothing_arrived_is_no_stall() {
+        let quiet = |s: usize| (50..60).contains(&s);
+        let stalls = |waiting: f64| {
+            let mut load = open(100.0, 120, |s| if quiet(s) { waiting } else { 0.0 });
+            let done = series(120, |s| if quiet(s) { 0.0 } else { 100.0 });
+            load.series.insert("throughput".into(), done);
+            for name in ["running", "dropped"] {
+                load.series.insert(name.into(), series(120, |_| 0.0));
+            }
+            summarise(&load).stalls.len()
+        };
+        assert_eq!((stalls(0.0), stalls(7.0)), (0, 1));
     }
 
     #[test]

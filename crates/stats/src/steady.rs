@@ -8,7 +8,7 @@ use super::line::{Line, batches};
 use super::own_stalls;
 use super::ratio::MARGIN;
 use super::running;
-use record::load::{Loaded, Warmup};
+use record::load::{CARRIED, Loaded, Warmup};
 use record::{Shape, Steady};
 
 const SECONDS_MIN: usize = 20;
@@ -33,7 +33,7 @@ pub(super) fn steady(load: &Loaded) -> Steady {
     }
 }
 
-/// Operations done in each whole second until nothing was started any more; one that could not be read, or in which the load generator
+/// Operations done in each whole second until nothing was started any more, whichever part they belong to; one that could not be read, or in which the load generator
 /// did not run, counts as the one before it.
 pub(super) fn throughput(load: &Loaded) -> Vec<f64> {
     let seconds = load.seconds("throughput");
@@ -42,7 +42,11 @@ pub(super) fn throughput(load: &Loaded) -> Vec<f64> {
     let until_s = until_s.map_or(load.elapsed_s + 0.05, |until_s| until_s + 1e-6);
     let whole = (until_s as usize).min(seconds.len());
     let stood = own_stalls::seconds(load);
-    let known = |second: usize| seconds[second].filter(|_| !stood.contains(&(second as u32)));
+    let carried = load.seconds(CARRIED);
+    let known = |second: usize| {
+        let done = seconds[second].filter(|_| !stood.contains(&(second as u32)))?;
+        Some(done + carried.get(second).copied().flatten().unwrap_or(0.0))
+    };
     let mut before = (0..whole).find_map(known).unwrap_or(0.0);
     let value = |second: usize| {
         before = known(second).unwrap_or(before);

@@ -8,14 +8,14 @@ use super::{
     accounts, batches, change, conformance, engine, own_stalls, period, shift, stability, stale,
     stall, steady,
 };
-use record::load::{HistogramNote, Kind, Loaded, Mode, Warmup};
+use record::load::{CARRIED, HistogramNote, Kind, Loaded, Mode, UNCOUNTED, Warmup};
 use record::trial::Trial;
 use record::{Latency, Shape, Steady, Summary};
 use std::borrow::Cow;
 
 /// The version of the rules that made a summary. The store recomputes a summary of another version, so a changed rule raises it,
 /// and so does a new field of [`Summary`] whose default is wrong for older records.
-pub const RULES: u32 = 7;
+pub const RULES: u32 = 8;
 
 /// The summary that the store kept, or a new one.
 pub fn summary(load: &Loaded) -> Cow<'_, Summary> {
@@ -35,7 +35,7 @@ pub fn summarise(load: &Loaded) -> Summary {
     let steady = steady::steady(load);
     let offered = stability::offered(load, &steady);
     let unstable = offered.as_ref().is_some_and(|o| o.unstable.is_some());
-    let latency = |operation: Option<&str>| match unstable {
+    let latency = |operation: Option<&str>| match unstable || steady.seconds() == 0 {
         true => Latency::default(),
         false => latency(load, &steady, operation),
     };
@@ -85,8 +85,14 @@ fn counted(load: &Loaded) -> u64 {
         Warmup::Seconds(warmup_s) => warmup_s.max(0.0).ceil() as usize,
         Warmup::Find => 0,
     };
-    let seconds = load.seconds("throughput").iter().skip(from);
-    seconds.flatten().sum::<f64>() as u64
+    let uncounted = load.seconds(UNCOUNTED);
+    let is_counted = |second: usize| uncounted.get(second).copied().flatten() != Some(1.0);
+    let done = |name: &str| -> f64 {
+        let seconds = load.seconds(name).iter().enumerate().skip(from);
+        let counted = seconds.filter(|(second, _)| is_counted(*second));
+        counted.filter_map(|(_, done)| *done).sum()
+    };
+    (done("throughput") + done(CARRIED)) as u64
 }
 
 fn sum(load: &Loaded, name: &str, steady: &Steady) -> f64 {
@@ -115,10 +121,17 @@ fn latency(load: &Loaded, steady: &Steady, operation: Option<&str>) -> Latency {
             (never * share).round() as u64
         })
     };
-    let service = of(Kind::Service);
-    let closed = matches!(load.mode, Mode::Closed { .. });
+    let (response, service) = (of(Kind::Response), of(Kind::Service));
+    // In closed loop both are the same times, but those of all operations are recorded by the second.
+    let (response, service) = match load.mode {
+        Mode::Open { .. } => (response, service),
+        Mode::Closed { .. } => {
+            let times = response.or(service);
+            (times.clone(), times)
+        }
+    };
     Latency {
-        response: of(Kind::Response).or_else(|| service.clone().filter(|_| closed)),
+        response,
         wait: of(Kind::Wait),
         failed: of(Kind::Failed),
         service,
@@ -188,6 +201,48 @@ mod tests {
         let response = summary.latency.response.unwrap();
         assert_eq!(response.count, 30_000);
         assert!((response.max_ms - 5.0).abs() < 0.01, "{}", response.max_ms);
+    }
+
+    /// The server is stopped at 12.5 s and answers again at 15 s: what it counted from 12 to 15 s is lost.
+    #[test]
+    fn operations_of_seconds_that_the_counters_do_not_cover_are_not_among_theirs() {
+        let mut load = closed(|s| if s == 13 { 0.0 } else { 100.0 }, 20);
+        load.warmup = Warmup::Seconds(5.0);
+        assert_eq!(summarise(&load).operations_counted, 1400);
+        let lost = series(20, |s| f64::from(u8::from((12..15).contains(&s))));
+        load.series.insert(UNCOUNTED.into(), lost);
+        let summary = summarise(&load);
+        assert_eq!(
+            (summary.operations_counted, summary.operations),
+            (1200, 1400)
+        );
+    }
+
+    #[test]
+    fn a_load_of_less_than_a_second_has_no_percentiles_of_no_operation() {
+        let mut load = closed(|_| 500.0, 1);
+        load.elapsed_s = 0.5;
+        load.engine.until_s = Some(0.5);
+        let summary = summarise(&with_response(load, 1, |_| vec![MS; 500]));
+        assert_eq!((summary.operations, summary.throughput), (0, None));
+        assert_eq!(summary.latency, Latency::default());
+    }
+
+    #[test]
+    fn in_closed_loop_latency_and_service_are_uncertain_alike() {
+        let mut load = closed(|_| 100.0, 20);
+        load.histograms.push(HistogramNote {
+            operation: Some("update".into()),
+            kind: Kind::Service,
+            every_s: 10,
+            start_s: 0,
+            nanoseconds: histogram((0..2000).map(|n| (1 + n % 100) * MS)),
+        });
+        // All slow ones are in one second.
+        let load = with_response(load, 20, |s| vec![if s == 3 { 90 } else { 1 } * MS; 100]);
+        let latency = summarise(&load).latency;
+        assert_eq!(latency.response, latency.service);
+        assert!(!latency.response.unwrap().uncertain.is_empty());
     }
 
     #[test]

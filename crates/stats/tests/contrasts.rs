@@ -129,6 +129,7 @@ fn different_loads_are_not_comparable() {
             workers: 8,
             queue: 100,
             when_full: "stop".into(),
+            range: None,
         };
     }
     let found = across(vec![(&old.0, old.1), (&new.0, new.1)], TOLERANCE);
@@ -172,6 +173,7 @@ fn the_length_of_a_queue_matters_only_if_the_load_goes_on_when_it_is_full() {
                 workers: 8,
                 queue,
                 when_full: when_full.into(),
+                range: None,
             };
         }
         (question, trials)

@@ -51,6 +51,7 @@ fn open(block: u32, workers: u32, ms: f64, queue: impl Fn(usize) -> f64) -> Tria
         workers,
         queue: 10_000,
         when_full: "stop".into(),
+        range: None,
     };
     load.open = Some(OpenNote {
         arrived: 30_000,

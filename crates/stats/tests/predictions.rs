@@ -17,6 +17,7 @@ fn answered(block: u32, rate: u64, service_ms: u64, response_ms: u64) -> Trial {
         workers: 8,
         queue: 10_000,
         when_full: "stop".into(),
+        range: None,
     };
     load.open = Some(OpenNote {
         arrived: rate * 60,

@@ -101,6 +101,10 @@ fn mode() -> impl Strategy<Value = Mode> {
             workers,
             queue,
             when_full,
+            range: Some(RateRange {
+                min: rate / 2.0,
+                max: 2.0 * rate,
+            }),
         },
     );
     prop_oneof![closed, open]

@@ -45,6 +45,7 @@ mod reply;
 mod request;
 mod row;
 mod rsa;
+mod sent;
 mod tls;
 
 pub use blocking::Blocking;
@@ -55,3 +56,4 @@ pub use login::{Login, Protection, ServerKey, Tls, Verification};
 pub use reply::Done;
 pub use request::Param;
 pub use row::{ColumnKind, Value};
+pub use sent::statements_sent;

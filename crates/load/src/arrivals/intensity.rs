@@ -3,6 +3,8 @@
 //! A nonhomogeneous Poisson process is a unit process under the inverse of its integrated rate (Çinlar, "Introduction to
 //! Stochastic Processes", 1975, section 4.7: the time change).
 
+use super::Arrivals;
+
 /// The arrival rate as a function of time.
 #[derive(Clone, Debug)]
 pub(crate) enum Intensity {
@@ -23,21 +25,73 @@ pub(crate) enum Intensity {
 }
 
 impl Intensity {
-    pub(super) fn constant(rate: f64) -> Intensity {
-        Intensity::Constant { rate }
-    }
-
-    pub(super) fn bursts(rate: f64, burst_rate: f64, every_s: f64, burst_s: f64) -> Intensity {
-        Intensity::Bursts {
-            rate,
-            burst_rate,
-            every_s,
-            burst_s,
+    /// That of arrivals with a rate, which a trace has not.
+    pub(super) fn of(arrivals: &Arrivals) -> Intensity {
+        match *arrivals {
+            Arrivals::Bursts {
+                rate,
+                burst_rate,
+                every_s,
+                burst_s,
+            } => Intensity::Bursts {
+                rate,
+                burst_rate,
+                every_s,
+                burst_s,
+            },
+            Arrivals::Ramp { from, to, over_s } => Intensity::Ramp { from, to, over_s },
+            Arrivals::Poisson { rate } | Arrivals::Uniform { rate } => Intensity::Constant { rate },
+            Arrivals::Trace { .. } => unreachable!("a trace has no rate"),
         }
     }
 
-    pub(super) fn ramp(from: f64, to: f64, over_s: f64) -> Intensity {
-        Intensity::Ramp { from, to, over_s }
+    /// Expected arrivals until `at_s`: the integrated rate.
+    pub(super) fn expected(&self, at_s: f64) -> f64 {
+        match *self {
+            Intensity::Constant { rate } => rate * at_s,
+            Intensity::Bursts {
+                rate,
+                burst_rate,
+                every_s,
+                burst_s,
+            } => {
+                let (periods, rest_s) = ((at_s / every_s).floor(), at_s % every_s);
+                let in_burst_s = periods * burst_s + rest_s.min(burst_s);
+                burst_rate * in_burst_s + rate * (at_s - in_burst_s)
+            }
+            Intensity::Ramp { from, to, over_s } => {
+                let ramp_s = at_s.min(over_s);
+                let at_end = from + (to - from) * ramp_s / over_s;
+                (from + at_end) / 2.0 * ramp_s + to * (at_s - ramp_s)
+            }
+        }
+    }
+
+    /// The lowest and the highest rate from `from_s` until `until_s`.
+    pub(super) fn range(&self, from_s: f64, until_s: f64) -> (f64, f64) {
+        let (one, other) = match *self {
+            Intensity::Constant { rate } => (rate, rate),
+            Intensity::Bursts {
+                rate,
+                burst_rate,
+                every_s,
+                burst_s,
+            } => {
+                let place_s = from_s % every_s;
+                let left_s = until_s - from_s;
+                let has_burst = place_s < burst_s || place_s + left_s > every_s;
+                let has_pause = place_s + left_s > burst_s && burst_s < every_s;
+                (
+                    if has_pause { rate } else { burst_rate },
+                    if has_burst { burst_rate } else { rate },
+                )
+            }
+            Intensity::Ramp { from, to, over_s } => {
+                let at = |at_s: f64| from + (to - from) * (at_s / over_s).min(1.0);
+                (at(from_s), at(until_s))
+            }
+        };
+        (one.min(other), one.max(other))
     }
 
     /// Time in seconds at which `expected` arrivals are expected: the inverse of the integrated rate.

@@ -33,7 +33,7 @@ pub enum Arrivals {
     },
     /// Poisson arrivals whose rate changes linearly over `over_s` and then stays constant.
     Ramp { from: f64, to: f64, over_s: f64 },
-    /// Recorded times, ascending. The schedule ends with the last one.
+    /// Recorded times, ascending. After the last one nothing arrives.
     Trace { at_ns: Arc<[u64]> },
 }
 
@@ -63,6 +63,37 @@ impl Arrivals {
                 a_length("the ramp", *over_s)
             }
             Arrivals::Trace { at_ns } => ascending(at_ns),
+        }
+    }
+}
+
+/// Scheduled rates of a part of a load, in operations per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    pub mean: f64,
+    /// The lowest and the highest; None where the rate does not change, and of a trace.
+    pub range: Option<(f64, f64)>,
+}
+
+impl Arrivals {
+    /// The rates from `from_s` until `until_s`, which is later.
+    pub fn rates(&self, from_s: f64, until_s: f64) -> Rates {
+        let seconds = (until_s - from_s).max(f64::MIN_POSITIVE);
+        let (expected, range) = match self {
+            Arrivals::Poisson { rate } | Arrivals::Uniform { rate } => (rate * seconds, None),
+            Arrivals::Trace { at_ns } => {
+                let before = |end_s: f64| at_ns.partition_point(|at| *at as f64 / NS_PER_S < end_s);
+                ((before(until_s) - before(from_s)) as f64, None)
+            }
+            _ => {
+                let intensity = Intensity::of(self);
+                let expected = intensity.expected(until_s) - intensity.expected(from_s);
+                (expected, Some(intensity.range(from_s, until_s)))
+            }
+        };
+        Rates {
+            mean: expected / seconds,
+            range,
         }
     }
 }
@@ -163,17 +194,7 @@ impl Schedule {
             Arrivals::Uniform { .. } => Units::equal(share),
             _ => Units::exponential(share.seed(seed), share),
         };
-        let intensity = match *arrivals {
-            Arrivals::Bursts {
-                rate,
-                burst_rate,
-                every_s,
-                burst_s,
-            } => Intensity::bursts(rate, burst_rate, every_s, burst_s),
-            Arrivals::Ramp { from, to, over_s } => Intensity::ramp(from, to, over_s),
-            Arrivals::Poisson { rate } | Arrivals::Uniform { rate } => Intensity::constant(rate),
-            Arrivals::Trace { .. } => unreachable!("a trace has no rate"),
-        };
+        let intensity = Intensity::of(arrivals);
         Schedule(Source::Units { units, intensity })
     }
 }

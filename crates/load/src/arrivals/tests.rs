@@ -223,3 +223,52 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_rates_of_bursts_and_ramps_are_those_of_the_part_that_is_measured() {
+    // 20/s, and 525/s for 2 s of every 10 s.
+    let bursts = Arrivals::Bursts {
+        rate: 20.0,
+        burst_rate: 525.0,
+        every_s: 10.0,
+        burst_s: 2.0,
+    };
+    let rates = |arrivals: &Arrivals, from_s, until_s| {
+        let found = arrivals.rates(from_s, until_s);
+        (found.mean, found.range)
+    };
+    assert_eq!(rates(&bursts, 0.0, 20.0), (121.0, Some((20.0, 525.0))));
+    assert_eq!(rates(&bursts, 5.0, 10.0), (20.0, Some((20.0, 20.0))));
+    assert_eq!(rates(&bursts, 1.0, 2.0), (525.0, Some((525.0, 525.0))));
+    let ramp = Arrivals::Ramp {
+        from: 20.0,
+        to: 400.0,
+        over_s: 20.0,
+    };
+    assert_eq!(rates(&ramp, 0.0, 20.0), (210.0, Some((20.0, 400.0))));
+    assert_eq!(rates(&ramp, 20.0, 30.0), (400.0, Some((400.0, 400.0))));
+    let at_ns = (1..=10).map(|half| half * 500_000_000).collect();
+    let trace = Arrivals::Trace { at_ns };
+    assert_eq!(rates(&trace, 0.0, 5.0), (1.8, None));
+    assert_eq!(rates(&trace, 1.0, 6.0), (1.8, None));
+    assert_eq!(
+        rates(&Arrivals::Uniform { rate: 7.0 }, 3.0, 4.0),
+        (7.0, None)
+    );
+}
+
+proptest! {
+    #[test]
+    fn the_mean_rate_is_that_of_the_schedule(seed: u64, from_s in 0.0..40.0f64, ramp: bool) {
+        let arrivals = match ramp {
+            true => Arrivals::Ramp { from: 500.0, to: 100.0, over_s: 30.0 },
+            false => Arrivals::Bursts { rate: 50.0, burst_rate: 1_000.0, every_s: 7.0, burst_s: 2.0 },
+        };
+        let until_s = from_s + 60.0;
+        let part = (from_s * 1e9) as u64..(until_s * 1e9) as u64;
+        let times = Schedule::new(&arrivals, seed).take_while(|at_ns| *at_ns < part.end);
+        let counted = times.filter(|at_ns| part.contains(at_ns)).count() as f64;
+        let expected = arrivals.rates(from_s, until_s).mean * 60.0;
+        prop_assert!((counted - expected).abs() < 6.0 * expected.sqrt(), "{counted} of {expected}");
+    }
+}

@@ -108,6 +108,7 @@ impl<'a, W: Workload> Collector<'a, W> {
             tally: sample.tally(),
             tallies: sample.tallies().to_vec(),
             errors: sample.errors().iter().copied().collect(),
+            carried: sample.carried().clone(),
             queued,
             running,
             idle: self.shared.alive().saturating_sub(running),

@@ -2,7 +2,7 @@
 
 use super::stalls::OwnStall;
 use crate::io::Backend;
-use crate::recorder::{Fault, Kind, Tally};
+use crate::recorder::{Carried, Fault, Kind, Tally};
 use crate::seam::Failure;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
@@ -21,6 +21,8 @@ pub struct Second {
     pub tallies: Vec<Tally>,
     /// Errors of operations that were not done, and errors that led to retries.
     pub errors: BTreeMap<Fault, u64>,
+    /// Open loop: further operations that ended in this second of the measured part and were due in the warm-up.
+    pub carried: Carried,
     /// Operations that arrived until the end of the second and had not started when it was collected, 1 ms or more later.
     pub queued: u64,
     /// Clients with an operation in flight at the end of the second, and clients without one.

@@ -109,6 +109,15 @@ impl Drive {
         drive
     }
 
+    /// From when on operations are measured by when they were due: the end of the warm-up of an open loop, a whole second. 0 in closed
+    /// loop, where an operation is due when its client is free.
+    pub(super) fn measured_from_ns(&self) -> u64 {
+        match self.load {
+            Load::Closed(_) => 0,
+            Load::Open(_) => self.warmup.as_secs_f64().ceil() as u64 * 1_000_000_000,
+        }
+    }
+
     /// Checks the settings.
     ///
     /// # Errors

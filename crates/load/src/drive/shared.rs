@@ -69,6 +69,7 @@ impl<'a, W: Workload> Shared<'a, W> {
             end: End::new(end_ns),
             recorders: (0..recorders)
                 .map(|_| Recorder::new(operations, foreground, kinds))
+                .map(|recorder| recorder.measured_from(drive.measured_from_ns()))
                 .collect(),
             names: Vec::new(),
             woken_ns: AtomicU64::new(0),

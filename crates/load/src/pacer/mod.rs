@@ -48,8 +48,6 @@ pub(crate) struct Pacer {
     /// The schedule's next arrival, without pauses.
     next_ns: Option<u64>,
     next_number: u64,
-    /// Time of the last arrival.
-    last_ns: u64,
     queue: VecDeque<Ticket>,
     capacity: u64,
     when_full: WhenFull,
@@ -74,7 +72,6 @@ impl Pacer {
             next_ns: schedule.next(),
             schedule,
             next_number: 0,
-            last_ns: 0,
             queue: VecDeque::with_capacity(capacity.min(QUEUE_ALLOCATED) as usize),
             capacity,
             when_full,
@@ -136,7 +133,7 @@ impl Pacer {
         self.capacity
     }
 
-    /// The end of the schedule. It moves forward when the queue was full, or when all arrivals of a trace were taken.
+    /// The end of the schedule. It moves forward when the queue was full.
     pub(crate) fn end_ns(&self) -> u64 {
         self.end_ns
     }
@@ -162,7 +159,6 @@ impl Pacer {
         let number = self.next_number;
         self.next_number += 1;
         self.next_ns = self.schedule.next();
-        self.last_ns = scheduled_ns;
         Ticket {
             number,
             scheduled_ns,
@@ -206,12 +202,7 @@ impl Pacer {
     fn ahead(&mut self) -> Take {
         match self.due_before_end() {
             Some(due_ns) => Take::Ahead(self.arrive(due_ns)),
-            None => {
-                if self.next_ns.is_none() {
-                    self.end_ns = self.end_ns.min(self.now_ns.max(self.last_ns + 1));
-                }
-                Take::Over
-            }
+            None => Take::Over,
         }
     }
 }

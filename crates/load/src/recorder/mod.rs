@@ -9,6 +9,7 @@ mod sample;
 mod tally;
 
 pub(crate) use counts::Counts;
+pub use sample::Carried;
 pub(crate) use sample::{Ended, Sample};
 pub use tally::{Ending, Fault, Tally};
 
@@ -53,6 +54,8 @@ struct State {
     finished: Vec<(u32, Sample)>,
     spare: Vec<Sample>,
     totals: Totals,
+    /// Operations that were due before this time and end after it are carried over from the warm-up.
+    measured_from_ns: u64,
 }
 
 /// Totals of the whole drive.
@@ -84,9 +87,16 @@ impl Recorder {
                     late: vec![Tally::default(); operations],
                     last_ended_ns: 0,
                 },
+                measured_from_ns: 0,
             }),
             running: AtomicU32::new(0),
         }
+    }
+
+    /// The same recorder of an open loop that is measured from this time on.
+    pub(crate) fn measured_from(self, at_ns: u64) -> Recorder {
+        self.state().measured_from_ns = at_ns;
+        self
     }
 
     /// Records an operation in the second in which it ended, or in the next one if that second was just collected.
@@ -94,7 +104,10 @@ impl Recorder {
     pub(crate) fn record(&self, ended: &Ended) {
         let mut state = self.state();
         state.advance_to(ended.ended_ns);
-        state.current.record(ended);
+        match state.is_carried(ended) {
+            false => state.current.record(ended),
+            true => state.current.carry(ended),
+        }
         state.totals.record(ended);
     }
 
@@ -102,6 +115,9 @@ impl Recorder {
     #[cold]
     pub(crate) fn record_late(&self, ended: &Ended) {
         let mut state = self.state();
+        if state.is_carried(ended) {
+            return;
+        }
         state.totals.late[usize::from(ended.operation)][ended.ending()] += 1;
     }
 
@@ -175,13 +191,21 @@ impl Totals {
 
     /// Adds a finished second. Tallies are summed here and not per operation, to keep the hot path short.
     fn add_tallies(&mut self, second: &Sample) {
-        for (sum, tally) in self.tallies.iter_mut().zip(second.tallies()) {
-            *sum += tally;
+        let all = [second.tallies(), &second.carried().tallies];
+        for tallies in all {
+            for (sum, tally) in self.tallies.iter_mut().zip(tallies) {
+                *sum += tally;
+            }
         }
     }
 }
 
 impl State {
+    #[inline]
+    fn is_carried(&self, ended: &Ended) -> bool {
+        ended.scheduled_ns < self.measured_from_ns && ended.ended_ns >= self.measured_from_ns
+    }
+
     #[inline]
     fn advance_to(&mut self, at_ns: u64) {
         if at_ns >= self.second_ends_ns {

@@ -33,6 +33,16 @@ pub(crate) struct Sample {
     /// Per operation.
     tallies: Vec<Tally>,
     errors: Vec<(Fault, u64)>,
+    carried: Carried,
+}
+
+/// Operations that were due in the warm-up and ended after it: they belong to neither part, and have no latency.
+#[derive(Clone, Debug, Default)]
+pub struct Carried {
+    /// Per operation.
+    pub tallies: Vec<Tally>,
+    /// Of those that were not done.
+    pub errors: Vec<(Fault, u64)>,
 }
 
 impl Sample {
@@ -45,6 +55,10 @@ impl Sample {
             kinds,
             tallies: vec![Tally::default(); operations],
             errors: Vec::with_capacity(FAULTS),
+            carried: Carried {
+                tallies: vec![Tally::default(); operations],
+                errors: Vec::new(),
+            },
         }
     }
 
@@ -67,12 +81,22 @@ impl Sample {
         }
     }
 
+    /// Counts an operation of the warm-up that ended after it.
+    #[cold]
+    pub(crate) fn carry(&mut self, ended: &Ended) {
+        self.carried.tallies[usize::from(ended.operation)][ended.ending()] += 1;
+        if let Some(fault) = Fault::of(ended.operation, ended.outcome) {
+            add_fault(&mut self.carried.errors, fault, 1);
+        }
+    }
+
+    pub(crate) fn carried(&self) -> &Carried {
+        &self.carried
+    }
+
     #[cold]
     pub(crate) fn error(&mut self, fault: Fault, times: u64) {
-        match self.errors.iter_mut().find(|(known, _)| *known == fault) {
-            Some((_, count)) => *count += times,
-            None => self.errors.push((fault, times)),
-        }
+        add_fault(&mut self.errors, fault, times);
     }
 
     pub(crate) fn errors(&self) -> &[(Fault, u64)] {
@@ -91,7 +115,8 @@ impl Sample {
 
     /// Whether no operation has ended.
     pub(crate) fn is_empty(&self) -> bool {
-        self.tallies.iter().all(|tally| tally.ended() == 0)
+        let mut all = self.tallies.iter().chain(&self.carried.tallies);
+        all.all(|tally| tally.ended() == 0)
     }
 
     /// Adds the counts of another reactor or another second.
@@ -102,11 +127,13 @@ impl Sample {
         for (sum, counts) in self.failed.iter_mut().zip(&other.failed) {
             sum.add(counts);
         }
-        for (sum, tally) in self.tallies.iter_mut().zip(&other.tallies) {
-            *sum += tally;
-        }
+        add_tallies(&mut self.tallies, &other.tallies);
+        add_tallies(&mut self.carried.tallies, &other.carried.tallies);
         for (fault, times) in &other.errors {
             self.error(*fault, *times);
+        }
+        for (fault, times) in &other.carried.errors {
+            add_fault(&mut self.carried.errors, *fault, *times);
         }
     }
 
@@ -115,6 +142,8 @@ impl Sample {
         self.failed.iter_mut().for_each(Counts::clear);
         self.tallies.fill(Tally::default());
         self.errors.clear();
+        self.carried.tallies.fill(Tally::default());
+        self.carried.errors.clear();
     }
 
     /// The histogram over the operations of clients that did not fail: response times in open loop, service times in closed loop.
@@ -138,6 +167,19 @@ impl Sample {
         let failed = (0..).zip(&self.failed);
         let failed = failed.map(|(operation, counts)| (operation, Kind::Failed, counts));
         (counted.chain(failed)).filter(|(_, _, counts)| !counts.is_empty())
+    }
+}
+
+fn add_tallies(sums: &mut [Tally], tallies: &[Tally]) {
+    for (sum, tally) in sums.iter_mut().zip(tallies) {
+        *sum += tally;
+    }
+}
+
+fn add_fault(errors: &mut Vec<(Fault, u64)>, fault: Fault, times: u64) {
+    match errors.iter_mut().find(|(known, _)| *known == fault) {
+        Some((_, count)) => *count += times,
+        None => errors.push((fault, times)),
     }
 }
 

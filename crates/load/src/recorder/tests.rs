@@ -198,3 +198,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_operation_of_the_warm_up_that_ends_after_it_is_counted_apart() {
+    let recorder = Recorder::new(2, 2, RESPONSE_WAIT_SERVICE).measured_from(SECOND_NS);
+    for at_ns in [SECOND_NS - 1, SECOND_NS, SECOND_NS + 20, SECOND_NS + 40] {
+        recorder.record(&ended(at_ns, Outcome::Lost(7)));
+    }
+    assert_eq!(collected(&recorder, 0).tally().ended(), 1);
+    let measured = collected(&recorder, 1);
+    assert_eq!((measured.tally().ended(), measured.errors()[0].1), (1, 1));
+    assert_eq!(measured.all_operations().histogram().len(), 1);
+    let carried = measured.carried();
+    assert_eq!((carried.tallies[0].ended(), carried.errors[0].1), (2, 2));
+    assert_eq!(recorder.totals().tallies[0].ended(), 4);
+}

@@ -7,8 +7,9 @@ use super::machine::{Amounts, Machine, between};
 use super::status::Cut;
 use super::ticks::Ticks;
 use super::{Live, News, Sample, Sampled, StatusEnd, StatusValues, absent};
-use record::Flag;
+use record::{Flag, UNCOUNTED};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 
@@ -187,19 +188,31 @@ impl Collected {
             Kind::Rate => column.is_ever_nonzero(),
             Kind::Level => column.varies(),
         };
+        let ended = self.ended.unwrap_or_default();
+        let uncounted = uncounted(&ended.uncounted, seconds as usize);
         let series = self
             .columns
             .into_iter()
             .filter(|(_, (kind, column))| is_kept(*kind, column))
             .map(|(name, (_, column))| (name, column.into_series(seconds as usize)))
+            .chain(uncounted)
             .collect();
-        let ended = self.ended.unwrap_or_default();
         flags.extend(ended.flags);
         Sampled {
             series,
             counters: ended.counters,
             flags,
             gap: ended.gap,
+            own_statements: ended.own_statements,
         }
     }
+}
+
+/// The series of the seconds that the counters do not cover; None where they cover all.
+fn uncounted(ranges: &[Range<u32>], seconds: usize) -> Option<(String, Vec<Option<f64>>)> {
+    let one = |second: usize| {
+        let is_in = |range: &Range<u32>| range.contains(&(second as u32));
+        Some(f64::from(u8::from(ranges.iter().any(is_in))))
+    };
+    (!ranges.is_empty()).then(|| (UNCOUNTED.to_string(), (0..seconds).map(one).collect()))
 }

@@ -13,6 +13,7 @@ mod machine;
 mod status;
 mod ticks;
 
+use crate::foreign;
 use collector::Collector;
 use host::Interface;
 use machine::Machine;
@@ -20,6 +21,7 @@ use record::{Counters, Flag, FlagKind, State};
 use server::{Connector, ServerError};
 use status::{Cut, Status};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
@@ -58,10 +60,13 @@ pub struct Sampled {
     /// By name, one value for each whole second: counters as rates per second, gauges as of the end of the second. prony's own
     /// names and the states are always included, the server's own values only if they changed at all.
     pub series: BTreeMap<String, Vec<Option<f64>>>,
-    /// The server's counters from the first measured second to the end, without the sampler's own cost.
+    /// The server's counters from the first measured second to the end, without the sampler's own cost, and without the seconds of the
+    /// series [`record::UNCOUNTED`].
     pub counters: Counters,
     pub flags: Vec<Flag>,
     pub gap: Option<Gap>,
+    /// The statements that prony sent to servers while the counters counted; None where nothing was counted.
+    pub own_statements: Option<i64>,
 }
 
 /// The seconds in which the server's status could not be read; from the first to the last of several gaps.
@@ -71,6 +76,13 @@ pub struct Gap {
     /// None: to the end of the load.
     pub until_s: Option<u32>,
     pub cause: String,
+}
+
+impl Sampled {
+    /// A sentence if other clients sent the server many statements, which its counters include.
+    pub fn foreign_clients(&self) -> Option<String> {
+        foreign::in_load(&self.counters, self.own_statements?)
+    }
 }
 
 impl Gap {
@@ -162,6 +174,9 @@ struct StatusEnd {
     counters: Counters,
     flags: Vec<Flag>,
     gap: Option<Gap>,
+    /// The seconds that the counters do not cover.
+    uncounted: Vec<Range<u32>>,
+    own_statements: Option<i64>,
 }
 
 /// Messages to the collector thread.

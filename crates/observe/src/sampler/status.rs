@@ -6,11 +6,13 @@
 use super::levels::is_level;
 use super::ticks::Ticks;
 use super::{Gap, News, StatusEnd, StatusValues};
+use crate::counters::OWN_STATEMENTS;
 use crate::states;
 use crate::{Observer, Reading, States};
 use host::thread_cpu;
 use record::{Counters, Flag};
 use server::{Connector, Cutter, ServerError};
+use std::ops::Range;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
@@ -49,6 +51,8 @@ pub(super) struct Status {
     /// Time of the first reading that the counters include.
     measured_from: Option<Instant>,
     lost: Option<Gap>,
+    /// The seconds that the counters do not cover, the last of which may go on.
+    uncounted: Vec<Range<u32>>,
 }
 
 struct Connected {
@@ -84,6 +88,7 @@ impl Status {
             counters: Counters::new(),
             measured_from: None,
             lost: None,
+            uncounted: Vec::new(),
         })
     }
 
@@ -120,10 +125,14 @@ impl Status {
         self.sample(None, ticks, measured_from_s);
         let flags = self.flags(ticks, measured_from_s);
         let gap = self.lost.take();
+        let uncounted = std::mem::take(&mut self.uncounted);
+        let own_statements = self.counters.remove(OWN_STATEMENTS);
         let _ = news.send(News::StatusEnded(StatusEnd {
             counters: self.without_levels(),
             flags,
             gap,
+            uncounted,
+            own_statements,
         }));
     }
 
@@ -138,7 +147,7 @@ impl Status {
             // For example a KILL QUERY: only this reading is lost.
             Err(ServerError::Refused { .. }) => return nothing,
             Err(error) => {
-                self.lose(tick, &error);
+                self.lose(tick, ticks, &error);
                 return nothing;
             }
         };
@@ -150,6 +159,9 @@ impl Status {
             reading,
             states,
         };
+        if !self.goes_on(at, tick, ticks) {
+            return nothing;
+        }
         if at >= ticks.due(measured_from_s) {
             self.measured_from.get_or_insert(at);
         }
@@ -172,7 +184,8 @@ impl Status {
             && from + 1 == to
         {
             let elapsed_s = (after.at - before.at).as_secs_f64();
-            for (name, moved) in &moved {
+            let of_server = moved.iter().filter(|(name, _)| *name != OWN_STATEMENTS);
+            for (name, moved) in of_server {
                 if is_level(name) {
                     values
                         .levels
@@ -195,9 +208,30 @@ impl Status {
         values
     }
 
-    fn lose(&mut self, tick: Option<u32>, error: &ServerError) {
+    /// Whether counting goes on with this reading. After a loss it begins again with a second, as those of the load do.
+    fn goes_on(&mut self, at: Instant, tick: Option<u32>, ticks: Ticks) -> bool {
+        let Some(open) = self
+            .uncounted
+            .last_mut()
+            .filter(|open| open.end == u32::MAX)
+        else {
+            return true;
+        };
+        let begins = tick.filter(|tick| at <= ticks.due(*tick) + ticks.every / 4);
+        open.end = begins.unwrap_or(u32::MAX);
+        begins.is_some()
+    }
+
+    fn lose(&mut self, tick: Option<u32>, ticks: Ticks, error: &ServerError) {
         self.connected = None;
-        self.before = None;
+        let last = self.before.take().map(|before| ticks.nearest(before.at));
+        let is_open = self
+            .uncounted
+            .last()
+            .is_some_and(|open| open.end == u32::MAX);
+        if !is_open {
+            self.uncounted.push(last.unwrap_or(0)..u32::MAX);
+        }
         // After the last tick no second is lost.
         if let Some(tick) = tick {
             let lost = self.lost.get_or_insert(Gap {

@@ -222,6 +222,15 @@ fn a_lost_connection_is_reopened_and_flagged_once() {
     );
     assert!(sampled.counters["Innodb_rows_read"] > 0);
     assert_eq!(sampled.counters["Innodb_rows_read"] % 3, 0);
+    let uncounted = &sampled.series[record::UNCOUNTED];
+    let lost = uncounted.iter().flatten().sum::<f64>();
+    assert!(lost >= 2.0, "two attempts to connect fail: {uncounted:?}");
+    // Each reading of the second connection moves the counter by 3.
+    let read = sampled.counters["Innodb_rows_read"] / 3;
+    assert!(
+        read as f64 <= uncounted.len() as f64 - lost + 1.0,
+        "{uncounted:?}"
+    );
 }
 
 #[test]

@@ -14,6 +14,12 @@ impl Ticks {
         self.origin + self.every * tick
     }
 
+    /// The tick that is nearest to a reading.
+    pub(super) fn nearest(&self, at: Instant) -> u32 {
+        let since = at.saturating_duration_since(self.origin) + self.every / 2;
+        u32::try_from(since.as_nanos() / self.every.as_nanos()).unwrap_or(u32::MAX)
+    }
+
     /// A reading after this time is closer to the next tick and is discarded.
     pub(super) fn too_late(&self, tick: u32) -> Instant {
         self.due(tick) + self.every / 2

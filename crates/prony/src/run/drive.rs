@@ -1,8 +1,9 @@
 //! Converts a planned load to the load engine's terms.
 
 use crate::run::event::{kinds::has_outage, recovery};
-use load::{Closed, Drive, Load, Open, Share, arrivals::Arrivals};
-use record::{Mode, Warmup};
+use load::arrivals::{Arrivals, Rates};
+use load::{Closed, Drive, Load, Open, Share};
+use record::{Mode, RateRange, Warmup};
 use spec::plan::PlannedTrial;
 use spec::{ArrivalsSpec, Dsn, PlannedLoad, Protocol, Shard, WhenFull};
 use std::time::Duration;
@@ -45,10 +46,11 @@ pub(crate) fn share(shard: Shard, workload: &dyn Workload) -> Share {
     Share::new(shard.number - 1, shard.of, workload.homes())
 }
 
-/// What a share of a load is in the record: its own clients or workers, and its own part of the rate and the queue.
-pub(crate) fn mode_of(share: &Share, whole: Mode) -> Mode {
+/// What a share of a load is in the record: its own clients or workers, and its own part of the rate and the queue. A rate that changes is
+/// the mean of the measured part.
+pub(crate) fn mode_of(share: &Share, planned: &PlannedLoad, protocol: &Protocol) -> Mode {
     let clients = |whole: u32| share.clients(whole).len() as u32;
-    match whole {
+    match planned.mode() {
         Mode::Closed {
             clients: whole,
             think_s,
@@ -62,14 +64,35 @@ pub(crate) fn mode_of(share: &Share, whole: Mode) -> Mode {
             workers,
             queue,
             when_full,
-        } => Mode::Open {
-            rate: rate / f64::from(share.of()),
-            arrivals,
-            workers: clients(workers),
-            queue: share.part(queue),
-            when_full,
-        },
+            ..
+        } => {
+            let part = |rate: f64| rate / f64::from(share.of());
+            let scheduled = match load(planned) {
+                Load::Open(open) => Some(rates(&open.arrivals, protocol)),
+                Load::Closed(_) => None,
+            };
+            Mode::Open {
+                rate: part(scheduled.map_or(rate, |scheduled| scheduled.mean)),
+                arrivals,
+                workers: clients(workers),
+                queue: share.part(queue),
+                when_full,
+                range: scheduled
+                    .and_then(|one| one.range)
+                    .map(|(min, max)| RateRange {
+                        min: part(min),
+                        max: part(max),
+                    }),
+            }
+        }
     }
+}
+
+/// The rates that are scheduled in the measured part; with a warm-up that is found, in the whole load.
+fn rates(arrivals: &Arrivals, protocol: &Protocol) -> Rates {
+    let driven_s = protocol.driven().as_secs_f64();
+    let from_s = f64::from(measured_from_s(protocol));
+    arrivals.rates(if from_s < driven_s { from_s } else { 0.0 }, driven_s)
 }
 
 /// The whole load of a trial.

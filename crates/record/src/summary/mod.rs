@@ -187,6 +187,9 @@ pub struct Offered {
     /// Operations that ended per second, successfully or not.
     pub completed: f64,
     pub queued_at_end: u64,
+    /// Arrivals of the warm-up that were queued when measuring began.
+    #[serde(default)]
+    pub queued_at_start: u64,
     /// In all, warm-up included.
     pub dropped: u64,
     /// By how many the queue grows each second: the slope of a line through it.

@@ -125,6 +125,7 @@ impl PlannedLoad {
                 workers: *workers,
                 queue: *queue,
                 when_full: when_full.name().to_string(),
+                range: None,
             },
         }
     }

@@ -7,14 +7,14 @@ use super::trial::Piece;
 use super::{MergeError, histograms};
 use record::TrialKey;
 use record::load::{
-    EffectNote, EngineNote, EngineStall, ErrorCount, Loaded, Mode, OpenNote, Unfinished,
-    done_series,
+    CARRIED, EffectNote, EngineNote, EngineStall, ErrorCount, Loaded, Mode, OpenNote, RateRange,
+    Unfinished, done_series,
 };
 use record::names::{LINK_RECEIVED, LINK_RECEIVED_PACKETS, LINK_SENT, LINK_SENT_PACKETS};
 use std::collections::BTreeMap;
 
 /// Series that count clients and operations, each shard its own.
-const ADDED: [&str; 12] = [
+const ADDED: [&str; 13] = [
     "throughput",
     "errors",
     "retried",
@@ -23,6 +23,7 @@ const ADDED: [&str; 12] = [
     "queued",
     "running",
     "idle",
+    CARRIED,
     LINK_RECEIVED,
     LINK_SENT,
     LINK_RECEIVED_PACKETS,
@@ -137,11 +138,13 @@ fn added_mode(sum: Mode, other: &Mode) -> Mode {
                 workers,
                 queue,
                 when_full,
+                range,
             },
             Mode::Open {
                 rate: more_rate,
                 workers: more_workers,
                 queue: more_queue,
+                range: more_range,
                 ..
             },
         ) => Mode::Open {
@@ -150,6 +153,10 @@ fn added_mode(sum: Mode, other: &Mode) -> Mode {
             workers: workers + more_workers,
             queue: queue + more_queue,
             when_full,
+            range: range.zip(*more_range).map(|(one, more)| RateRange {
+                min: one.min + more.min,
+                max: one.max + more.max,
+            }),
         },
         // Shards of one experiment have one kind of load.
         (sum, _) => sum,

@@ -18,6 +18,7 @@ use crate::packet::{self, Fields};
 use crate::reply::{Done, Step, Walk};
 use crate::request::{Bound, Param};
 use crate::row::{self, Column, Value};
+use crate::sent::Sent;
 use load::Io;
 use std::borrow::Borrow;
 use std::io;
@@ -43,6 +44,7 @@ pub struct Connection {
     is_under_way: bool,
     /// Size of the last request.
     request_bytes: usize,
+    sent: Sent,
     /// Indexed by [`Statement::place`].
     statements: Vec<Option<Bound>>,
     columns: Vec<Column>,
@@ -96,6 +98,7 @@ impl Connection {
             ends_by_ok: logged_in.capabilities.contains(Capabilities::DEPRECATE_EOF),
             is_under_way: false,
             request_bytes: 0,
+            sent: Sent::new(),
             statements: Vec::new(),
             columns: Vec::new(),
             values: Vec::new(),
@@ -222,6 +225,9 @@ impl Connection {
         let number = packet::finish(out, start, 0);
         self.request_bytes = out.len();
         self.is_under_way = true;
+        if command == QUERY {
+            self.sent.count();
+        }
         Ok(number)
     }
 
@@ -244,6 +250,7 @@ impl Connection {
         let number = bound.write(out, params)?;
         self.request_bytes = out.len();
         self.is_under_way = true;
+        self.sent.count();
         Ok(number)
     }
 

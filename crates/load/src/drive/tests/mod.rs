@@ -129,7 +129,9 @@ where
     let driven = drive(workload, settings, &AtomicBool::new(false), watch).expect("it starts");
     assert_eq!(begun.len(), 1, "the start is reported once");
     assert_eq!(workload.sessions.load(SeqCst), 0, "every session is closed");
-    let counted: Tally = seconds.iter().map(|second| &second.tally).sum();
+    let observed = Observed { seconds, windows };
+    let measured = observed.tally();
+    let counted: Tally = [measured].iter().chain(&observed.carried()).sum();
     assert_eq!(
         counted.ended(),
         driven.started,
@@ -140,13 +142,16 @@ where
         by_operation, counted,
         "seconds and operations count the same"
     );
-    let places: Vec<u32> = seconds.iter().map(|second| second.second).collect();
-    assert_eq!(places, (0..seconds.len() as u32).collect::<Vec<_>>());
-    let observed = Observed { seconds, windows };
+    let places: Vec<u32> = observed
+        .seconds
+        .iter()
+        .map(|second| second.second)
+        .collect();
+    assert_eq!(places, (0..places.len() as u32).collect::<Vec<_>>());
     let counted = [Kind::Service, Kind::Failed].map(|kind| observed.of(kind).len());
     assert_eq!(
         counted.iter().sum::<u64>(),
-        driven.started,
+        measured.ended(),
         "every operation is in a window"
     );
     (driven, observed)
@@ -155,6 +160,14 @@ where
 impl Observed {
     fn tally(&self) -> Tally {
         self.seconds.iter().map(|second| &second.tally).sum()
+    }
+
+    /// What each second carried over from the warm-up.
+    fn carried(&self) -> Vec<Tally> {
+        let seconds = self.seconds.iter();
+        seconds
+            .map(|second| second.carried.tallies.iter().sum())
+            .collect()
     }
 
     /// How many attempts ended with this error and ending.

@@ -119,14 +119,38 @@ fn arrivals_before_the_end_are_started_and_numbered_in_order() {
 }
 
 #[test]
-fn a_trace_ends_the_drive_with_its_last_arrival() {
-    let at_ns: std::sync::Arc<[u64]> = [0, 5 * MS, 9 * MS].into();
+fn a_drive_lasts_its_time_whatever_the_trace() {
+    let at_ns: std::sync::Arc<[u64]> = [0, 5 * MS, 9 * MS, 250 * MS].into();
     let workload = fake(|_| (0, Outcome::Done));
-    let settings = open(Arrivals::Trace { at_ns }, 2, 10, WhenFull::Stop, 60_000);
+    let settings = open(Arrivals::Trace { at_ns }, 2, 10, WhenFull::Stop, 200);
     let (driven, _) = driven(&workload, &settings);
     assert_eq!(
         (driven.arrived, driven.started, driven.stopped),
         (3, 3, None)
     );
-    assert!(driven.elapsed < Duration::from_secs(30));
+    assert_eq!(driven.until, Duration::from_millis(200));
+}
+
+/// The server stands still until 1,200 ms, the warm-up ends at 1,000 ms, and each second has 200 arrivals.
+#[test]
+fn an_operation_belongs_to_the_part_in_which_it_was_due() {
+    let arrivals = Arrivals::Uniform { rate: 200.0 };
+    let settings = Drive {
+        warmup: Duration::from_millis(900),
+        ..open(arrivals, 2, 1_000, WhenFull::Stop, 2_000)
+    };
+    let (driven, observed) = driven(&fake(stalling(500, 1_200)), &settings);
+    let carried: u64 = observed.carried().iter().map(Tally::done).sum();
+    // 100 are due from 500 to 1,000 ms.
+    assert!((90..=110).contains(&carried), "{carried}");
+    assert_eq!(observed.seconds[0].carried.tallies[0], Tally::default());
+    let measured: u64 = observed.seconds[1..]
+        .iter()
+        .map(|one| one.tally.done())
+        .sum();
+    assert!(measured + driven.queued_at_end <= 200, "{measured}");
+    assert!(measured > 150, "{measured}");
+    let response = observed.of(Kind::Response);
+    assert_eq!(response.len(), driven.started - carried);
+    assert!(response.max() < 300 * MS, "{}", response.max());
 }

@@ -97,6 +97,7 @@ impl Side {
             workers: 8,
             queue: 1_000_000,
             when_full: "stop".into(),
+            range: None,
         };
         load.open = Some(OpenNote {
             arrived: 0,

@@ -156,6 +156,14 @@ impl<'a> Place<'a> {
         }
     }
 
+    /// How many nodes of a server, from the first on, the clients of a load use.
+    pub(crate) fn nodes_in_use(&self) -> u32 {
+        match self {
+            Place::Server(place) => place.nodes_in_use(),
+            Place::Folder(_) => 1,
+        }
+    }
+
     /// The speed of the clients' link in bits per second, if there is a link and its speed is known.
     pub(crate) fn link_bits_per_s(&self) -> Option<u64> {
         match self {

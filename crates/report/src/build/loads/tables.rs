@@ -6,7 +6,7 @@ use super::{Loads, conditions, overview};
 use crate::build::Context;
 use crate::document::{Block, Cell, Column, Forms, Kind as Of, Node, Section, Table};
 use crate::{format, names};
-use record::{Kind, Mode, Percentile, Percentiles};
+use record::{Kind, Mode, Percentile, Percentiles, RateRange};
 use stats::{Estimate, LoadRow, Scaling, ScalingPoint};
 use std::collections::BTreeSet;
 
@@ -223,10 +223,19 @@ fn describe(mode: &Mode) -> [Option<String>; 3] {
             rate,
             arrivals,
             workers,
+            range,
             ..
         } => [
             Some(format!("{arrivals} arrivals")),
-            Some(format!("{} requests/s", format::operations(*rate))),
+            Some(match range {
+                None => format!("{} requests/s", format::operations(*rate)),
+                Some(RateRange { min, max }) => format!(
+                    "{} requests/s on average ({} to {})",
+                    format::operations(*rate),
+                    format::operations(*min),
+                    format::operations(*max)
+                ),
+            }),
             Some(format::plural(*workers as usize, "worker")),
         ],
     }

@@ -6,7 +6,7 @@ use ::record::Summary;
 use ::record::{AuditNote, Kind, Mode, Percentile};
 use std::collections::BTreeSet;
 
-const OF_A_TRIAL: [&str; 49] = [
+const OF_A_TRIAL: [&str; 52] = [
     "block",
     "state",
     "loop",
@@ -56,7 +56,13 @@ const OF_A_TRIAL: [&str; 49] = [
     "violations",
     "failed_inputs",
     "uncertain",
+    "load_rate_min",
+    "load_rate_max",
+    "queued_at_start",
 ];
+
+/// The columns after those of the audit.
+const AFTER_AUDIT: usize = 4;
 
 /// How many of them are about the audit. They are the last but one.
 const OF_AN_AUDIT: usize = 11;
@@ -132,14 +138,23 @@ fn fields(recorded: &Recorded) -> Vec<String> {
         .flags
         .first()
         .map_or(String::new(), |flag| flag.text.clone());
-    let last = OF_A_TRIAL.len() - 1;
+    let last = OF_A_TRIAL.len() - AFTER_AUDIT;
     fields.resize(last - OF_AN_AUDIT - 1, String::new());
     fields.push(note);
     match &trial.audit {
         Some(note) => fields.extend(audited(note)),
         None => fields.resize(last, String::new()),
     }
-    fields.push(recorded.summary.as_deref().map_or(String::new(), uncertain));
+    let summary = recorded.summary.as_deref();
+    fields.push(summary.map_or(String::new(), uncertain));
+    let range = match trial.load.as_deref().map(|load| &load.mode) {
+        Some(Mode::Open { range, .. }) => *range,
+        _ => None,
+    };
+    fields.push(or_empty(range.map(|range| range.min)));
+    fields.push(or_empty(range.map(|range| range.max)));
+    let offered = summary.and_then(|summary| summary.offered.as_ref());
+    fields.push(or_empty(offered.map(|offered| offered.queued_at_start)));
     fields
 }
 

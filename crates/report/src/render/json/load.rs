@@ -52,6 +52,7 @@ pub(super) struct LoadNote<'a> {
     offered: Option<f64>,
     completed: Option<f64>,
     queued_at_end: Option<u64>,
+    queued_at_start: Option<u64>,
     dropped: Option<u64>,
     stable: Option<bool>,
     unstable: Option<String>,
@@ -67,6 +68,7 @@ pub(super) struct LoadNote<'a> {
     period: Option<Period>,
     engine: Option<EngineFields<'a>>,
     counters: Option<&'a Counters>,
+    operations_counted: Option<u64>,
     unknown: Option<u64>,
     stale_reads: Option<StaleReads>,
 }
@@ -154,6 +156,7 @@ impl<'a> LoadNote<'a> {
             offered: offered.map(|offered| offered.offered),
             completed: offered.map(|offered| offered.completed),
             queued_at_end: offered.map(|offered| offered.queued_at_end),
+            queued_at_start: offered.map(|offered| offered.queued_at_start),
             dropped: offered.map(|offered| offered.dropped),
             stable: offered.map(|offered| offered.unstable.is_none()),
             unstable: offered.and_then(|offered| offered.unstable.clone()),
@@ -176,6 +179,7 @@ impl<'a> LoadNote<'a> {
                 lateness: summary.engine.note.clone(),
             }),
             counters: Some(&load.counters),
+            operations_counted: Some(summary.operations_counted),
             stale_reads: summary.stale_reads.clone(),
         }
     }

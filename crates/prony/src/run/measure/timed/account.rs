@@ -7,12 +7,12 @@ use super::{Driving, Timed, effects};
 use crate::run::drive;
 use crate::run::shards;
 use host::machine;
-use load::{Backend, Driven, Ending, OwnStall, Second, Window};
-use observe::Gap;
+use load::{Backend, Driven, Ending, OwnStall, Second, Tally, Window};
+use observe::{Gap, Sampled};
 use record::{
-    Account, EngineNote, EngineStall, ErrorCount, ErrorKind, EventNote, FlagKind, HistogramNote,
-    Kind, LiveSample, Loaded, Mode, OpenNote, Requirement, ShardStart, Standard, Trial, Unfinished,
-    done_series,
+    Account, CARRIED, EngineNote, EngineStall, ErrorCount, ErrorKind, EventNote, FlagKind,
+    HistogramNote, Kind, LiveSample, Loaded, Mode, OpenNote, Requirement, ShardStart, Standard,
+    Trial, Unfinished, done_series,
 };
 use std::collections::BTreeMap;
 
@@ -39,6 +39,7 @@ pub(super) fn enter(
     flag_failures(trial, &driven);
     let effects = effects::noted(&operations, &driven.tallies, &effects);
     trial.flags.extend(effects::flags(&effects));
+    let foreign = foreign_clients(timed, &observed.sampled);
     observed.happened.enter(trial);
     let throughput = recorded
         .series
@@ -55,12 +56,18 @@ pub(super) fn enter(
     for one in flags.chain(gap.map(|gap| gap.flag())) {
         trial.flag(one.kind, one.text);
     }
+    if let Some(text) = foreign {
+        trial.flag(FlagKind::ForeignClients, text);
+    }
     if let Some(text) = observed.full_link {
         trial.flag(FlagKind::ClientsLink, text);
     }
     let mut series = observed.sampled.series;
     series.extend(recorded.series);
-    let mode = drive::mode_of(&timed.share(), timed.planned.load.mode());
+    let is_in_use =
+        |seconds: &[Option<f64>]| seconds.iter().any(|one| one.is_some_and(|n| n > 0.0));
+    series.retain(|name, seconds| name != CARRIED || is_in_use(seconds));
+    let mode = drive::mode_of(&timed.share(), &timed.planned.load, timed.bench.protocol);
     let open = matches!(mode, Mode::Open { .. }).then(|| open_note(&driven));
     let mut load = Loaded {
         mode,
@@ -87,9 +94,21 @@ pub(super) fn enter(
     if let Some(text) = stats::too_long(&load, &summary.accounts) {
         trial.invalidate(FlagKind::OperationTooLong, text);
     }
+    if let Some(text) = stats::backlog(&load, &summary) {
+        trial.flag(FlagKind::WarmUpBacklog, text);
+    }
     flag_failed_operations(trial, &summary.accounts, explain);
     load.summary = Some(summary);
     trial.load = Some(Box::new(load));
+}
+
+/// Of a server that prony did not start. The clients of other shards of the load are foreign to this one.
+fn foreign_clients(timed: &Timed, sampled: &Sampled) -> Option<String> {
+    let is_external = timed.planned.server.as_ref()?.build.is_external();
+    let is_whole = timed.bench.meeting.is_none();
+    (is_external && is_whole)
+        .then(|| sampled.foreign_clients())
+        .flatten()
 }
 
 /// Whether the server was down when its status could not be read. The sampler notices both ends up to a second late.
@@ -158,7 +177,7 @@ fn started(timed: &Timed, driven: &Driven) -> Vec<ShardStart> {
 /// A series of the engine: its name and how to read its value.
 type Column = (&'static str, fn(&Second) -> u64);
 
-const COLUMNS: [Column; 8] = [
+const COLUMNS: [Column; 9] = [
     ("throughput", |second| second.tally.done()),
     ("errors", |second| second.tally.not_done()),
     ("retried", |second| second.tally[Ending::Retried]),
@@ -167,6 +186,9 @@ const COLUMNS: [Column; 8] = [
     ("queued", |second| second.queued),
     ("running", |second| u64::from(second.running)),
     ("idle", |second| u64::from(second.idle)),
+    (CARRIED, |second| {
+        second.carried.tallies.iter().map(Tally::done).sum()
+    }),
 ];
 
 /// Collects what the engine reports during the load. Histograms are packed at once, since hours of unpacked ones would take gigabytes.
@@ -176,6 +198,7 @@ pub(super) struct Recorder {
     operations: Vec<String>,
     /// The names of their own series.
     done_series: Vec<String>,
+    measured_from_s: u32,
     /// The engine's series, one value per second.
     series: BTreeMap<String, Vec<Option<f64>>>,
     errors: Vec<ErrorCount>,
@@ -184,8 +207,9 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    pub(super) fn of(operations: &[String]) -> Recorder {
+    pub(super) fn of(operations: &[String], measured_from_s: u32) -> Recorder {
         Recorder {
+            measured_from_s,
             operations: operations.to_vec(),
             done_series: operations.iter().map(|name| done_series(name)).collect(),
             ..Recorder::default()
@@ -201,12 +225,17 @@ impl Recorder {
             let series = self.series.entry(name.clone()).or_default();
             series.push(Some(tally.done() as f64));
         }
-        let errors = second.errors.iter().map(|(fault, count)| ErrorCount {
-            second: second.second,
+        let own = second.errors.iter();
+        let own = own.map(|(fault, count)| (second.second, *fault, *count));
+        let warmed_up_s = self.measured_from_s.saturating_sub(1);
+        let carried = second.carried.errors.iter();
+        let carried = carried.map(|(fault, count)| (warmed_up_s, *fault, *count));
+        let errors = own.chain(carried).map(|(second, fault, count)| ErrorCount {
+            second,
             kind: error_kind(fault.ending),
             operation: self.operations.get(usize::from(fault.operation)).cloned(),
             code: fault.code,
-            count: *count,
+            count,
         });
         self.errors.extend(errors);
         self.histograms.push(HistogramNote {

@@ -8,6 +8,7 @@ use crate::run::place::Place;
 use crate::run::place::beats::{Beats, PreparedBeats, Series};
 use observe::{Prepared, Sample, Sampled, Sampler};
 use record::names::{LINK_RECEIVED, LINK_SENT};
+use record::{Counters, Flag, FlagKind};
 use server::ServerError;
 use stats::link::{CpuUse, LinkUse};
 use std::collections::BTreeMap;
@@ -48,15 +49,71 @@ impl Further {
         self.beats = beats.and_then(|beats| beats.begin(origin));
     }
 
-    /// What they sampled. Their flags are not kept: a node may be down on purpose.
-    fn end(self) -> BTreeMap<u32, Series> {
+    /// Their series, and what else each of them sampled. Their flags are not kept: a node may be down on purpose.
+    fn end(self) -> (BTreeMap<u32, Series>, BTreeMap<u32, Sampled>) {
         let mut all = self.beats.map(Beats::end).unwrap_or_default();
+        let mut sampled = BTreeMap::new();
         for (number, sampler) in self.running {
-            all.entry(number).or_default().extend(sampler.stop().series);
+            let mut one = sampler.stop();
+            let series = std::mem::take(&mut one.series);
+            all.entry(number).or_default().extend(series);
+            sampled.insert(number, one);
         }
-        all
+        (all, sampled)
     }
 }
+
+/// The servers' counters of all nodes that clients use: the sums of those that all have. An error if one of them does not cover the whole
+/// load: the operations of the others cannot be told apart.
+fn counters_of_all(
+    first: &Sampled,
+    further: &BTreeMap<u32, Sampled>,
+    in_use: u32,
+) -> Result<Counters, String> {
+    let others = further
+        .range(..=in_use)
+        .map(|(number, node)| (*number, node));
+    let mut sums = first.counters.clone();
+    for (number, node) in std::iter::once((FIRST_NODE, first)).chain(others) {
+        if let Some(gap) = node.gap.as_ref().filter(|_| in_use > 1) {
+            return Err(format!(
+                "clients used {in_use} nodes, and the counters of node {number} have a gap from second {} on ({}), so no counters are recorded",
+                gap.from_s, gap.cause
+            ));
+        }
+        if number > FIRST_NODE {
+            sums.retain(|name, _| node.counters.contains_key(name));
+            for (name, sum) in &mut sums {
+                *sum += node.counters.get(name).copied().unwrap_or(0);
+            }
+        }
+    }
+    Ok(sums)
+}
+
+/// The resource use of the processes of these nodes. They share the devices of this machine.
+fn used_by_all(
+    first: &Series,
+    further: &BTreeMap<u32, Series>,
+    in_use: u32,
+    from_s: u32,
+) -> Counters {
+    let mut used = observe::process::over(first, from_s);
+    let others = (FIRST_NODE + 1..=in_use).filter_map(|number| further.get(&number));
+    for series in others {
+        let own = observe::process::over(series, from_s);
+        used.retain(|name, _| !name.starts_with(OF_PROCESS) || own.contains_key(name));
+        for (name, sum) in &mut used {
+            if name.starts_with(OF_PROCESS) {
+                *sum += own.get(name).copied().unwrap_or(0);
+            }
+        }
+    }
+    used
+}
+
+/// How the names of counters of a server's process begin; others are of the machine.
+const OF_PROCESS: &str = "server ";
 
 /// The number of the first node, whose series are those of the server.
 const FIRST_NODE: u32 = 1;
@@ -68,6 +125,8 @@ pub(super) struct Concurrent {
     /// Those of the further nodes, with their numbers.
     further: Further,
     measured_from_s: u32,
+    /// How many nodes clients use.
+    nodes_in_use: u32,
     link_bits_per_s: Option<u64>,
     pub latest: Latest,
     pub uptime: Arc<Uptime>,
@@ -127,6 +186,7 @@ impl Concurrent {
             prepared: Some((sampler, events)),
             running: None,
             measured_from_s,
+            nodes_in_use: place.nodes_in_use(),
             link_bits_per_s: place.link_bits_per_s(),
             latest: Latest::default(),
         })
@@ -154,9 +214,23 @@ impl Concurrent {
         };
         let happened = events.cancel();
         let mut sampled = sampler.stop();
-        let used = observe::process::over(&sampled.series, self.measured_from_s);
-        sampled.counters.extend(used);
-        let mut further = self.further.end();
+        let (mut further, of_further) = self.further.end();
+        let in_use = self.nodes_in_use;
+        match counters_of_all(&sampled, &of_further, in_use) {
+            Ok(counters) => {
+                sampled.counters = counters;
+                let from_s = self.measured_from_s;
+                let used = used_by_all(&sampled.series, &further, in_use, from_s);
+                sampled.counters.extend(used);
+            }
+            Err(text) => {
+                sampled.counters = Counters::new();
+                sampled.flags.push(Flag {
+                    kind: FlagKind::SamplerAbsent,
+                    text,
+                });
+            }
+        }
         sampled
             .series
             .extend(further.remove(&FIRST_NODE).unwrap_or_default());
@@ -180,6 +254,41 @@ mod tests {
 
     fn series(name: &str, cores: [Option<f64>; 3]) -> Series {
         Series::from([(name.to_string(), cores.to_vec())])
+    }
+
+    fn sampled(counters: &[(&str, i64)], gap: bool) -> Sampled {
+        let counters = counters
+            .iter()
+            .map(|(name, moved)| (name.to_string(), *moved));
+        Sampled {
+            counters: counters.collect(),
+            gap: gap.then(|| observe::Gap {
+                from_s: 3,
+                until_s: Some(5),
+                cause: "gone away".into(),
+            }),
+            ..Sampled::default()
+        }
+    }
+
+    #[test]
+    fn counters_are_those_of_all_nodes_that_clients_use() {
+        let first = sampled(&[("Com_update", 100), ("Com_stmt_fetch", 1)], false);
+        let second = BTreeMap::from([(2, sampled(&[("Com_update", 90)], false))]);
+        let both = counters_of_all(&first, &second, 2).unwrap();
+        assert_eq!(both, Counters::from([("Com_update".into(), 190)]));
+        assert_eq!(counters_of_all(&first, &second, 1).unwrap(), first.counters);
+        let down = BTreeMap::from([(2, sampled(&[("Com_update", 9)], true))]);
+        let text = counters_of_all(&first, &down, 2).unwrap_err();
+        assert!(
+            text.contains("the counters of node 2 have a gap from second 3 on"),
+            "{text}"
+        );
+        let alone = sampled(&[("Com_update", 9)], true);
+        assert!(
+            counters_of_all(&alone, &BTreeMap::new(), 1).is_ok(),
+            "its seconds are known"
+        );
     }
 
     #[test]

@@ -185,7 +185,8 @@ impl Timed<'_> {
         let operations = driver.operations();
         let standard = driver.standard();
         let standard = standard.and_then(|standard| account::standard(&operations, standard));
-        let mut recorded = Recorder::of(&operations);
+        let measured_from_s = drive::measured_from_s(self.bench.protocol);
+        let mut recorded = Recorder::of(&operations, measured_from_s);
         let mut windows = Vec::new();
         let (latest, uptime) = (concurrent.latest.clone(), concurrent.uptime.clone());
         let mut started_ns = None;

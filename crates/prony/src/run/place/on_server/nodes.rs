@@ -6,8 +6,8 @@ use crate::run::place::beats::PreparedBeats;
 use host::Interface;
 use observe::{Prepared, Targets};
 use record::{Flag, FlagKind, LimitNote, Trial};
-use server::{Connector, Node, ServerError};
-use spec::{Reads, Routing, Writes};
+use server::{Connector, External, Node, ServerError, Session};
+use spec::{Dsn, Reads, Routing, Writes};
 use std::path::Path;
 use std::sync::Arc;
 use wire::Login;
@@ -18,6 +18,12 @@ pub(crate) struct ClientsLink {
     pub interface: Interface,
     /// Its speed in each direction, if it is known.
     pub bits_per_s: Option<u64>,
+}
+
+/// What a server has to itself, whatever name it is reached by.
+fn which_server(session: &mut Session) -> Result<String, ServerError> {
+    let reply = session.query("SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir)")?;
+    Ok(reply.first_text().unwrap_or_default())
 }
 
 impl ServerPlace<'_> {
@@ -84,8 +90,47 @@ impl ServerPlace<'_> {
         Ok(Login { endpoints, ..first })
     }
 
+    /// How many nodes, from the first on, the clients of a load use.
+    pub(crate) fn nodes_in_use(&self) -> u32 {
+        let readers = self.readers().ok().flatten();
+        let of_readers = readers.map_or(1, |readers| readers.login.endpoints.len());
+        let own = self.login().map_or(1, |login| login.endpoints.len());
+        own.max(of_readers) as u32
+    }
+
+    /// The servers of the further hosts of a DSN, with the numbers of the hosts from 2. Several names of one server are one.
+    fn further_hosts(&self) -> Result<Vec<(u32, External)>, ServerError> {
+        let Some(dsn) = self.node().endpoint().filter(|dsn| !dsn.others.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let mut known = vec![which_server(&mut self.node().connect()?)?];
+        let mut hosts = Vec::new();
+        for (number, (host, port)) in (2..).zip(&dsn.others) {
+            let host = External::new(Dsn {
+                host: host.clone(),
+                port: *port,
+                others: Vec::new(),
+                socket: None,
+                ..dsn.clone()
+            });
+            let server = which_server(&mut host.connect()?)?;
+            if !known.contains(&server) {
+                known.push(server);
+                hosts.push((number, host));
+            }
+        }
+        Ok(hosts)
+    }
+
     /// The samplers of the further nodes, with their numbers.
     pub(crate) fn prepare_further_samplers(&self) -> Result<Vec<(u32, Prepared)>, ServerError> {
+        let hosts = self.further_hosts()?.into_iter().map(|(number, host)| {
+            let prepared = Prepared::new(Targets {
+                connector: Some(host.connector()?),
+                ..Targets::default()
+            });
+            Ok((number, prepared?))
+        });
         self.further()
             .map(|(number, node)| {
                 let prepared = Prepared::new(Targets {
@@ -100,6 +145,7 @@ impl ServerPlace<'_> {
                 });
                 Ok((number, prepared?))
             })
+            .chain(hosts)
             .collect()
     }
 

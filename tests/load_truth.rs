@@ -1,0 +1,155 @@
+//! Figures of timed loads whose truth is planted: counters beside operations, parts of a load, traces.
+//!
+//! Tiers: default, all.
+
+use crate::support::elsewhere::{Elsewhere, PASSWORD_IN_A_DSN};
+use crate::support::process::{ended, until};
+use crate::support::timed::*;
+use crate::support::{Bench, Ended, has};
+use serde_json::Value;
+use std::path::Path;
+
+/// Updates of single rows. Commits do not wait for the disk.
+const UPDATES: &str = r#"
+[workload.sql]
+setup = "create table t (id int primary key, v int not null); insert into t values (1,0),(2,0),(3,0),(4,0)"
+operations = "-- operation: up\nupdate t set v = v + 1 where id = :id"
+[workload.sql.parameter]
+id.uniform = [1, 4]
+"#;
+
+const NO_FLUSH: &str = "[settings]\ninnodb_flush_log_at_trx_commit = 0\n";
+
+/// What the server counted over what was done in the seconds that its counters cover.
+fn per_operation(trial: &Value, counter: &str) -> f64 {
+    let all = trial["counters"][counter].as_f64().unwrap();
+    all / number(&trial["operations_counted"])
+}
+
+fn ran(bench: &Bench, file: &str) -> Ended {
+    let ended = bench.run(&["run", file]);
+    assert!([0, 3].contains(&ended.status), "{}", ended.stderr);
+    ended
+}
+
+#[test]
+fn counters_and_operations_cover_the_same_seconds_around_a_restart() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let rest = "[load.closed]\nclients = 1\n[protocol]\ntime = \"7s\"\nblocks = 1\n[[event]]\nat = \"3s\"\nstop = { restart = true }\n";
+    let file = experiment(&bench, "restarted", UPDATES, &format!("{NO_FLUSH}{rest}"));
+    ran(&bench, &file);
+    let trial = &trials(&bench.json(&bench.runs()[0]))[0];
+    assert!(is_whole(trial), "{trial}");
+    let updates = per_operation(trial, "Com_update");
+    // At the edges of the seconds.
+    assert!((0.95..=1.05).contains(&updates), "{updates}: {trial}");
+    let counted = number(&trial["operations_counted"]);
+    assert!(counted < number(&trial["operations"]), "{trial}");
+}
+
+#[test]
+fn what_waited_when_measuring_began_is_kept_apart() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let rest = "[load.open]\nrate = 300\nworkers = 2\n[protocol]\ntime = \"6s\"\nwarmup = \"3s\"\nblocks = 1\n[[event]]\nat = \"500ms\"\nsql = \"lock tables t write; select sleep(2.4); unlock tables\"\n";
+    let file = experiment(&bench, "backlog", UPDATES, &format!("{NO_FLUSH}{rest}"));
+    ran(&bench, &file);
+    let trial = &trials(&bench.json(&bench.runs()[0]))[0];
+    assert!(is_whole(trial), "{trial}");
+    // About 720 arrive while the table is locked; some are served before the measured part begins.
+    let waiting = number(&trial["queued_at_start"]);
+    assert!((400.0..=800.0).contains(&waiting), "{waiting}");
+    let said = flags(trial, "warm_up_backlog");
+    assert!(said.contains("were waiting when measuring began"), "{said}");
+    let throughput = number(&trial["throughput"]);
+    assert!(throughput < 330.0, "300 arrive in a second, {throughput}");
+    assert!(trial["stalls"].as_array().unwrap().is_empty(), "{trial}");
+}
+
+#[test]
+fn every_arrival_of_a_trace_counts_and_the_load_lasts_its_time() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let times: Vec<String> = (1..=10)
+        .map(|half| format!("{}.{}", 1_764_106_205 + half / 2, 5 * (half % 2)))
+        .collect();
+    std::fs::write(bench.folder.path().join("trace.txt"), times.join("\n")).unwrap();
+    let rest = "[load.open]\narrivals = { trace = \"trace.txt\" }\nworkers = 2\n[protocol]\ntime = \"6s\"\nblocks = 1\n";
+    let file = experiment(&bench, "traced", UPDATES, &format!("{NO_FLUSH}{rest}"));
+    ran(&bench, &file);
+    let trial = &trials(&bench.json(&bench.runs()[0]))[0];
+    assert_eq!(trial["operations"], 10, "{trial}");
+    assert_eq!(trial["steady"]["until_s"], 6, "{trial}");
+    let rate = number(&trial["load"]["open"]["rate"]);
+    assert!((rate - 10.0 / 6.0).abs() < 1e-9, "{rate}");
+}
+
+/// The data of `file` on a server, from a short run of its own.
+fn load_there(bench: &Bench, file: &str, there: &Elsewhere) {
+    let dsn = there.dsn_with_password();
+    let ended = bench.run(&["run", file, "--server", &dsn]);
+    assert!([0, 3].contains(&ended.status), "{}", ended.stderr);
+}
+
+fn last(bench: &Bench) -> Value {
+    trials(&bench.json(&bench.runs().pop().unwrap()))[0].clone()
+}
+
+#[test]
+fn counters_are_those_of_all_hosts_of_a_dsn() {
+    let all = "ALL ON *.*";
+    let (Some(one), Some(two)) = (
+        Elsewhere::start("mariadb", all),
+        Elsewhere::start("mariadb", all),
+    ) else {
+        return;
+    };
+    let bench = Bench::new();
+    let rest = "[load.closed]\nclients = 4\n[protocol]\ntime = \"3s\"\nblocks = 1\n";
+    let file = experiment(&bench, "hosts", UPDATES, rest);
+    load_there(&bench, &file, &two);
+    load_there(&bench, &file, &one);
+    let both = |hosts: &str| format!("mysql://guest:{PASSWORD_IN_A_DSN}@{hosts}/");
+    let (first, second) = (
+        format!("127.0.0.1:{}", one.port),
+        format!("127.0.0.1:{}", two.port),
+    );
+    for hosts in [format!("{first},{second}"), format!("{first},{first}")] {
+        let ended = bench.run(&["run", &file, "--server", &both(&hosts)]);
+        assert!([0, 3].contains(&ended.status), "{}", ended.stderr);
+        let trial = last(&bench);
+        let updates = per_operation(&trial, "Com_update");
+        assert!((0.9..=1.1).contains(&updates), "{hosts}: {updates}");
+        assert_eq!(flags(&trial, "foreign_clients"), "");
+    }
+}
+
+#[test]
+fn clients_of_others_on_an_external_server_are_flagged() {
+    let Some(mut there) = Elsewhere::start("mariadb", "ALL ON *.*") else {
+        return;
+    };
+    let bench = Bench::new();
+    let rest = "[load.open]\nrate = 100\nworkers = 2\n[protocol]\ntime = \"5s\"\nblocks = 1\n";
+    let file = experiment(&bench, "shared", UPDATES, rest);
+    let dsn = there.dsn_with_password();
+    let running = bench.start(&["run", &file, "--server", &dsn]);
+    let is_under_way = |run: &Path| seconds_under_way(run, "") >= 1;
+    until("a second of the load", || {
+        bench.runs().last().is_some_and(|run| is_under_way(run))
+    });
+    for n in 0..400 {
+        there.execute(&format!("DO {n}"));
+    }
+    let after = ended(running);
+    assert!([0, 3].contains(&after.status), "{}", after.stderr);
+    let said = flags(&last(&bench), "foreign_clients");
+    assert!(said.contains("other clients used the server"), "{said}");
+}
