@@ -5,13 +5,16 @@
 //! chapters on optimization (index condition pushdown, multi-range read, batched key access, hash join) and on InnoDB's
 //! buffer pool, flushing and adaptive hash index.
 
+use crate::side::Side;
 use std::collections::BTreeSet;
 
 /// Evidence for a cause: present on the side with the smaller counter and absent on the other.
 pub(crate) enum Sign {
-    /// A counter by any of these names; 0 on the other side. Where that side has none of them, its plans must not hold
-    /// these words either.
+    /// A counter by any of these names; 0 on the other side. Where that side has none of them, its recorded plans must not hold
+    /// these words either; without words it is then unknown.
     Counts(&'static [&'static str], &'static [&'static str]),
+    /// A counter of a feature; 0 on the other side, or its server has no such feature and no such counter.
+    Hits(&'static [&'static str]),
     /// A plan with any of these words; the other side has plans, and none with them.
     Plan(&'static [&'static str]),
     /// More of a counter, beyond noise.
@@ -195,7 +198,6 @@ pub(crate) const CAUSES: &[Cause] = &[
             Sign::Larger("tmp_table_size"),
             Sign::Larger("max_heap_table_size"),
             Sign::Larger("temptable_max_ram"),
-            Sign::Setting("internal_tmp_mem_storage_engine"),
         ],
         beside: &[&["Created_tmp_tables"]],
         unless: &[],
@@ -311,7 +313,7 @@ pub(crate) const CAUSES: &[Cause] = &[
             "Rows_read",
             "Innodb_buffer_pool_read_requests",
         ],
-        signs: &[Sign::Counts(&["Qcache_hits"], &[])],
+        signs: &[Sign::Hits(&["Qcache_hits"])],
         beside: &[],
         unless: &[],
         because: "the query cache answers repeated statements",
@@ -341,6 +343,116 @@ pub(crate) const CAUSES: &[Cause] = &[
     },
 ];
 
+/// A feature that decides whether counters move at all. Where it differs, they say nothing about the work.
+pub(crate) struct Feature {
+    pub(crate) setting: &'static str,
+    /// The values that turn it on.
+    pub(crate) on: &'static [&'static str],
+    pub(crate) counters: &'static [&'static str],
+    pub(crate) rule: Rule,
+}
+
+pub(crate) enum Rule {
+    /// They move only while it is on, which these counters show where the setting is not recorded.
+    Needed(&'static [&'static str]),
+    /// The same; it is on by default.
+    NeededByDefault,
+    /// They do not move for what it does.
+    NotFor,
+}
+
+const ON: [&str; 4] = ["ON", "on", "1", "YES"];
+
+pub(crate) const FEATURES: [Feature; 7] = [
+    // MariaDB counts B-tree searches in the code of the adaptive hash index, which is off by default.
+    Feature {
+        setting: "innodb_adaptive_hash_index",
+        on: &ON,
+        counters: &[
+            "adaptive_hash_searches_btree",
+            "Innodb_adaptive_hash_non_hash_searches",
+        ],
+        rule: Rule::Needed(&HASHED),
+    },
+    Feature {
+        setting: "innodb_adaptive_flushing",
+        on: &ON,
+        counters: &["buffer_flush_adaptive_total_pages"],
+        rule: Rule::NeededByDefault,
+    },
+    // Without detection, a deadlock ends by a timeout.
+    Feature {
+        setting: "innodb_deadlock_detect",
+        on: &ON,
+        counters: &["lock_deadlocks", "Innodb_deadlocks"],
+        rule: Rule::NeededByDefault,
+    },
+    // Temporary tables of TempTable in memory-mapped files are not counted as tables on disk.
+    Feature {
+        setting: "internal_tmp_mem_storage_engine",
+        on: &["TempTable"],
+        counters: &["Created_tmp_disk_tables"],
+        rule: Rule::NotFor,
+    },
+    // Files whose writes are synchronous need no fsync.
+    Feature {
+        setting: "innodb_flush_method",
+        on: &["O_DSYNC"],
+        counters: &FSYNCS,
+        rule: Rule::NotFor,
+    },
+    Feature {
+        setting: "innodb_log_file_write_through",
+        on: &ON,
+        counters: &FSYNCS,
+        rule: Rule::NotFor,
+    },
+    Feature {
+        setting: "innodb_data_file_write_through",
+        on: &ON,
+        counters: &FSYNCS,
+        rule: Rule::NotFor,
+    },
+];
+
+/// Counters, and the names under which some servers count a part of the same events.
+const ELSEWHERE: [(&[&str], &[&str]); 3] = [
+    // MariaDB counts rows of temporary tables apart, MySQL among the others.
+    (&["Handler_write"], &["Handler_tmp_write"]),
+    // Temporary tables on disk are MyISAM in older servers, and Aria in MariaDB.
+    (&["Key_read_requests"], &["Aria_pagecache_read_requests"]),
+    (&["Key_reads"], &["Aria_pagecache_reads"]),
+];
+
+/// Whether the side with fewer events of a counter would count those that the other side has more.
+pub(crate) fn is_comparable(counter: &str, more: &Side, fewer: &Side) -> bool {
+    let features = FEATURES.iter();
+    let mut features = features.filter(|feature| feature.counters.contains(&counter));
+    let elsewhere = ELSEWHERE.iter();
+    let mut elsewhere = elsewhere.filter(|(counters, _)| counters.contains(&counter));
+    features.all(|feature| feature.is_comparable(more, fewer))
+        && elsewhere.all(|(_, names)| more.counter(names).is_some() || !moves(fewer, names))
+}
+
+fn moves(side: &Side, names: &[&'static str]) -> bool {
+    let known = side.counter(names);
+    known.is_some_and(|(_, values)| values.iter().any(|value| *value > 0.0))
+}
+
+impl Feature {
+    fn is_comparable(&self, more: &Side, fewer: &Side) -> bool {
+        let has = |side: &Side| {
+            side.setting(self.setting)
+                .map(|value| self.on.contains(&value))
+        };
+        match self.rule {
+            Rule::Needed(shown_by) => has(fewer).unwrap_or_else(|| moves(fewer, shown_by)),
+            Rule::NeededByDefault => has(fewer).unwrap_or(true),
+            Rule::NotFor => has(more) == Some(true) || has(fewer) != Some(true),
+        }
+    }
+}
+
 /// The settings that explanations use, each once.
 pub fn telling_settings() -> Vec<&'static str> {
     let signs = CAUSES
@@ -350,6 +462,8 @@ pub fn telling_settings() -> Vec<&'static str> {
         Sign::Setting(name) | Sign::Larger(name) | Sign::Cache(name, _) => Some(*name),
         _ => None,
     });
+    let features = FEATURES.iter().map(|feature| feature.setting);
+    let settings = settings.chain(features);
     let names: BTreeSet<&str> = settings.chain([crate::doubled::VERSION]).collect();
     names.into_iter().collect()
 }

@@ -2,6 +2,7 @@
 //!
 //! Purpose: the most significant counter first. Boundary: its meaning is in `reason`.
 
+use crate::causes::is_comparable;
 use crate::cost;
 use crate::doubled::{self, Doubled};
 use crate::meanings::{DERIVED, is_beside_the_point, meaning};
@@ -112,13 +113,40 @@ pub(crate) fn differences(of: &Side, to: &Side, gap: Option<&Gap>) -> Vec<Differ
         .collect()
 }
 
+/// Counters of pages written for one reason. Servers divide their writes among them by rules of their own.
+const PARTS_OF_WRITES: [&str; 6] = [
+    "buffer_flush_sync_total_pages",
+    "buffer_flush_adaptive_total_pages",
+    "buffer_flush_background_total_pages",
+    "buffer_flush_neighbor_total_pages",
+    "buffer_LRU_batch_flush_total_pages",
+    "Innodb_buffer_pool_pages_LRU_flushed",
+];
+
+/// Whether it is a part of all pages written, of which the slower side does not write more.
+fn is_part_of_no_more(counter: &str, of: &Side, to: &Side, gap: &Gap) -> bool {
+    let per_operation = |side: &Side| Some(side.sum("Innodb_pages_written")? / side.operations());
+    let (slower, faster) = match gap.faster {
+        SideName::To => (of, to),
+        SideName::Of => (to, of),
+    };
+    let all = per_operation(slower).zip(per_operation(faster));
+    PARTS_OF_WRITES.contains(&counter) && all.is_some_and(|(slower, faster)| slower <= faster)
+}
+
 /// What the further events of the slower side cost, over the difference of the times.
 fn explains(difference: &Difference, of: &Side, to: &Side, gap: &Gap) -> Option<Explains> {
     let event = cost::event(&difference.counter)?;
+    if is_part_of_no_more(&difference.counter, of, to, gap) {
+        return None;
+    }
     let (slower, faster, more) = match gap.faster {
         SideName::To => (of, to, difference.of? - difference.to?),
         SideName::Of => (to, of, difference.to? - difference.of?),
     };
+    if !is_comparable(&difference.counter, slower, faster) {
+        return None;
+    }
     let each = event.cost(slower);
     let waiting = match event.holds_up_all() {
         true => gap.clients,

@@ -256,6 +256,7 @@ fn evidence(cause: &Cause, subject: &Reason, with: &Side, other: &Side) -> Vec<E
 fn shown(sign: &Sign, subject: &Reason, with: &Side, other: &Side) -> Option<Evidence> {
     match sign {
         Sign::Counts(names, words) => counts(names, words, with, other),
+        Sign::Hits(names) => hits(names, with, other),
         Sign::OtherEngine(names, requests) => {
             let found = counts(names, &[], with, other);
             found.filter(|_| is_unused(requests, with, other))
@@ -295,9 +296,23 @@ fn counts(names: &[&'static str], words: &[&str], with: &Side, other: &Side) -> 
     let in_each_block = values.iter().all(|value| *value > 0.0);
     let elsewhere = match other.counter(names) {
         Some((_, values)) => values.iter().any(|value| *value != 0.0),
+        // Without the counter, its plans alone can show that the feature is not used.
+        None if words.is_empty() || other.plans.is_empty() => true,
         None => words.iter().any(|words| other.a_plan_holds(words)),
     };
     (in_each_block && !elsewhere)
+        .then(|| counted(names, with, other))
+        .flatten()
+}
+
+fn hits(names: &[&'static str], with: &Side, other: &Side) -> Option<Evidence> {
+    let moves = |side: &Side, all: bool| {
+        let values = side.counter(names).map(|(_, values)| values);
+        let values = values.unwrap_or_default();
+        let moved = values.iter().filter(|value| **value > 0.0).count();
+        moved > 0 && (!all || moved == values.len())
+    };
+    (moves(with, true) && !moves(other, false))
         .then(|| counted(names, with, other))
         .flatten()
 }

@@ -361,3 +361,103 @@ fn temporary_tables_on_disk_do_not_make_innodb_a_myisam() {
         "{found:?}"
     );
 }
+
+/// So many searches in 100 queries.
+fn searches(level: &'static str, elapsed_s: f64, of_tree: i64, of_hash: i64) -> Side {
+    let counters = [
+        ("adaptive_hash_searches_btree", of_tree),
+        ("adaptive_hash_searches", of_hash),
+    ];
+    side(level, elapsed_s, &counters)
+}
+
+/// MariaDB counts no B-tree lookups without its adaptive hash index, which is off by default.
+#[test]
+fn lookups_explain_nothing_where_the_index_that_counts_them_is_off() {
+    let of = searches("mysql", 9.0, 5_427_500, 900);
+    let explained = |to: Side| why(&of, &to).reason().map(|reason| reason.counter.clone());
+    assert_eq!(explained(searches("mariadb", 2.0, 0, 0)), None);
+    let off = searches("mariadb", 2.0, 0, 900).set("innodb_adaptive_hash_index", "OFF");
+    assert_eq!(explained(off), None);
+    let on = explained(searches("mariadb", 2.0, 100, 900));
+    assert_eq!(on.as_deref(), Some("adaptive_hash_searches_btree"));
+}
+
+/// MySQL 5.5 has an adaptive hash index and no counter of it.
+#[test]
+fn a_counter_that_a_server_lacks_does_not_show_that_its_feature_is_unused() {
+    let requests = "Innodb_buffer_pool_read_requests";
+    let hashed = side(
+        "new",
+        2.0,
+        &[(requests, 1_000_000), ("adaptive_hash_searches", 5_000_000)],
+    );
+    let without = side("old", 9.0, &[(requests, 9_000_000)]);
+    assert_eq!(causes(&why(&hashed, &without)), Vec::<&str>::new());
+}
+
+#[test]
+fn pages_flushed_for_one_reason_explain_nothing_where_no_more_are_written() {
+    let flushed = |level, elapsed_s, written| {
+        let counters = [
+            (
+                "buffer_flush_sync_total_pages",
+                if level == "new" { 0 } else { 200_000 },
+            ),
+            ("Innodb_pages_written", written),
+            ("Com_update", 100_000),
+        ];
+        side(level, elapsed_s, &counters)
+    };
+    let explained = |written| {
+        let why = why(&flushed("new", 2.0, written), &flushed("old", 9.0, 300_000));
+        why.reason().map(|reason| reason.counter.clone())
+    };
+    assert_ne!(
+        explained(300_000).as_deref(),
+        Some("buffer_flush_sync_total_pages")
+    );
+    assert!(explained(50_000).is_some());
+}
+
+/// MySQL counts the rows of temporary tables among the others, MariaDB apart.
+#[test]
+fn rows_that_one_server_counts_under_another_name_explain_nothing() {
+    let written = |level, elapsed_s, handler, apart: Option<i64>| {
+        let mut counters = vec![("Handler_write", handler), ("Com_insert", 100)];
+        counters.extend(apart.map(|rows| ("Handler_tmp_write", rows)));
+        side(level, elapsed_s, &counters)
+    };
+    let explained = |to: Side| {
+        let why = why(&written("mysql", 9.0, 15_000_000, None), &to);
+        why.reason().map(|reason| reason.counter.clone())
+    };
+    assert_eq!(
+        explained(written("mariadb", 2.0, 0, Some(15_000_000))),
+        None
+    );
+    // No temporary table was used.
+    let none = explained(written("mariadb", 2.0, 0, Some(0)));
+    assert_eq!(none.as_deref(), Some("Handler_write"));
+}
+
+#[test]
+fn fsyncs_explain_nothing_where_the_writes_of_one_side_are_synchronous() {
+    let flushed = |level, elapsed_s, fsyncs| {
+        side(
+            level,
+            elapsed_s,
+            &[("Innodb_data_fsyncs", fsyncs), ("Com_update", 100_000)],
+        )
+    };
+    let explained = |to: Side| {
+        let why = why(&flushed("fsync", 9.0, 100_000), &to);
+        why.reason().map(|reason| reason.counter.clone())
+    };
+    let synchronous = flushed("new", 2.0, 10).set("innodb_flush_method", "O_DSYNC");
+    assert_eq!(explained(synchronous), None);
+    let through = flushed("new", 2.0, 10).set("innodb_log_file_write_through", "ON");
+    assert_eq!(explained(through), None);
+    let fewer = explained(flushed("new", 2.0, 10));
+    assert_eq!(fewer.as_deref(), Some("Innodb_data_fsyncs"));
+}
