@@ -128,12 +128,25 @@ impl<'t> Sights<'t> {
         by_query
     }
 
-    /// Whether any query of any row had more than one plan, and which in words.
+    /// Whether any query had more than one plan, in one row or in several, and which in words.
     pub(super) fn changed(&self) -> (bool, String) {
-        let several = |sights: &[&Sight]| sights.iter().any(|sight| sight.hash != sights[0].hash);
-        let changed: Vec<String> = (self.by_query().into_iter())
-            .filter(|(_, sights)| several(sights))
-            .map(|((row, query), _)| format!("{query} ({})", row_words(row)))
+        let mut plans: BTreeMap<&str, Vec<&Sight>> = BTreeMap::new();
+        for sight in &self.0 {
+            let known = plans.entry(sight.query).or_default();
+            if known.iter().all(|other| other.hash != sight.hash) {
+                known.push(sight);
+            }
+        }
+        let several = plans.into_iter().filter(|(_, sights)| sights.len() > 1);
+        let changed: Vec<String> = several
+            .map(|(query, sights)| {
+                let rows = sights
+                    .iter()
+                    .map(|sight| row_words(row_key(&sight.trial.key)));
+                let mut rows: Vec<String> = rows.collect();
+                rows.dedup();
+                format!("{query} ({})", rows.join(" against "))
+            })
             .collect();
         match changed.is_empty() {
             true => (false, "no plan changed".to_string()),

@@ -478,6 +478,38 @@ fn a_plan_change_between_blocks_is_reported() {
     );
 }
 
+/// The docs: more than one plan, whether a row changed its own or two rows have different ones.
+#[test]
+fn a_cell_of_two_levels_with_a_plan_each_has_changed_plans() {
+    let of = |variants: &[&str]| Claim {
+        says: String::new(),
+        subject: Subject::Finds {
+            finding: Finding::PlanChanged,
+            of: Cell {
+                levels: vec![
+                    ("server".into(), vec!["5.6".into()]),
+                    (
+                        "variant".into(),
+                        variants.iter().map(|one| one.to_string()).collect(),
+                    ),
+                ],
+                ..Cell::default()
+            },
+        },
+        published: None,
+    };
+    // The rows of P1: 5.6 with the small pool is the second, with old_blocks_time=0 the third.
+    let trials = with_plans(p1(2), |n| if n % 5 == 1 { "a" } else { "b" });
+    let one = judged(of(&[SMALL]), &trials);
+    assert_eq!(one.verdict, Verdict::NotReproduced, "{one:?}");
+    let both = judged(of(&[SMALL, SMALL_OLD_0]), &trials);
+    assert_eq!(both.verdict, Verdict::Reproduced);
+    assert_eq!(
+        reason(&both),
+        "the plan changed: Q0 (server 5.6, variant small pool against server 5.6, variant small pool, old_blocks_time=0)"
+    );
+}
+
 #[test]
 fn plans_that_were_not_recorded_are_not_available() {
     let mut trials = p1(2);

@@ -19,6 +19,7 @@ use super::progress::remaining::Remaining;
 use super::{RunError, settings, shards, stop_if_interrupted, stored};
 use bench::Bench;
 use record::{FlagKind, LiveSample, Loaded, Trial, TrialKey, TrialState};
+use rounds::plans::LastPlans;
 use spec::BuildSpec;
 use spec::plan::{Finished, Plan, PlannedTrial};
 use std::collections::BTreeMap;
@@ -43,7 +44,7 @@ impl<'r> Measuring<'r> {
         let mut before = store.trials().map_err(stored)?;
         before.extend(store.controls().map_err(stored)?);
         let mut finished = earlier(store, self.plan, &before)?;
-        let mut answers = self.recalled(before)?;
+        let (mut answers, mut last_plans) = self.recalled(before)?;
         let mut held = None;
         let mut said = news::Said::default();
         let taken = Taken::of(store)?;
@@ -72,6 +73,7 @@ impl<'r> Measuring<'r> {
                 let data = self.fingerprint(&planned)? + &contents(&planned);
                 judge_answers(&mut answers, &data, &mut trial, self.bench.samples);
             }
+            last_plans.compare(&mut trial);
             finished.push(outcome(&trial, held.is_some()));
             if let Some(text) = self.plan.answer(&trial.key, &finished) {
                 trial.flag(FlagKind::Search, text);
@@ -196,10 +198,11 @@ impl<'r> Measuring<'r> {
         })
     }
 
-    /// The answers of the trials that a resumed run has already measured.
-    fn recalled(&self, before: Vec<Trial>) -> Result<Answers, RunError> {
-        let mut answers = Answers::default();
+    /// The answers and the plans of the trials that a resumed run has already measured.
+    fn recalled(&self, before: Vec<Trial>) -> Result<(Answers, LastPlans), RunError> {
+        let (mut answers, mut last_plans) = (Answers::default(), LastPlans::default());
         for mut trial in before {
+            last_plans.compare(&mut trial);
             let mut planned = self.plan.trials();
             if let Some(planned) = planned.find(|planned| planned.key == trial.key) {
                 let fingerprint = self.fingerprint(&planned)?;
@@ -208,7 +211,7 @@ impl<'r> Measuring<'r> {
                 answers.check(&dataset, &mut trial, self.bench.samples);
             }
         }
-        Ok(answers)
+        Ok((answers, last_plans))
     }
 
     /// Identifies the data that a trial's answers depend on; empty if its workload has none.

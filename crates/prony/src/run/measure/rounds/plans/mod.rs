@@ -10,6 +10,7 @@ use observe::Explainer;
 use record::{Flag, FlagKind, FormKind, PlanForm, Query, Trial};
 use server::{ServerError, Session};
 use spec::{Expected, PlanCheck, Plans};
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 use workload::{Dialect, Operation};
 
@@ -123,6 +124,64 @@ fn unmet(expected: &Expected, trial: &Trial, query: &Query) -> Option<String> {
             "{name}: its plan {says} \"{text}\": {}",
             steps(trial, query)
         )),
+    }
+}
+
+/// Server, levels, query.
+type RowQuery = (Option<String>, Vec<(String, String)>, String);
+
+/// The last plan of each query of each row of the matrix.
+#[derive(Debug, Default)]
+pub(crate) struct LastPlans(HashMap<RowQuery, Last>);
+
+#[derive(Debug)]
+struct Last {
+    hash: String,
+    steps: String,
+    place: String,
+}
+
+impl LastPlans {
+    /// Flags the first change of each query's plan within its row, and remembers the last plans: a mean over rounds or blocks is then one
+    /// over two plans.
+    pub(crate) fn compare(&mut self, trial: &mut Trial) {
+        let mut changes: BTreeMap<String, String> = BTreeMap::new();
+        for round in &trial.rounds {
+            for query in &round.queries {
+                let Some(hash) = &query.plan_hash else {
+                    continue;
+                };
+                let now = Last {
+                    hash: hash.clone(),
+                    steps: steps(trial, query),
+                    place: format!(
+                        "block {}, {} {}",
+                        trial.key.block + 1,
+                        round.name,
+                        round.index
+                    ),
+                };
+                let row = (
+                    trial.key.server.clone(),
+                    trial.key.levels.clone(),
+                    query.name.clone(),
+                );
+                let place = now.place.clone();
+                let steps = now.steps.clone();
+                let before = self.0.insert(row, now);
+                if let Some(before) = before.filter(|before| before.hash != *hash) {
+                    changes.entry(query.name.clone()).or_insert_with(|| {
+                        format!(
+                            "{}: its plan changed from \"{}\" ({}) to \"{steps}\" ({place}), so a mean over both is of no plan",
+                            query.name, before.steps, before.place
+                        )
+                    });
+                }
+            }
+        }
+        for text in changes.into_values() {
+            trial.flag(FlagKind::PlanChanged, text);
+        }
     }
 }
 

@@ -265,3 +265,36 @@ fn an_explain_that_times_out_is_stopped() {
     let answer = watched(limit, &mut live, |_| Ok(stopped.recv())).unwrap();
     assert_eq!(answer.unwrap_err(), "> 0.001 s");
 }
+
+#[test]
+fn a_plan_that_changes_within_a_row_is_flagged_once_for_each_trial() {
+    let mut plans = LastPlans::default();
+    let mut same = trial();
+    plans.compare(&mut same);
+    assert_eq!(same.flags, []);
+    // Somebody makes an index between the two rounds of the next block.
+    let mut changed = trial();
+    changed.key.block = 1;
+    changed
+        .plans
+        .insert("cd34".into(), PLAN.replace("ref", "ALL"));
+    changed.rounds[1].queries[0].plan_hash = Some("cd34".into());
+    plans.compare(&mut changed);
+    let [flag] = changed.flags.as_slice() else {
+        panic!("{:?}", changed.flags);
+    };
+    assert_eq!(
+        (&flag.kind, changed.state),
+        (&FlagKind::PlanChanged, TrialState::Done)
+    );
+    assert!(
+        flag.text.starts_with("Q1.1: its plan changed from \""),
+        "{}",
+        flag.text
+    );
+    assert!(flag.text.contains("(block 2, hot 1) to"), "{}", flag.text);
+    let mut of_another_row = trial();
+    of_another_row.key.levels = vec![("variant".into(), "large".into())];
+    plans.compare(&mut of_another_row);
+    assert_eq!(of_another_row.flags, []);
+}
