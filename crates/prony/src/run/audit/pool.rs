@@ -8,38 +8,59 @@ use record::{Counters, FlagKind, Loaded, Trial};
 use spec::{Pairs, Setting};
 
 const POOL: &str = "innodb_buffer_pool_size";
-const MISSES: &str = "Innodb_buffer_pool_reads";
+/// The pages that were read from disk, ahead of their request or not; else those alone that a query waited for, which are few in a scan.
+const MISSES: [&str; 2] = ["Innodb_pages_read", "Innodb_buffer_pool_reads"];
 const REQUESTS: &str = "Innodb_buffer_pool_read_requests";
 /// A larger share of misses means that the pool does not hold the data.
 const MISS_RATIO_MAX: f64 = 0.01;
-/// Of fewer requests the ratio says nothing.
-const REQUESTS_MIN: f64 = 10_000.0;
+/// Fewer misses are those of the server's own tables.
+const MISSES_MIN: f64 = 100.0;
+const PAGE_BYTES: f64 = 16384.0;
+/// A pass that reads a larger share of the data fills the pool, however often it visits the pages.
+const FILLED_SHARE: f64 = 0.1;
 
 /// Flags a trial whose pool should have held the data and did not.
 pub(crate) fn check(settings: &Pairs<Setting>, trial: &mut Trial) {
-    let Some(requested) = holding_pool(settings) else {
+    let Some(pool) = holding_pool(settings, trial) else {
         return;
     };
     let Some((misses, requests, place)) = warm_requests(trial) else {
         return;
     };
     let ratio = misses / requests.max(1.0);
-    if requests < REQUESTS_MIN || ratio <= MISS_RATIO_MAX {
+    if misses < MISSES_MIN || ratio <= MISS_RATIO_MAX {
         return;
     }
     let ratio = record::percent(ratio);
     trial.flag(FlagKind::DataNotHeld, format!(
-        "{POOL} = {requested} does not hold the data: {ratio} of the page requests {place} missed the buffer pool; choose a larger factor, or a longer warm-up"
+        "{pool} does not hold the data: {ratio} of the page requests {place} read from disk; choose a larger one, or a longer warm-up"
     ));
 }
 
-/// The size as the file writes it, if it is at least that of the data.
-fn holding_pool(settings: &Pairs<Setting>) -> Option<String> {
+/// Whether a pass read its data into the pool, so that it was no hot one: many of the pages that it requested, or of those that the data has.
+pub(crate) fn was_filled_by(counters: &Counters, data_bytes: u64) -> bool {
+    let read = of_counters(counters);
+    read.is_some_and(|(misses, requests)| {
+        let is_much = misses > MISS_RATIO_MAX * requests
+            || misses * PAGE_BYTES > FILLED_SHARE * data_bytes as f64;
+        misses >= MISSES_MIN && is_much
+    })
+}
+
+/// The size as the file writes it, or as the server has it, if it is at least that of the data.
+fn holding_pool(settings: &Pairs<Setting>, trial: &Trial) -> Option<String> {
     let mut settings = settings.iter();
-    let (_, setting) = settings.find(|(name, _)| plain(name) == POOL)?;
-    match setting {
-        Setting::OfData(factor) if *factor >= 1.0 => Some(setting.to_string()),
-        _ => None,
+    let requested = settings.find(|(name, _)| plain(name) == POOL);
+    match requested.map(|(_, setting)| setting) {
+        Some(setting @ Setting::OfData(factor)) => {
+            (*factor >= 1.0).then(|| format!("{POOL} = {setting}"))
+        }
+        _ => {
+            let bytes: u64 = trial.settings.get(POOL)?.parse().ok()?;
+            let data_bytes = trial.data_bytes;
+            (data_bytes > 0 && bytes >= data_bytes)
+                .then(|| format!("{POOL} = {bytes}, above the {data_bytes} bytes of the data,"))
+        }
     }
 }
 
@@ -60,12 +81,12 @@ fn of_load(load: &Loaded) -> Option<(f64, f64)> {
         let seconds = load.series.get(name)?.iter().skip(from_s);
         Some(seconds.flatten().sum::<f64>())
     };
-    Some((sum(MISSES)?, sum(REQUESTS)?))
+    Some((MISSES.into_iter().find_map(sum)?, sum(REQUESTS)?))
 }
 
 fn of_counters(counters: &Counters) -> Option<(f64, f64)> {
     let value = |name: &str| counters.get(name).map(|moved| *moved as f64);
-    Some((value(MISSES)?, value(REQUESTS)?))
+    Some((MISSES.into_iter().find_map(value)?, value(REQUESTS)?))
 }
 
 #[cfg(test)]
@@ -78,7 +99,7 @@ mod tests {
         let mut trial = trial_with_answers("5.6", &["a", "a"]);
         trial.rounds[0].name = "cold".into();
         for (round, misses) in trial.rounds.iter_mut().zip([90_000, misses]) {
-            round.counters.insert(MISSES.into(), misses);
+            round.counters.insert(MISSES[0].into(), misses);
             round.counters.insert(REQUESTS.into(), 100_000);
         }
         trial
@@ -94,7 +115,7 @@ mod tests {
     fn a_pool_of_twice_the_data_that_misses_is_named_with_its_ratio() {
         let text = flagged("data * 2", trial(3_400)).unwrap();
         assert!(
-            text.starts_with("innodb_buffer_pool_size = data * 2 does not hold the data: 3.4 % of the page requests in hot 2 missed"),
+            text.starts_with("innodb_buffer_pool_size = data * 2 does not hold the data: 3.4 % of the page requests in hot 2 read from disk"),
             "{text}"
         );
     }
@@ -122,9 +143,45 @@ mod tests {
     }
 
     #[test]
-    fn a_few_requests_say_nothing() {
-        let mut idle = trial(90);
-        idle.rounds[1].counters.insert(REQUESTS.into(), 100);
-        assert_eq!(flagged("data * 2", idle), None);
+    fn a_scan_makes_few_requests_and_is_judged_too() {
+        let with = |misses, requests| {
+            let mut scan = trial(misses);
+            scan.rounds[1].counters.insert(REQUESTS.into(), requests);
+            flagged("data * 2", scan)
+        };
+        assert!(
+            with(3_840, 6_000)
+                .unwrap()
+                .contains("64 % of the page requests")
+        );
+        assert_eq!(with(90, 100), None, "of the server's own tables");
+    }
+
+    #[test]
+    fn a_size_in_bytes_is_judged_where_it_is_above_that_of_the_data() {
+        let of = |data_bytes| {
+            let mut sized = trial(50_000);
+            sized.settings.insert(POOL.into(), "134217728".into());
+            sized.data_bytes = data_bytes;
+            flagged("128M", sized)
+        };
+        let text = of(100_000_000).unwrap();
+        let expected = "innodb_buffer_pool_size = 134217728, above the 100000000 bytes of the data, does not hold the data: 50 %";
+        assert!(text.starts_with(expected), "{text}");
+        assert_eq!(of(200_000_000), None);
+    }
+
+    #[test]
+    fn a_pass_that_reads_the_data_is_no_hot_one() {
+        let counters = |misses, requests| {
+            Counters::from([(MISSES[0].into(), misses), (REQUESTS.into(), requests)])
+        };
+        let mib_200 = 200 << 20;
+        let is_filled = |misses, requests| was_filled_by(&counters(misses, requests), mib_200);
+        assert!(is_filled(6_000, 9_000));
+        assert!(is_filled(6_000, 900_000), "half of the data");
+        assert!(!is_filled(600, 900_000), "some of both");
+        assert!(!is_filled(9, 20));
+        assert!(!was_filled_by(&Counters::new(), mib_200));
     }
 }

@@ -6,13 +6,14 @@
 mod clients;
 mod hints;
 mod pass;
-mod plans;
+pub(crate) mod plans;
 
 use super::bench::Bench;
+use crate::run::audit::pool;
 use crate::run::place::ServerPlace;
 use crate::run::place::coldness;
 use host::{interrupt, now_ns};
-use observe::counters;
+use observe::{counters, foreign};
 use pass::{Pass, Passed};
 use record::{Coldness, Flag, FlagKind, Query, Round, Trial};
 use server::ServerError;
@@ -20,6 +21,9 @@ use spec::plan::PlannedTrial;
 use spec::{Observe, Plans, RoundKind, Unit};
 use std::time::Instant;
 use workload::{Operation, Queries};
+
+/// What a round that reads its data into memory is not.
+const WARMING: &str = "the data was not in the buffer pool: hot 1 is the second pass over it, and the first is not counted";
 
 /// The rounds of one trial.
 pub(crate) struct Rounds<'a> {
@@ -30,6 +34,7 @@ pub(crate) struct Rounds<'a> {
     observe: &'a Observe,
     rounds: &'a [RoundKind],
     data_bytes: u64,
+    is_external: bool,
 }
 
 impl<'a> Rounds<'a> {
@@ -47,6 +52,10 @@ impl<'a> Rounds<'a> {
             observe: &planned.observe,
             rounds: &planned.rounds,
             data_bytes,
+            is_external: planned
+                .server
+                .as_ref()
+                .is_some_and(|server| server.build.is_external()),
         }
     }
 
@@ -59,6 +68,7 @@ impl<'a> Rounds<'a> {
         place: &mut ServerPlace,
         trial: &mut Trial,
     ) -> Result<(), ServerError> {
+        let sent_before = server::statements_sent();
         for (index, operations) in self.passes() {
             self.bench
                 .progress
@@ -67,6 +77,12 @@ impl<'a> Rounds<'a> {
             if interrupt::asked() {
                 return Ok(());
             }
+        }
+        let own = server::statements_sent() - sent_before;
+        if self.is_external
+            && let Some(text) = foreign_clients(trial, own)
+        {
+            trial.flag(FlagKind::ForeignClients, text);
         }
         has_figures(trial);
         if self.observe.plans == Plans::Analyze {
@@ -109,10 +125,6 @@ impl<'a> Rounds<'a> {
         };
         place.live(trial)?;
         place.have_clients(self.clients)?;
-        let started_ns = now_ns();
-        let events = place
-            .prepare_events(self.bench.actions)?
-            .begin(Instant::now());
         let pass = Pass {
             queries: self.queries,
             operations,
@@ -121,9 +133,16 @@ impl<'a> Rounds<'a> {
             known: plans::known(trial),
             samples: self.bench.samples,
         };
-        let passed = pass.run(place.live(trial)?);
-        events.stop().enter(trial);
-        let mut passed = passed?;
+        let mut started_ns = now_ns();
+        let mut passed = self.queries_and_events(&pass, place, trial)?;
+        if self.is_first(index)
+            && pool::was_filled_by(&passed.counters, self.data_bytes)
+            && !interrupt::asked()
+        {
+            trial.flag(FlagKind::Warming, WARMING);
+            started_ns = now_ns();
+            passed = self.queries_and_events(&pass, place, trial)?;
+        }
         if trial.rounds.len() <= index {
             let round = blank_round(self.rounds, index, started_ns);
             trial.rounds.push(round);
@@ -142,6 +161,35 @@ impl<'a> Rounds<'a> {
         }
         Ok(())
     }
+}
+
+impl Rounds<'_> {
+    /// Whether no round before this one can have read the data.
+    fn is_first(&self, index: usize) -> bool {
+        index == 0 && self.rounds[index] == RoundKind::Hot
+    }
+
+    /// One pass, with the planned events beside it.
+    fn queries_and_events(
+        &self,
+        pass: &Pass,
+        place: &mut ServerPlace,
+        trial: &mut Trial,
+    ) -> Result<Passed, ServerError> {
+        let events = place
+            .prepare_events(self.bench.actions)?
+            .begin(Instant::now());
+        let passed = pass.run(place.live(trial)?);
+        events.stop().enter(trial);
+        passed
+    }
+}
+
+/// A sentence if other clients used the server of the trial, to which prony sent so many statements.
+fn foreign_clients(trial: &Trial, own: u64) -> Option<String> {
+    let rounds = trial.rounds.iter();
+    let elapsed_s = rounds.clone().map(|round| round.elapsed_s).sum();
+    foreign::in_rounds(rounds.map(|round| &round.counters), own as i64, elapsed_s)
 }
 
 /// Adds a pass to the trial's round of this index. A wrong answer makes the trial invalid. A failed query does not, for the figures of
