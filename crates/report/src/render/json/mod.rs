@@ -281,6 +281,8 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
         true => rounds.iter().filter_map(|round| round.elapsed_s).sum(),
         false => queries().filter_map(|query| query.elapsed_s).sum(),
     };
+    // Its time is unknown, and the others alone would flatter.
+    let has_timed_out = trial.rounds.iter().any(record::Round::timed_out);
     TrialNote {
         role: trial.key.role,
         server: trial.key.server.as_deref(),
@@ -290,7 +292,7 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
         state: trial.state,
         dataset: trial.dataset.as_ref(),
         server_version: None,
-        throughput: (elapsed_s > 0.0).then(|| operations as f64 / elapsed_s),
+        throughput: (elapsed_s > 0.0 && !has_timed_out).then(|| operations as f64 / elapsed_s),
         latency_ms: None,
         samples: Vec::new(),
         operations: operations as u64,
