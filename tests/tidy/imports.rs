@@ -262,7 +262,7 @@ const CIRCLES: [(&str, &str); 33] = [
         "a node may be one of a cluster of nodes",
     ),
     (
-        "spec: bench build cluster condition excerpt experiment host known limits load mistake place read switches timed",
+        "spec: bench build cluster condition excerpt experiment host known limits load mistake place read switches timed traces",
         OLD,
     ),
     ("spec: observe patch protocol sections", OLD),

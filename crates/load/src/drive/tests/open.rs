@@ -131,7 +131,7 @@ fn a_drive_lasts_its_time_whatever_the_trace() {
     assert_eq!(driven.until, Duration::from_millis(200));
 }
 
-/// The server stands still until 1,200 ms, the warm-up ends at 1,000 ms, and each second has 200 arrivals.
+/// The server stalls until 1,200 ms, the warm-up ends at 1,000 ms, and each second has 200 arrivals.
 #[test]
 fn an_operation_belongs_to_the_part_in_which_it_was_due() {
     let arrivals = Arrivals::Uniform { rate: 200.0 };

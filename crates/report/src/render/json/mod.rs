@@ -281,7 +281,7 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
         true => rounds.iter().filter_map(|round| round.elapsed_s).sum(),
         false => queries().filter_map(|query| query.elapsed_s).sum(),
     };
-    // Its time is unknown, and the others alone would flatter.
+    // Its time is unknown, and leaving it out would bias the result.
     let has_timed_out = trial.rounds.iter().any(record::Round::timed_out);
     TrialNote {
         role: trial.key.role,
