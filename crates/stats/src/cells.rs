@@ -1,7 +1,7 @@
 //! From a claim's cell to values by block.
 
 use super::ratio::LogMean;
-use super::{load_value, recovery};
+use super::{load_value, recovery, resolution};
 use record::claim::{Cell, RoundSelector, Value};
 use record::load::Kind;
 use record::trial::{Counters, Query, Round, Trial, TrialKey, TrialState};
@@ -30,6 +30,8 @@ pub(super) fn row_words((server, levels): RowKey) -> String {
 pub(super) struct Series<'t> {
     pub(super) row: RowKey<'t>,
     pub(super) by_block: BTreeMap<u32, f64>,
+    /// How exactly each of them is known, as a difference of logarithms.
+    pub(super) steps: BTreeMap<u32, f64>,
     /// Some of the values are lower bounds: a query reached the time limit.
     pub(super) at_least: bool,
     /// Why a value is uncertain: the first one that is, with its trial.
@@ -77,6 +79,8 @@ pub(super) fn series<'t>(
                 let row = row_words(row_key(&trial.key));
                 let found = positive(value, found).map_err(|why| format!("{row}: {why}"))?;
                 series.by_block.insert(trial.key.block, found);
+                let step = resolution::of(trial, cell, value);
+                series.steps.insert(trial.key.block, step);
                 series.at_least |= timed_out(trial, cell);
                 let uncertain = series.uncertain.take();
                 series.uncertain = uncertain.or_else(|| why_uncertain(trial, cell, value));
@@ -166,6 +170,15 @@ pub(super) fn combined(rows: &[Series], blocks: &[u32]) -> Vec<f64> {
         .filter_map(|block| LogMean::of(&values(block)))
         .map(|mean| mean.geometric())
         .collect()
+}
+
+/// How exactly the geometric mean of the rows is known: the mean over these blocks.
+pub(super) fn known_to(rows: &[Series], blocks: &[u32]) -> f64 {
+    let each = rows
+        .iter()
+        .flat_map(|row| blocks.iter().map(|block| row.steps.get(block)));
+    let steps: Vec<f64> = each.flatten().copied().collect();
+    steps.iter().sum::<f64>() / steps.len().max(1) as f64
 }
 
 /// Why a trial does not count: the texts of its flags.

@@ -283,5 +283,7 @@ fn estimate(trials: &[Trial], cell: &Cell, value: &Value) -> Option<Estimate> {
     let rows = cells::series(trials, cell, value, u32::MAX).ok()?;
     let values = rows.iter().flat_map(|row| row.by_block.values());
     let at_least = rows.iter().any(|row| row.at_least);
-    Estimate::of_bounds(&values.map(|value| (*value, at_least)).collect::<Vec<_>>())
+    let known_to = cells::known_to(&rows, &cells::common_blocks(&[&rows]));
+    let found = Estimate::of_bounds(&values.map(|value| (*value, at_least)).collect::<Vec<_>>());
+    found.map(|found| found.known_to(known_to))
 }

@@ -68,6 +68,7 @@ fn twice(
     let combined = |rows: &[Series]| cells::combined(rows, &blocks);
     let ratio = LogMean::of_ratios(&combined(&of), &combined(&to));
     let ratio = ratio.ok_or("no block has both measurements")?;
+    let ratio = ratio.known_to(cells::known_to(&of, &blocks) + cells::known_to(&to, &blocks));
     let ratio = Lenders::of(trials, u32::MAX).moderate_control(
         ratio,
         value,

@@ -41,6 +41,16 @@ impl Estimate {
         })
     }
 
+    /// With an interval that is no narrower than the rounding of the values, a difference of logarithms.
+    pub(super) fn known_to(self, known_to: f64) -> Estimate {
+        let (least, most) = (self.mean * (-known_to).exp(), self.mean * known_to.exp());
+        let widened = |(low, high): (f64, f64)| (low.min(least), high.max(most));
+        Estimate {
+            ci: self.ci.map(widened),
+            ..self
+        }
+    }
+
     pub(super) fn of(values: &[f64]) -> Option<Estimate> {
         let min = values.iter().copied().fold(f64::INFINITY, f64::min);
         let max = values.iter().copied().fold(0.0, f64::max);

@@ -51,6 +51,7 @@ mod published_tests;
 pub mod queueing;
 mod ratio;
 mod recovery;
+mod resolution;
 mod round_scaling;
 mod running;
 mod scaling;

@@ -2,6 +2,7 @@
 
 use super::cells::row_key;
 use super::estimate::Estimate;
+use super::resolution;
 use super::summary::summary;
 use super::table::{rows, why_missing};
 use record::Summary;
@@ -88,7 +89,11 @@ fn row(trials: &[&Trial]) -> LoadRow {
         let values: Vec<f64> = counted.iter().filter_map(|c| of(&c.summary)).collect();
         Estimate::of(&values)
     };
-    let throughput = estimate(&|summary| summary.throughput);
+    let steps = counted
+        .iter()
+        .map(|one| resolution::throughput(one.load, &one.summary));
+    let known_to = steps.sum::<f64>() / counted.len().max(1) as f64;
+    let throughput = estimate(&|summary| summary.throughput).map(|found| found.known_to(known_to));
     LoadRow {
         server: server.map(String::from),
         levels: levels.to_vec(),

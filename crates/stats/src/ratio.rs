@@ -93,6 +93,8 @@ pub struct LogMean {
     standard_error: f64,
     /// Degrees of freedom of the standard error.
     freedom: f64,
+    /// How exactly the values are known: no interval reaches less far from the mean, whatever the number of values.
+    known_to: f64,
     pub(super) count: usize,
 }
 
@@ -119,6 +121,7 @@ impl LogMean {
             mean,
             standard_error,
             freedom: (count - 1) as f64,
+            known_to: 0.0,
             count,
         })
     }
@@ -152,6 +155,7 @@ impl LogMean {
             mean: sides[0].mean - sides[1].mean,
             standard_error: sum.sqrt(),
             freedom,
+            known_to: sides.iter().map(|side| side.known_to).sum(),
             count,
         })
     }
@@ -179,6 +183,27 @@ impl LogMean {
         }
     }
 
+    /// The same mean of values that are rounded by up to this difference of logarithms, all in the same way.
+    pub(super) fn known_to(self, known_to: f64) -> LogMean {
+        LogMean { known_to, ..self }
+    }
+
+    /// Whether the rounding of the values, and not their scatter, is all that can be said.
+    pub(super) fn is_coarse(&self) -> bool {
+        let scatter = self.scatter(1.0 - CONFIDENCE);
+        scatter.is_some_and(|scatter| scatter < self.known_to)
+    }
+
+    /// The rounding of the values as a share: 0.25 is 25 %.
+    pub(super) fn rounding(&self) -> f64 {
+        self.known_to.exp_m1()
+    }
+
+    /// Whether a value is so near that no number of values can exclude it.
+    pub(super) fn cannot_exclude(&self, value: f64) -> bool {
+        self.known_to > 0.0 && (self.mean - value.ln()).abs() <= self.known_to
+    }
+
     /// With at least this variance of one value.
     pub(super) fn varying_by(self, least: f64) -> LogMean {
         self.with(self.variance().max(least), self.freedom)
@@ -196,8 +221,13 @@ impl LogMean {
 
     /// The t interval of the geometric mean that misses it with the probability `alpha`.
     pub(super) fn interval(&self, alpha: f64) -> Option<(f64, f64)> {
-        let half = self.student()?.inverse_cdf(1.0 - alpha / 2.0) * self.standard_error;
+        let half = self.scatter(alpha)?.max(self.known_to);
         Some(((self.mean - half).exp(), (self.mean + half).exp()))
+    }
+
+    /// Half of the t interval of the mean's logarithm.
+    fn scatter(&self, alpha: f64) -> Option<f64> {
+        Some(self.student()?.inverse_cdf(1.0 - alpha / 2.0) * self.standard_error)
     }
 
     /// Whether so many blocks would exclude this value with the probability `power` in a two-sided test at the level `alpha`, if the
@@ -205,7 +235,7 @@ impl LogMean {
     pub(super) fn would_exclude(&self, value: f64, blocks: u32, alpha: f64, power: f64) -> bool {
         let far = (self.mean - value.ln()).abs();
         self.seen(blocks, alpha, power)
-            .is_some_and(|seen| far >= seen)
+            .is_some_and(|seen| far >= seen && !self.cannot_exclude(value))
     }
 
     /// The distance of two logarithms that so many blocks tell apart, in the same sense; None with fewer than two blocks.
@@ -225,6 +255,7 @@ impl LogMean {
     pub(super) fn p_above(&self, bound: f64) -> f64 {
         match (self.mean - bound.ln(), self.student()) {
             (_, None) => 1.0,
+            _ if self.cannot_exclude(bound) => 0.5,
             (0.0, _) => 0.5,
             (distance, Some(student)) => student.sf(distance / self.standard_error),
         }
@@ -457,6 +488,21 @@ mod tests {
         let (low, high) = ratio.ci().unwrap();
         assert!((2.0 * ratio.p_above(low) - 0.05).abs() < 1e-6);
         assert!((2.0 * ratio.p_below(high) - 0.05).abs() < 1e-6);
+    }
+
+    #[test]
+    fn an_interval_is_never_narrower_than_the_rounding_of_its_values_and_tests_agree_with_it() {
+        let alike = LogMean::of(&[1.5, 1.5, 1.5])
+            .unwrap()
+            .known_to(1.2_f64.ln());
+        let (low, high) = alike.ci().unwrap();
+        assert!((low - 1.25).abs() < 1e-9 && (high - 1.8).abs() < 1e-9);
+        assert!(alike.is_coarse());
+        for (value, excluded) in [(1.24, true), (1.26, false), (1.79, false), (1.81, true)] {
+            assert_eq!(alike.p_other_than(value) < 0.05, excluded, "{value}");
+        }
+        let noisy = LogMean::of(&[1.0, 1.5, 2.25]).unwrap();
+        assert_eq!(noisy.known_to(0.1).ci(), noisy.ci());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The spread of several rows: the largest value over the smallest.
 
-use super::cells::Series;
+use super::cells::{self, Series};
 use super::ratio::{Band, LogMean};
 
 /// All rows against each other over the same blocks.
@@ -24,6 +24,8 @@ impl Spread {
             .collect();
         let mut pair = |of: usize, to: usize| {
             let ratio = LogMean::of_ratios(&values[of], &values[to])?;
+            let known_to = |row| cells::known_to(std::slice::from_ref(row), blocks);
+            let ratio = ratio.known_to(known_to(&rows[of]) + known_to(&rows[to]));
             (ratio.geometric() >= 1.0).then(|| lend(ratio, &rows[of], &rows[to]))
         };
         let each = (0..rows.len()).flat_map(|of| (0..rows.len()).map(move |to| (of, to)));

@@ -8,6 +8,7 @@ use super::super::spread::Spread;
 use super::super::{finding, plans};
 use super::{Decision, PlanHolds};
 use record::claim::{BlocksUsed, Bound, Cell, Claim, Direction, Finding, Limit, Subject, Value};
+use record::percent;
 use record::trial::Trial;
 use std::collections::BTreeSet;
 
@@ -113,7 +114,10 @@ impl Found {
             decision.direction == Some(Direction::Undecided) && !Band::within(MARGIN).holds(&ratio);
         let edge = (!decision.threshold).then_some(self.edge);
         let alpha = (1.0 - CONFIDENCE) * self.weight / decision.tested.max(1) as f64;
-        Missing::of(&ratio, undecided.then_some(1.0), edge, alpha)
+        // What the rounding of the values hides, more blocks do not show.
+        let in_reach = |value: &f64| !ratio.cannot_exclude(*value);
+        let direction = undecided.then_some(1.0).filter(in_reach);
+        Missing::of(&ratio, direction, edge.filter(in_reach), alpha)
     }
 
     /// Whether more blocks may decide what is not decided.
@@ -209,6 +213,8 @@ pub(super) fn find_unpaired(
     let to = cells::series(trials, to_cell, value, u32::MAX)?;
     let values = |rows: &[Series]| cells::combined(rows, &cells::common_blocks(&[rows]));
     let ratio = LogMean::unpaired(&values(&of), &values(&to)).ok_or("a side has no value")?;
+    let known_to = |rows: &[Series]| cells::known_to(rows, &cells::common_blocks(&[rows]));
+    let ratio = ratio.known_to(known_to(&of) + known_to(&to));
     let side = |cell, rows: &[Series]| {
         used(
             trials,
@@ -245,6 +251,7 @@ fn tested(
         left_out_note(used),
         limit.map(|_| LIMIT.to_string()),
         uncertain_note(of.iter().chain(to)),
+        rounding_note(&ratio),
     ];
     let notes = notes.into_iter().flatten().collect();
     Ok(Found {
@@ -279,6 +286,7 @@ pub(crate) fn pair<'t>(
         &cells::combined(&to, &blocks),
     );
     let ratio = ratio.ok_or("no block has both sides")?;
+    let ratio = ratio.known_to(cells::known_to(&of, &blocks) + cells::known_to(&to, &blocks));
     Ok(Pair {
         ratio: lenders.moderate(ratio, value, (of_cell, &of), (to_cell, &to)),
         of,
@@ -325,7 +333,8 @@ fn find_spread<'t>(
     let band = Band::within(within);
     let used = used(trials, &[among], until, blocks.len());
     let notes = left_out_note(used).into_iter();
-    let notes = notes.chain(uncertain_note(rows.iter())).collect();
+    let notes = notes.chain(uncertain_note(rows.iter()));
+    let notes = notes.chain(rounding_note(&spread.widest)).collect();
     let p_values = (spread.p_inside(band), spread.p_outside(band));
     let figure = Found::figure(spread.widest, p_values, notes);
     Ok(Found {
@@ -389,6 +398,17 @@ fn band(bound: Bound) -> Band {
 
 fn combined_note(side: &str, rows: &[Series]) -> Option<String> {
     (rows.len() > 1).then(|| format!("`{side}` is the geometric mean of {} rows", rows.len()))
+}
+
+/// Named where it decides the interval, and is more than what counts as equivalent.
+fn rounding_note(ratio: &LogMean) -> Option<String> {
+    let is_large = ratio.rounding() > MARGIN;
+    (is_large && ratio.is_coarse()).then(|| {
+        format!(
+            "the values are so few operations or seconds that their ratio is known only to {}: measure for longer, more blocks do not help",
+            percent(ratio.rounding())
+        )
+    })
 }
 
 /// The first of the values that is uncertain.
