@@ -3,7 +3,7 @@
 //! Purpose: the claims of a run, or the comparison of its servers or of runs, as a list of checks. Boundaries: they are judged in
 //! `stats`; the exit status belongs to the command line.
 
-use crate::build::failures::{self, Failing};
+use crate::build::failures::{self, Failing, Other, OtherOf};
 use crate::build::{contrasts, noise};
 use crate::document::{Claim, Comparison, Document, Faults};
 use crate::format;
@@ -150,6 +150,11 @@ impl Gate {
             checks: tested(question, contrasts, allowed)
                 .into_iter()
                 .chain(failing.map(|one| of_failing(one, allowed)))
+                .chain(
+                    failures::other(question, contrasts)
+                        .into_iter()
+                        .map(of_other),
+                )
                 .chain(comparison.controls.iter().filter_map(of_control))
                 .chain(left_out)
                 .collect(),
@@ -265,6 +270,19 @@ fn of_control(control: &Control) -> Option<Check> {
         result: CheckResult::Undecided,
         text: noise::bad(control)?,
     })
+}
+
+/// On other data nothing can be said of a build; on the same data another answer is a fault.
+fn of_other(other: Other) -> Check {
+    let (what, result) = match other.of {
+        OtherOf::Data => ("same data", CheckResult::Undecided),
+        OtherOf::Answers => ("same answers", CheckResult::Failed),
+    };
+    Check {
+        name: format!("{}, {what}", other.sides),
+        result,
+        text: other.sentence,
+    }
 }
 
 /// What failed is no throughput: the shares of both sides have to be alike.

@@ -279,3 +279,72 @@ fn a_control_that_differs_from_itself_is_named_in_headline_gate_summary_and_json
         serde_json::from_str(&report::comparison_json(&comparison)).unwrap();
     assert_eq!(json["controls"][0]["differs"], true);
 }
+
+fn with_datasets(measured: &mut Measured, fingerprint: &str) {
+    for trial in &mut measured.trials {
+        trial.dataset = Some(record::DatasetNote {
+            fingerprint: fingerprint.into(),
+            server: "mysql@5.6.14".into(),
+            rows: 16_384,
+            data_bytes: 1 << 20,
+            index_bytes: None,
+            load_s: None,
+            index_s: Default::default(),
+            method: "INSERT".into(),
+        });
+    }
+}
+
+#[test]
+fn runs_on_other_data_are_named_and_their_answers_are_not_compared() {
+    let (run, trials) = fixture::published();
+    let mut old = measured(run.clone(), trials.clone());
+    let mut new = measured(run, trials);
+    with_datasets(&mut old, "sql-1");
+    with_datasets(&mut new, "sql-2");
+    new.trials[0].rounds[0].queries[0].rows += 1;
+    let comparison = Comparison::of(vec![old, new], Vec::new(), 0.05);
+    assert!(
+        comparison
+            .headline
+            .contains("another dataset (sql-2 against sql-1)")
+    );
+    let text = report::comparison_terminal(&comparison, &fixture::forms::screen(100));
+    assert!(text.contains("sql-1, 16,384 rows"), "{text}");
+    let gate = |strictness| Gate::of_comparison(&comparison, &allowed(strictness)).outcome();
+    assert_eq!(gate(Strictness::Decided), Outcome::Passed);
+    assert_eq!(gate(Strictness::Strict), Outcome::Failed);
+    let json = report::comparison_json(&comparison);
+    assert!(json.contains("\"kind\": \"data\""), "{json}");
+}
+
+#[test]
+fn another_answer_on_the_same_data_fails() {
+    let answered = |rows: u64, hash: &str| {
+        changed(|new| {
+            for query in new
+                .trials
+                .iter_mut()
+                .flat_map(|trial| &mut trial.rounds)
+                .flat_map(|round| &mut round.queries)
+            {
+                if query.name == "Q1.1" {
+                    query.rows = rows;
+                    query.answer_hash = hash.into();
+                }
+            }
+        })
+    };
+    let first = fixture::published().1[0].rounds[0].queries[0].clone();
+    let (_, gate) = answered(first.rows, &first.answer_hash);
+    assert_eq!(gate.outcome(), Outcome::Passed);
+    let (comparison, gate) = answered(first.rows + 1, "other");
+    assert_eq!(gate.outcome(), Outcome::Failed);
+    assert!(
+        comparison.headline.contains("Q1.1 returned"),
+        "{}",
+        comparison.headline
+    );
+    let (_, gate) = answered(first.rows, "0000");
+    assert_eq!(gate.outcome(), Outcome::Failed);
+}

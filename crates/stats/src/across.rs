@@ -169,6 +169,7 @@ fn pair(new: usize, (old_row, row): (&Row, &Row), trials: &(Vec<&Trial>, Vec<&Tr
         server: server.filter(|server| old_row.get("server") == Some(server)),
         levels: levels.iter().filter(common).cloned().collect(),
         compared: contrast::compared(&trials.0, &trials.1),
+        is_of_runs: true,
     }
 }
 

@@ -4,6 +4,7 @@
 //! follows for a gate belongs to crate `report`.
 
 use super::accounts::total;
+use super::answers;
 use super::cells::{self, RowKey, row_key, row_words, why_it_does_not_count};
 use super::summary::of_trial;
 use record::claim::{Cell, Claim, Subject};
@@ -48,6 +49,10 @@ pub struct Basis {
     pub overloaded: Option<String>,
     /// None where the shares are the same, and without a second side.
     pub failed: Option<FailedShares>,
+    /// How the data of two runs differ; None within a run.
+    pub other_data: Option<String>,
+    /// How an answer of two runs on the same data differs; None within a run, whose answers are compared while it is measured.
+    pub other_answer: Option<String>,
 }
 
 /// Shares of the operations of a timed load that failed, were lost or have no known outcome, from 0 to 1.
@@ -86,6 +91,23 @@ impl Basis {
                 [new, old] => failed(old, new),
                 _ => None,
             },
+            other_data: None,
+            other_answer: None,
+        }
+    }
+
+    /// With what a comparison of two runs needs besides: the same data and the same answers.
+    pub(super) fn of_runs(self, old: &[&Trial], new: &[&Trial]) -> Basis {
+        let other_data = answers::other_data(old, new);
+        // Other data have other answers.
+        let other_answer = match other_data {
+            Some(_) => None,
+            None => answers::other_answer(old, new),
+        };
+        Basis {
+            other_data,
+            other_answer,
+            ..self
         }
     }
 }

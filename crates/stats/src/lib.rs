@@ -14,6 +14,7 @@
 
 mod accounts;
 mod across;
+mod answers;
 mod around;
 mod basis;
 mod batches;

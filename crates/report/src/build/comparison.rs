@@ -36,6 +36,7 @@ impl Comparison {
         let (runs, trials): (Vec<Run>, Vec<Vec<Trial>>) = parts.unzip();
         let mut differences = differences::of_environments(&runs);
         differences.extend(experiments);
+        differences.extend(differences::of_datasets(&trials));
         let (settings, in_some) = differences::of_settings(&trials);
         differences.extend(settings);
         let table = table_of_runs(&runs, &trials);
@@ -45,14 +46,21 @@ impl Comparison {
         let failing = failures::of_contrasts(question, &across.contrasts).into_iter();
         let headline = contrasts::headline(question, &across.contrasts);
         let headline = headline.unwrap_or_else(|| "Nothing can be compared.".into());
+        let others = failures::other(question, &across.contrasts);
+        let others = others.first().map(|other| {
+            Headline::default()
+                .stress(format::capitalised(&other.sentence))
+                .plain(".")
+        });
         let doubts = headline::doubts(&faults, failing, &controls);
+        let doubts = others.into_iter().chain(doubts);
         let mut comparison = Comparison {
             differences,
             contrasts: across.contrasts,
             left_out: across.left_out,
             tolerance,
             title: format!("Comparison of {}", format::plural(runs.len(), "run")),
-            headline: doubts.into_iter().fold(headline, Headline::then),
+            headline: doubts.fold(headline, Headline::then),
             faults,
             controls,
             sections: Vec::new(),
@@ -135,7 +143,7 @@ fn differing(comparison: &Comparison, settings_in_some: usize) -> Option<Section
     let mut blocks: Vec<Block> = tables.chain(lacking).collect();
     if blocks.is_empty() {
         blocks.push(Block::text(
-            "The environments, the experiments and the settings are the same.",
+            "The environments, the experiments, the data and the settings are the same.",
         ));
     }
     let nodes = blocks.into_iter().map(Block::everywhere).collect();

@@ -1,6 +1,7 @@
 //! What is not the same in all runs that are compared: their environments, servers and effective settings.
 
 use crate::document::{Difference, DifferenceKind};
+use crate::format;
 use record::{Run, ServerIdentity, Trial};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,6 +59,31 @@ fn identity(server: &ServerIdentity) -> String {
         true => format!("{}, {}", server.build, server.version),
         false => format!("{}, {}, binary {digest}", server.build, server.version),
     }
+}
+
+/// The datasets of the trials, by their fingerprints with their rows.
+pub(super) fn of_datasets(trials: &[Vec<Trial>]) -> Option<Difference> {
+    let of_run = |trials: &Vec<Trial>| {
+        let notes = trials.iter().filter_map(|trial| trial.dataset.as_ref());
+        let names: BTreeSet<String> = notes
+            .map(|note| {
+                format!(
+                    "{}, {} rows",
+                    note.fingerprint,
+                    format::count(note.rows as f64)
+                )
+            })
+            .collect();
+        let names: Vec<String> = names.into_iter().collect();
+        (!names.is_empty()).then(|| names.join(" / "))
+    };
+    let found = Difference {
+        kind: DifferenceKind::Data,
+        what: "dataset".to_string(),
+        values: trials.iter().map(of_run).collect(),
+    };
+    let is_known = found.values.iter().all(Option::is_some);
+    Some(found).filter(|found| is_known && differs(found))
 }
 
 /// Of the first nodes, without folders and ports. The second figure counts the settings that only some runs have.

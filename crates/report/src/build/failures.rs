@@ -50,6 +50,53 @@ pub(super) fn headline(all: Vec<Failing>) -> Option<Headline> {
     Some(Headline::default().stress(most.sentence).plain("."))
 }
 
+/// Runs that are compared on other data, or whose answers differ.
+pub(crate) struct Other {
+    /// `run 2 against run 1`, with the row.
+    pub(crate) sides: String,
+    pub(crate) of: OtherOf,
+    /// `run 2 has another dataset (...)`
+    pub(crate) sentence: String,
+}
+
+pub(crate) enum OtherOf {
+    Data,
+    Answers,
+}
+
+/// Each pair of rows once.
+pub(crate) fn other(question: &Question, contrasts: &[Contrast]) -> Vec<Other> {
+    let one = |contrast: &Contrast| {
+        let row = names::row_of(question, contrast.server.as_deref(), &contrast.levels);
+        let place = if row.is_empty() {
+            row
+        } else {
+            format!("{row}: ")
+        };
+        let (basis, new) = (&contrast.basis, &contrast.new);
+        let data = basis.other_data.as_ref();
+        let data = data.map(|data| (OtherOf::Data, format!("{place}{new} has {data}")));
+        let answer = basis.other_answer.as_ref();
+        let answer = answer.map(|answer| {
+            let sentence = format!("{place}{new} answers differently: {answer}");
+            (OtherOf::Answers, sentence)
+        });
+        let (of, sentence) = data.or(answer)?;
+        Some(Other {
+            sides: format!("{place}{new} against {}", contrast.old),
+            of,
+            sentence,
+        })
+    };
+    let mut found: Vec<Other> = Vec::new();
+    for one in contrasts.iter().filter_map(one) {
+        if !found.iter().any(|known| known.sides == one.sides) {
+            found.push(one);
+        }
+    }
+    found
+}
+
 fn failing(row: &str, (of, to): (&str, &str), shares: &FailedShares) -> Option<Failing> {
     let what = match &shares.operation {
         Some(operation) => format!("{operation} on {of}"),

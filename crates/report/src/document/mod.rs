@@ -123,6 +123,8 @@ pub enum DifferenceKind {
     Environment,
     /// A key of the experiment file, or of the command line.
     Experiment,
+    /// The rows that the trials were measured on.
+    Data,
     /// An effective setting of the servers.
     Setting,
 }

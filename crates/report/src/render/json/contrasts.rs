@@ -102,6 +102,7 @@ fn difference(found: &Difference) -> DifferenceNote<'_> {
         kind: match found.kind {
             DifferenceKind::Environment => "environment",
             DifferenceKind::Experiment => "experiment",
+            DifferenceKind::Data => "data",
             DifferenceKind::Setting => "setting",
         },
         what: &found.what,
@@ -137,6 +138,9 @@ pub(super) struct ContrastNote<'a> {
     blocks: Option<BlocksUsed>,
     /// None where the same share failed on both sides.
     failed_share: Option<FailedNote<'a>>,
+    /// As sentences; None where the data and the answers are the same, and within a run.
+    other_data: Option<&'a str>,
+    other_answer: Option<&'a str>,
     reason: Option<&'a str>,
 }
 
@@ -167,6 +171,8 @@ impl ContrastNote<'_> {
             blocks_to_decide: judged.blocks_to_decide,
             blocks: judged.blocks,
             failed_share: contrast.basis.failed.as_ref().map(FailedNote::of),
+            other_data: contrast.basis.other_data.as_deref(),
+            other_answer: contrast.basis.other_answer.as_deref(),
             reason: judged.reason.as_deref(),
         }
     }

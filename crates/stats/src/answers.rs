@@ -1,0 +1,73 @@
+//! Whether the same cell of two runs rests on the same data and gave the same answers.
+//!
+//! Purpose: a query that returns less is not faster, and another dataset is another question. Boundaries: within a run, answers are
+//! compared while it is measured.
+
+use record::answer_hash;
+use record::{Answer, DatasetNote, Query, Trial};
+
+/// How the data of two rows differ; None where they are the same, or where a record does not name its data.
+///
+/// `another dataset (sql-1f3c against sql-77ab)`, `8,192 rows against 4,096`
+pub(super) fn other_data(old: &[&Trial], new: &[&Trial]) -> Option<String> {
+    let (old, new) = (dataset(old)?, dataset(new)?);
+    let bytes = |note: &DatasetNote| note.data_bytes as f64;
+    if old.fingerprint != new.fingerprint {
+        return Some(format!(
+            "another dataset ({} against {})",
+            new.fingerprint, old.fingerprint
+        ));
+    }
+    let is_known = old.server == new.server && bytes(old) > 0.0 && bytes(new) > 0.0;
+    let differ = (bytes(new) / bytes(old)).ln().abs() > SIZES.ln();
+    (is_known && differ).then(|| {
+        format!(
+            "{} bytes of data against {} on the same server",
+            new.data_bytes, old.data_bytes
+        )
+    })
+}
+
+/// The files of one build that hold the same rows differ by less.
+const SIZES: f64 = 1.25;
+
+fn dataset<'t>(trials: &[&'t Trial]) -> Option<&'t DatasetNote> {
+    let mut valid = trials.iter().filter(|trial| trial.is_valid());
+    valid.find_map(|trial| trial.dataset.as_ref())
+}
+
+/// The first query whose answer differs, on the same data; None where all that both have are equal.
+///
+/// `q returned 1 row, and 2 rows before`
+pub(super) fn other_answer(old: &[&Trial], new: &[&Trial]) -> Option<String> {
+    let known: Vec<&Query> = answers(old).collect();
+    answers(new).find_map(|query| {
+        let before = known.iter().find(|before| before.name == query.name)?;
+        let is_other = query.rows != before.rows
+            || answer_hash::same(&query.answer_hash, &before.answer_hash) == Some(false);
+        is_other.then(|| match query.rows == before.rows {
+            true => format!("{} returned other rows ({})", query.name, rows(query)),
+            false => format!(
+                "{} returned {}, and {} before",
+                query.name,
+                rows(query),
+                rows(before)
+            ),
+        })
+    })
+}
+
+fn rows(query: &Query) -> String {
+    match query.rows {
+        1 => "1 row".to_string(),
+        rows => format!("{} rows", record::grouped(rows)),
+    }
+}
+
+fn answers<'t>(trials: &'t [&Trial]) -> impl Iterator<Item = &'t Query> {
+    let valid = trials.iter().filter(|trial| trial.is_valid());
+    let queries = valid
+        .flat_map(|trial| &trial.rounds)
+        .flat_map(|round| &round.queries);
+    queries.filter(|query| query.error.is_none() && query.answer != Answer::Wrong)
+}
