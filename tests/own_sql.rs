@@ -224,6 +224,33 @@ fn a_row_that_a_server_skips_silently_is_found() {
 }
 
 #[test]
+fn operations_that_the_server_refuses_are_no_throughput_and_say_what_it_said() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let table =
+        "CREATE TABLE c (id INT PRIMARY KEY AUTO_INCREMENT, name VARCHAR(20)) CHARSET=latin1;\n";
+    write(&bench, "setup.sql", table);
+    let insert = "-- operation: ins\nINSERT INTO c (name) VALUES ('\u{4e2d}\u{6587}');\n";
+    write(&bench, "operations.sql", insert);
+    let ended =
+        bench.line("bench sql --setup setup.sql --operations operations.sql --time 2s --clients 2");
+    assert_eq!(ended.status, 3, "{}\n{}", ended.stdout, ended.stderr);
+    let run = bench.runs().pop().unwrap();
+    let trial = &bench.json(&run)["trials"][0];
+    assert_eq!(trial["state"], "invalid");
+    let reason = trial["flags"][0]["text"].as_str().unwrap();
+    assert!(
+        reason.starts_with("less than half of the operations were done"),
+        "{reason}"
+    );
+    assert_eq!(reason.matches("error 1366").count(), 1, "{reason}");
+    assert!(trial["failed_ms"]["mean"].as_f64().unwrap() > 0.0);
+    assert_eq!(trial["latency_ms"], Value::Null);
+}
+
+#[test]
 fn a_schema_of_a_running_server_is_only_read() {
     let rights = "SELECT ON shop.*";
     let Some(mut theirs) = Elsewhere::start("mariadb", rights) else {
