@@ -54,8 +54,8 @@ pub use sharing::{ShardNote, Sharing};
 pub use state::{State, StateKind};
 pub use summary::{
     Account, Conformance, Conforming, EngineCheck, Latency, LevelShift, Moved, Offered, OwnStalls,
-    Percentiles, Period, SAMPLES_ABOVE, SAMPLES_ABOVE_MIN, SPANS_ABOVE, Shape, StaleReads, Stall,
-    Steady, Summary,
+    Percentiles, Period, SAMPLES_ABOVE, SAMPLES_ABOVE_MIN, SPANS_ABOVE, Seen, Shape, Sight,
+    StaleReads, Stall, Steady, Summary,
 };
 pub use trial::{
     Answer, Coldness, Counters, DatasetNote, EventNote, LimitNote, Query, Role, Round, Trial,

@@ -86,9 +86,14 @@ fn cuts(points: &[f64]) -> Vec<usize> {
     }
 }
 
+/// What a cut has to lower the cost by, for points of this correlation.
+pub(super) fn penalty(points: f64, phi: f64) -> f64 {
+    15.0 * points.ln() * (1.0 + phi) / (1.0 - phi)
+}
+
 /// The cuts of least cost, for points of this correlation.
 fn cheapest(cost: &Cost, n: usize, phi: f64) -> Vec<usize> {
-    let penalty = 15.0 * (n as f64).ln() * (1.0 + phi) / (1.0 - phi);
+    let penalty = penalty(n as f64, phi);
     // best[t]: the least cost of the first t points; last[t]: where their last segment begins.
     let mut best = vec![f64::INFINITY; n + 1];
     let mut last = vec![0; n + 1];
@@ -126,7 +131,7 @@ const DIFFERENCES_KEPT: f64 = 0.9;
 /// running median takes trends and levels away. The largest differences are left out of the means; where a bad spell has more of them than
 /// that, as among seconds that a limit makes equal, only the medians are still right, but in a short series they are
 /// less exact. So the lower estimate counts: it finds more changes and not more false ones (the tests below).
-fn correlation(points: &[f64]) -> f64 {
+pub(super) fn correlation(points: &[f64]) -> f64 {
     let medians = running::medians(points);
     let rest: Vec<f64> = points
         .iter()
@@ -178,10 +183,15 @@ fn middle(squares: &[f64]) -> f64 {
     running::quantile(squares, 0.5)
 }
 
+/// Counts have no less: the deviation of rounding, and a thousandth of the mean.
+pub(super) fn least_deviation(mean: f64) -> f64 {
+    (1.0f64 / 12.0).sqrt().max(mean / 1000.0)
+}
+
 /// Twice the negative log likelihood of a normal segment, from sums of the values and of their squares.
 struct Cost {
     sums: Vec<(f64, f64)>,
-    /// Counts have no less: the variance of rounding, and a thousandth of the mean.
+    /// Of [`least_deviation`].
     variance_min: f64,
 }
 
@@ -197,7 +207,7 @@ impl Cost {
         }
         Cost {
             sums,
-            variance_min: (1.0f64 / 12.0).max((mean / 1000.0).powi(2)),
+            variance_min: least_deviation(mean).powi(2),
         }
     }
 

@@ -1,11 +1,12 @@
 //! Shapes in timed loads that claims test for.
 
 use super::cells;
-use super::loads::{Counted, counted};
+use super::loads::{Counted, counted, with_load};
+use super::sight;
 use record::claim::{Cell, Finding};
 use record::number::grouped;
-use record::trial::Trial;
-use record::{AuditNote, Shape, Summary};
+use record::trial::{Trial, TrialState};
+use record::{AuditNote, Seen, Shape, Sight, Summary};
 use statrs::distribution::{Binomial, DiscreteCDF};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -16,8 +17,20 @@ pub(super) struct Shown {
     pub(super) trials: usize,
     /// Number of trials with the shape.
     pub(super) found: usize,
+    /// Trials without it that are too short to tell, and why the first one is.
+    pub(super) unseen: usize,
+    too_short: String,
     /// The shape of the first of them in words, or what was found instead; losses of all of them.
     text: String,
+}
+
+/// What one trial shows.
+enum Looked {
+    Has(String),
+    /// What was found instead.
+    HasNot(String),
+    /// A shape of this size would hardly have been seen.
+    TooShort(String),
 }
 
 /// A detector sees its shape in at most so many of the trials without it. Each is tested with simulated seconds.
@@ -33,16 +46,27 @@ impl Shown {
         let shape = |seen: u64| match (2 * seen).cmp(&trials) {
             Ordering::Greater => (two_sided(p_at_least(seen, trials, FALSE_ALARMS)), 1.0),
             Ordering::Equal => (1.0, 1.0),
+            // What would hardly have been seen may be there.
+            Ordering::Less if self.unseen > 0 => (1.0, 1.0),
             Ordering::Less => (1.0, two_sided(p_at_most(seen, trials, 1.0 - MISSES))),
         };
         match finding {
             // What can be seen is that a trial is not steady.
             Finding::Steady => {
-                let (unsteady, steady) = shape(trials - found);
+                let (unsteady, steady) = shape(trials - found - self.unseen as u64);
                 (steady, unsteady)
             }
             _ => shape(found),
         }
+    }
+
+    /// Whether too many trials are too short to tell for any answer.
+    pub(super) fn is_open(&self, finding: &Finding) -> bool {
+        let seen = match finding {
+            Finding::Steady => self.trials - self.found - self.unseen,
+            _ => self.found,
+        };
+        self.unseen > 0 && 2 * seen <= self.trials
     }
 
     /// `in 2 of 3 trials (p 0.015): one stall`, with the p value of a test.
@@ -52,8 +76,13 @@ impl Shown {
             Some(p) if p < 0.001 => " (p < 0.001)".to_string(),
             Some(p) => format!(" (p {p:.3})"),
         };
+        let open = match self.unseen {
+            0 => String::new(),
+            unseen if unseen == self.trials => return self.too_short.clone(),
+            unseen => format!("; {unseen} more are too short to tell: {}", self.too_short),
+        };
         format!(
-            "in {} of {} trials{p}: {}",
+            "in {} of {} trials{p}: {}{open}",
             self.found, self.trials, self.text
         )
     }
@@ -82,51 +111,86 @@ fn binomial(trials: u64, share: f64) -> Option<Binomial> {
 /// Looks for the shape in each trial that counts; an error explains why it cannot.
 pub(super) fn shown(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Shown, String> {
     let matching = cells::matching(trials, of);
-    let counted = counted(&matching);
+    let counted = match finding {
+        // A trial whose speed does not count shows what it lost all the same.
+        Finding::Losses | Finding::NoLosses => audited(&matching),
+        _ => counted(&matching),
+    };
     if counted.is_empty() {
         return Err(format!(
             "no timed load of {} is recorded",
             cells::cell_words(of)
         ));
     }
-    let looked = counted
-        .iter()
-        .map(|counted| look(counted, finding))
-        .collect::<Result<Vec<(bool, String)>, String>>()?;
-    let found = looked.iter().filter(|(found, _)| *found).count();
-    let first = looked.iter().find(|(is, _)| *is == (found > 0));
+    let (mut has, mut has_not, mut too_short) = (Vec::new(), Vec::new(), Vec::new());
+    for one in &counted {
+        match look(one, finding)? {
+            Looked::Has(text) => has.push(text),
+            Looked::HasNot(text) => has_not.push(text),
+            Looked::TooShort(text) => too_short.push(text),
+        }
+    }
     let text = match finding {
         Finding::Losses | Finding::NoLosses => losses(&counted),
-        _ => first.map(|(_, text)| text.clone()).unwrap_or_default(),
+        _ => has.first().or(has_not.first()).cloned().unwrap_or_default(),
     };
     let blocks: BTreeSet<u32> = counted.iter().map(|c| c.trial.key.block).collect();
     Ok(Shown {
         blocks: blocks.len(),
-        trials: looked.len(),
-        found,
+        trials: counted.len(),
+        found: has.len(),
+        unseen: too_short.len(),
+        too_short: too_short.into_iter().next().unwrap_or_default(),
         text,
     })
 }
 
-/// A queue that fills during the warm-up needs no measured part; the shapes of the throughput need a long enough one.
-fn can_be_seen(summary: &Summary, finding: &Finding) -> bool {
-    match finding {
-        Finding::Unstable | Finding::Losses | Finding::NoLosses => true,
-        Finding::Steady | Finding::LevelShift | Finding::Period => {
-            summary.steady.shape != Shape::TooShort
-        }
-        _ => summary.steady.seconds() > 0,
-    }
+/// The trials with an audit, valid or not, and those that count.
+fn audited<'t>(trials: &[&'t Trial]) -> Vec<Counted<'t>> {
+    let mut loaded = with_load(trials);
+    loaded.retain(|one| one.trial.audit.is_some() || one.trial.state == TrialState::Done);
+    loaded
 }
 
-fn look(counted: &Counted, finding: &Finding) -> Result<(bool, String), String> {
+/// Why a trial is too short for the shapes of the throughput; None of a long one that would show them, and of other findings.
+fn too_short(summary: &Summary, finding: &Finding) -> Option<String> {
+    let needs: fn(&Sight) -> Vec<&Seen> = match finding {
+        Finding::LevelShift => |sight| vec![&sight.shift],
+        Finding::Period => |sight| vec![&sight.period],
+        Finding::Steady => |sight| vec![&sight.shift, &sight.period],
+        _ => return None,
+    };
+    let Some(sight) = &summary.sight else {
+        return Some(summary.steady.reason.clone());
+    };
+    let lacking = needs(sight)
+        .into_iter()
+        .filter(|seen| !sight::is_enough(seen));
+    // The one that needs the longest load.
+    let most = lacking.max_by_key(|seen| seen.enough_s.unwrap_or(u32::MAX));
+    most.map(|seen| sight::too_short(sight, seen))
+}
+
+fn look(counted: &Counted, finding: &Finding) -> Result<Looked, String> {
     let summary: &Summary = &counted.summary;
-    if !can_be_seen(summary, finding) {
+    // A queue that fills during the warm-up needs no measured part, nor does an audit.
+    let needs_none = matches!(
+        finding,
+        Finding::Unstable | Finding::Losses | Finding::NoLosses
+    );
+    if !needs_none && summary.steady.seconds() == 0 {
         return Err(format!("{}: {}", counted.trial.key, summary.steady.reason));
     }
-    let found_or = |found: Option<String>, else_: &str| {
-        (found.is_some(), found.unwrap_or_else(|| else_.to_string()))
+    let has_or = |found: Option<String>, else_: &str| match found {
+        Some(found) => Looked::Has(found),
+        None => Looked::HasNot(else_.to_string()),
     };
+    let is = |holds: bool, text: String| match holds {
+        true => Looked::Has(text),
+        false => Looked::HasNot(text),
+    };
+    let too_short = || too_short(summary, finding);
+    let of_key = |why: String| format!("{}: {why}", counted.trial.key);
     let shifts = || summary.shifts.first().map(|shift| shift.sentence());
     let stalls = || summary.stalled();
     let period = || summary.period.as_ref().map(|period| period.sentence());
@@ -135,14 +199,14 @@ fn look(counted: &Counted, finding: &Finding) -> Result<(bool, String), String> 
             let offered = summary.offered.as_ref();
             let offered = offered
                 .ok_or("only an open loop can be unstable, and this load is a closed loop")?;
-            found_or(offered.unstable.clone(), "stable: all requests were served")
+            has_or(offered.unstable.clone(), "stable: all requests were served")
         }
         Finding::Losses | Finding::NoLosses => {
             let audit = counted.trial.audit.as_ref();
             let audit =
                 audit.ok_or_else(|| format!("{}: no audit is recorded", counted.trial.key))?;
             // The counts are those of all trials together, see `losses`.
-            (
+            is(
                 audit.has_losses() == (*finding == Finding::Losses),
                 String::new(),
             )
@@ -156,22 +220,32 @@ fn look(counted: &Counted, finding: &Finding) -> Result<(bool, String), String> 
                 )
             })?;
             let are_stale = reads.stale_s > 0;
-            (
+            is(
                 are_stale == (*finding == Finding::StaleReads),
                 reads.sentence(),
             )
         }
-        Finding::Stall => found_or(stalls(), "no stall"),
-        Finding::LevelShift => found_or(shifts(), "no level shift"),
-        Finding::Period => found_or(period(), "no period"),
+        Finding::Stall => has_or(stalls(), "no stall"),
+        Finding::LevelShift => match (shifts(), too_short()) {
+            (None, Some(why)) => Looked::TooShort(of_key(why)),
+            (found, _) => has_or(found, "no level shift"),
+        },
+        Finding::Period => match (period(), too_short()) {
+            (None, Some(why)) => Looked::TooShort(of_key(why)),
+            (found, _) => has_or(found, "no period"),
+        },
+        Finding::Steady if summary.steady.shape == Shape::TooShort => {
+            Looked::TooShort(of_key(summary.steady.reason.clone()))
+        }
         Finding::Steady => {
             let shape = summary.steady.shape;
             let against = (!shape.is_steady()).then(|| summary.steady.reason.clone());
             let against = against.or_else(stalls).or_else(shifts).or_else(period);
-            (
-                against.is_none(),
-                against.unwrap_or_else(|| summary.steady.reason.clone()),
-            )
+            match (against, too_short()) {
+                (Some(against), _) => Looked::HasNot(against),
+                (None, Some(why)) => Looked::TooShort(of_key(why)),
+                (None, None) => Looked::Has(summary.steady.reason.clone()),
+            }
         }
         Finding::PlanChanged | Finding::PlanHolds(_) => {
             return Err("a timed load has no plans".to_string());
@@ -206,7 +280,33 @@ mod tests {
             blocks: trials,
             trials,
             found,
+            unseen: 0,
+            too_short: String::new(),
             text: String::new(),
+        }
+    }
+
+    #[test]
+    fn trials_that_are_too_short_to_tell_are_no_evidence_against_a_shape() {
+        let with = |found, unseen| Shown {
+            unseen,
+            ..shown(found, 3)
+        };
+        for finding in [Finding::Period, Finding::Steady] {
+            assert_eq!(with(0, 3).p_values(&finding), (1.0, 1.0));
+            assert!(with(0, 3).is_open(&finding));
+        }
+        assert_eq!(with(0, 1).p_values(&Finding::Period), (1.0, 1.0));
+        // Two that are not steady decide, whatever the third one is.
+        assert_eq!(with(0, 1).p_values(&Finding::Steady), with(2, 1).swapped());
+        assert!(!with(2, 1).is_open(&Finding::Period));
+    }
+
+    impl Shown {
+        /// Of two periods that were found, as for two trials that are not steady.
+        fn swapped(&self) -> (f64, f64) {
+            let (p, other) = self.p_values(&Finding::Period);
+            (other, p)
         }
     }
 

@@ -58,6 +58,7 @@ mod running;
 mod scaling;
 mod series_of;
 mod shift;
+mod sight;
 pub mod snia;
 mod spread;
 mod stability;

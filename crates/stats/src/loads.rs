@@ -71,9 +71,16 @@ pub(super) struct Counted<'t> {
 }
 
 pub(super) fn counted<'t>(trials: &[&'t Trial]) -> Vec<Counted<'t>> {
+    let mut counted = with_load(trials);
+    counted.retain(|one| one.trial.state == TrialState::Done);
+    counted
+}
+
+/// The same of all trials that have a load, valid or not.
+pub(super) fn with_load<'t>(trials: &[&'t Trial]) -> Vec<Counted<'t>> {
     let counted = |trial: &&'t Trial| {
         let load = trial.load.as_deref()?;
-        (trial.state == TrialState::Done).then(|| Counted {
+        Some(Counted {
             trial,
             load,
             summary: summary(load),

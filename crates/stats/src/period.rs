@@ -26,12 +26,10 @@ pub(super) fn period(values: &[f64], levels: &[Segment]) -> Option<Period> {
     let white = whitened(&levelled)?;
     let n = white.len();
     // Half a cycle over the whole series is the resolution of the method.
-    let periods: Vec<f64> = (2 * CYCLES_MIN..=2 * n / SECONDS_MIN)
-        .map(|half_cycles| 2.0 * values.len() as f64 / half_cycles as f64)
-        .collect();
-    let bar = (ALPHA / 2.0 / periods.len() as f64).ln();
+    let half_cycles = half_cycles(n);
+    let bar = bar(half_cycles.clone().count());
+    let periods = half_cycles.map(|half_cycles| 2.0 * values.len() as f64 / half_cycles as f64);
     let (every, _) = periods
-        .into_iter()
         .map(|every| (every, log_p(&white, every)))
         .min_by(|a, b| a.1.total_cmp(&b.1))
         .filter(|(_, log_p)| *log_p < bar)?;
@@ -41,6 +39,32 @@ pub(super) fn period(values: &[f64], levels: &[Segment]) -> Option<Period> {
         .take_while(|every| CYCLES_MIN as f64 * every <= values.len() as f64);
     let every = multiples.find(|every| recurs(&levelled, *every))?;
     described(values, every)
+}
+
+/// The half cycles of all candidate periods of so many seconds.
+fn half_cycles(seconds: usize) -> std::ops::RangeInclusive<usize> {
+    2 * CYCLES_MIN..=2 * seconds / SECONDS_MIN
+}
+
+/// The logarithm of the chance below which the strongest of so many candidates is a period.
+fn bar(candidates: usize) -> f64 {
+    (ALPHA / 2.0 / candidates.max(1) as f64).ln()
+}
+
+/// The chi squared that means along a period need in a measured part of so many seconds.
+pub(super) fn chi_squared(free: f64, seconds: usize) -> f64 {
+    let bar = bar(half_cycles(seconds.saturating_sub(1)).count());
+    let is_enough = |chi: f64| log_chance(chi, free) < bar;
+    // It falls from the degrees of freedom on, and for long measured parts slowly.
+    let (mut low, mut high) = (free, 1000.0 * free);
+    for _ in 0..60 {
+        let middle = low.midpoint(high);
+        match is_enough(middle) {
+            true => high = middle,
+            false => low = middle,
+        }
+    }
+    high
 }
 
 /// Each second relative to its level. Seconds between levels belong to the one before.
@@ -104,6 +128,10 @@ fn log_p(white: &[f64], every: f64) -> f64 {
 fn log_p_of(means: &[(f64, f64)]) -> f64 {
     let free = means.len() as f64 - 1.0;
     let chi: f64 = means.iter().map(|(count, mean)| count * mean * mean).sum();
+    log_chance(chi, free)
+}
+
+fn log_chance(chi: f64, free: f64) -> f64 {
     match chi > free {
         true => (free - chi) / 2.0 + free / 2.0 * (chi / free).ln(),
         false => 0.0,

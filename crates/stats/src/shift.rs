@@ -7,12 +7,16 @@ use record::LevelShift;
 const SHARE: f64 = 0.1;
 const SECONDS_MIN: usize = 10;
 /// Levels differ by this much of the lower one, and by more than the noise of both.
-const DIFFERENCE: f64 = 0.05;
+pub(super) const DIFFERENCE: f64 = 0.05;
+
+/// Seconds of the shortest level of so many.
+pub(super) fn shortest(seconds: usize) -> usize {
+    SECONDS_MIN.max((seconds as f64 * SHARE) as usize)
+}
 
 /// The levels of a measured part: neighbouring segments that are alike in one, short ones left out.
 pub(super) fn levels(segments: &[Segment]) -> Vec<Segment> {
-    let all: usize = segments.iter().map(Segment::len).sum();
-    let shortest = SECONDS_MIN.max((all as f64 * SHARE) as usize);
+    let shortest = shortest(segments.iter().map(Segment::len).sum());
     let mut levels: Vec<Segment> = Vec::new();
     for segment in segments.iter().filter(|segment| segment.len() >= shortest) {
         match levels.last_mut() {

@@ -5,8 +5,8 @@
 
 use super::percentiles::of_notes;
 use super::{
-    accounts, batches, change, conformance, engine, own_stalls, period, shift, stability, stale,
-    stall, steady,
+    accounts, batches, change, conformance, engine, own_stalls, period, shift, sight, stability,
+    stale, stall, steady,
 };
 use record::load::{CARRIED, HistogramNote, Kind, Loaded, Mode, UNCOUNTED, Warmup};
 use record::trial::Trial;
@@ -43,6 +43,7 @@ pub fn summarise(load: &Loaded) -> Summary {
     let mut all = latency(None);
     let own_stalls = own_stalls::check(load, &steady, &mut all);
     let values = steady::throughput(load);
+    let measured = &values[steady.from_s as usize..];
     let levels = |from_s: u32| shift::levels(&change::segments(&values[from_s as usize..]));
     let shifts_from_s = shifts_from_s(load, &steady);
     Summary {
@@ -63,7 +64,8 @@ pub fn summarise(load: &Loaded) -> Summary {
         stale_reads: stale::stale_reads(load, &steady),
         stalls: stall::stalls(load, &steady),
         shifts: shift::shifts(&levels(shifts_from_s), shifts_from_s),
-        period: period::period(&values[steady.from_s as usize..], &levels(steady.from_s)),
+        period: period::period(measured, &levels(steady.from_s)),
+        sight: sight::sight(measured, &change::segments(measured)),
         conformance: conformance::conformance(load, &steady),
         latency: all,
         offered,

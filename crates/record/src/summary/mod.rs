@@ -50,6 +50,9 @@ pub struct Summary {
     /// Of all seconds after a warm-up, those before a slowdown among them.
     pub shifts: Vec<LevelShift>,
     pub period: Option<Period>,
+    /// None in older records that were read without their seconds.
+    #[serde(default)]
+    pub sight: Option<Sight>,
     /// None for one node.
     #[serde(default)]
     pub stale_reads: Option<StaleReads>,
@@ -100,6 +103,25 @@ impl Steady {
     pub fn seconds(&self) -> u32 {
         self.until_s.saturating_sub(self.from_s)
     }
+}
+
+/// What the detectors of shapes can see in the measured part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sight {
+    pub seconds: u32,
+    /// The standard deviation of single seconds around their level, as a share of the mean.
+    pub scatter: f64,
+    pub shift: Seen,
+    pub period: Seen,
+}
+
+/// How surely a shape is seen that changes the throughput by a fifth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Seen {
+    /// The probability, from 0 to 1.
+    pub power: f64,
+    /// The number of seconds that would do at this scatter; None where that is many hours.
+    pub enough_s: Option<u32>,
 }
 
 /// Barrett et al. 2017, for throughput.

@@ -43,7 +43,7 @@ fn verdict(evidence: &Evidence, decision: &Decision) -> Verdict {
             true => Verdict::Reproduced,
             false => Verdict::NotReproduced,
         },
-        Evidence::Tested { .. } | Evidence::OneBlock => Verdict::Inconclusive,
+        Evidence::Tested { .. } | Evidence::OneBlock | Evidence::TooShort => Verdict::Inconclusive,
     }
 }
 

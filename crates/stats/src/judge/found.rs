@@ -43,6 +43,8 @@ pub(super) enum Evidence {
     },
     /// Read from the record itself, without noise; no test is needed.
     Seen(bool),
+    /// The trials are too short to tell.
+    TooShort,
     OneBlock,
     #[default]
     Missing,
@@ -371,18 +373,31 @@ fn find_shape(
                 Finding::NoLosses | Finding::NoStaleReads => {
                     Evidence::Seen(shown.found == shown.trials)
                 }
+                _ if shown.is_open(finding) => Evidence::TooShort,
                 _ => Evidence::tested(shown.p_values(finding)),
             };
             let p = evidence.p().filter(|_| shown.blocks > 1);
             (shown.blocks, evidence, shown.words(p))
         }
     };
+    let used = used(trials, &[of], u32::MAX, blocks);
+    let is_open = blocks < 2 && !is_proved(finding, &seen);
     Ok(Found {
-        evidence: if blocks < 2 { Evidence::OneBlock } else { seen },
+        evidence: if is_open { Evidence::OneBlock } else { seen },
         blocks,
-        notes: vec![words],
+        used: Some(used),
+        notes: std::iter::once(words).chain(left_out_note(used)).collect(),
         ..Found::default()
     })
+}
+
+/// One loss proves that there are losses, and one stale read that there are stale reads.
+fn is_proved(finding: &Finding, evidence: &Evidence) -> bool {
+    match finding {
+        Finding::Losses | Finding::StaleReads => matches!(evidence, Evidence::Seen(true)),
+        Finding::NoLosses | Finding::NoStaleReads => matches!(evidence, Evidence::Seen(false)),
+        _ => false,
+    }
 }
 
 fn band(bound: Bound) -> Band {
