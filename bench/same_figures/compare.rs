@@ -9,6 +9,9 @@ const PROSE: [&str; 18] = [
     "note", "error", "limit", "invalid", "lateness", "question", "title", "says", "stopped",
 ];
 
+/// Ends of places whose figures changed on purpose; `records/README.md` says why.
+const CHANGED: [&str; 2] = ["service_ms.uncertain", "].uncertain"];
+
 /// Relative tolerance for printed tables, which are rounded. The JSON is compared exactly.
 const ROUNDING: f64 = 0.006;
 /// Relative tolerance for JSON: a sum in another order may differ in its last bits.
@@ -34,6 +37,9 @@ pub(super) fn count(before: &Value) -> usize {
 }
 
 fn compare(place: &str, before: &Value, now: &Value, found: &mut Vec<String>) {
+    if CHANGED.iter().any(|end| place.ends_with(end)) {
+        return;
+    }
     match (before, now) {
         (Value::Object(fields), Value::Object(others)) => {
             for (key, value) in fields {

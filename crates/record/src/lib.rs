@@ -53,9 +53,9 @@ pub use run::{Factor, Question, Run, Slim, WorkloadNote};
 pub use sharing::{ShardNote, Sharing};
 pub use state::{State, StateKind};
 pub use summary::{
-    Account, Conformance, Conforming, EngineCheck, Latency, LevelShift, Moved, Offered, OwnStalls,
-    Percentiles, Period, SAMPLES_ABOVE, SAMPLES_ABOVE_MIN, SPANS_ABOVE, Seen, Shape, Sight,
-    StaleReads, Stall, Steady, Summary,
+    Account, AtEdge, Conformance, Conforming, EngineCheck, Latency, LevelShift, Moved, Offered,
+    OwnStalls, Percentiles, Period, SAMPLES_ABOVE, SAMPLES_ABOVE_MIN, SPANS_ABOVE, Seen, Shape,
+    Sight, StaleReads, Stall, Steady, Summary,
 };
 pub use trial::{
     Answer, Coldness, Counters, DatasetNote, EventNote, LimitNote, Query, Role, Round, Trial,

@@ -6,7 +6,7 @@ use super::sight;
 use record::claim::{Cell, Finding};
 use record::number::grouped;
 use record::trial::{Trial, TrialState};
-use record::{AuditNote, Seen, Shape, Sight, Summary};
+use record::{AuditNote, Seen, Shape, Summary};
 use statrs::distribution::{Binomial, DiscreteCDF};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -152,23 +152,62 @@ fn audited<'t>(trials: &[&'t Trial]) -> Vec<Counted<'t>> {
     loaded
 }
 
-/// Why a trial is too short for the shapes of the throughput; None of a long one that would show them, and of other findings.
-fn too_short(summary: &Summary, finding: &Finding) -> Option<String> {
-    let needs: fn(&Sight) -> Vec<&Seen> = match finding {
-        Finding::LevelShift => |sight| vec![&sight.shift],
-        Finding::Period => |sight| vec![&sight.period],
-        Finding::Steady => |sight| vec![&sight.shift, &sight.period],
-        _ => return None,
+/// A shape of the throughput, in a trial that is long enough to show it.
+#[derive(Clone, Copy, PartialEq)]
+enum Seeking {
+    LevelShift,
+    Period,
+    /// That there is neither of them.
+    Steady,
+}
+
+/// What the measured part shows of it.
+fn shape(summary: &Summary, seeking: Seeking) -> Looked {
+    let shift = || summary.shifts.first().map(|shift| shift.sentence());
+    let period = || summary.period.as_ref().map(|period| period.sentence());
+    let steady = &summary.steady;
+    let found = match seeking {
+        Seeking::LevelShift => shift(),
+        Seeking::Period => period(),
+        Seeking::Steady => (!steady.shape.is_steady())
+            .then(|| steady.reason.clone())
+            .or_else(|| summary.stalled())
+            .or_else(shift)
+            .or_else(period),
     };
-    let Some(sight) = &summary.sight else {
+    match (found, too_short(summary, seeking), seeking) {
+        (Some(against), _, Seeking::Steady) => Looked::HasNot(against),
+        (Some(found), ..) => Looked::Has(found),
+        (None, Some(why), _) => Looked::TooShort(why),
+        (None, None, Seeking::Steady) => {
+            let reason = &steady.reason;
+            Looked::Has(format!("{reason}; {}", sight::no_period(summary)))
+        }
+        (None, None, Seeking::LevelShift) => Looked::HasNot("no level shift".to_string()),
+        (None, None, Seeking::Period) => Looked::HasNot(sight::no_period(summary)),
+    }
+}
+
+/// Why a measured part without the shape is too short to tell; None of one that would show it.
+fn too_short(summary: &Summary, seeking: Seeking) -> Option<String> {
+    let Some(sight) = &sight::of_summary(summary) else {
         return Some(summary.steady.reason.clone());
     };
-    let lacking = needs(sight)
-        .into_iter()
-        .filter(|seen| !sight::is_enough(seen));
+    let needed: &[&Seen] = match seeking {
+        Seeking::LevelShift => &[&sight.shift],
+        Seeking::Period => &[&sight.period],
+        Seeking::Steady => &[&sight.shift, &sight.period],
+    };
+    let lacking = needed.iter().filter(|seen| !sight::is_enough(seen));
     // The one that needs the longest load.
     let most = lacking.max_by_key(|seen| seen.enough_s.unwrap_or(u32::MAX));
+    let at_edge = sight.at_edge.as_ref();
+    let at_edge = at_edge.filter(|_| seeking != Seeking::Period);
+    let drops = sight.drops_every_s;
+    let drops = drops.filter(|_| seeking != Seeking::LevelShift);
     most.map(|seen| sight::too_short(sight, seen))
+        .or_else(|| at_edge.map(sight::near_the_edge))
+        .or_else(|| drops.map(sight::few_drops))
 }
 
 fn look(counted: &Counted, finding: &Finding) -> Result<Looked, String> {
@@ -178,7 +217,12 @@ fn look(counted: &Counted, finding: &Finding) -> Result<Looked, String> {
         finding,
         Finding::Unstable | Finding::Losses | Finding::NoLosses
     );
-    if !needs_none && summary.steady.seconds() == 0 {
+    let is_of_seconds = matches!(
+        finding,
+        Finding::Steady | Finding::LevelShift | Finding::Period
+    );
+    let too_short = is_of_seconds && summary.steady.shape == Shape::TooShort;
+    if !needs_none && (too_short || summary.steady.seconds() == 0) {
         return Err(format!("{}: {}", counted.trial.key, summary.steady.reason));
     }
     let has_or = |found: Option<String>, else_: &str| match found {
@@ -189,11 +233,10 @@ fn look(counted: &Counted, finding: &Finding) -> Result<Looked, String> {
         true => Looked::Has(text),
         false => Looked::HasNot(text),
     };
-    let too_short = || too_short(summary, finding);
-    let of_key = |why: String| format!("{}: {why}", counted.trial.key);
-    let shifts = || summary.shifts.first().map(|shift| shift.sentence());
-    let stalls = || summary.stalled();
-    let period = || summary.period.as_ref().map(|period| period.sentence());
+    let shape = |seeking| match shape(summary, seeking) {
+        Looked::TooShort(why) => Looked::TooShort(format!("{}: {why}", counted.trial.key)),
+        looked => looked,
+    };
     Ok(match finding {
         Finding::Unstable => {
             let offered = summary.offered.as_ref();
@@ -225,28 +268,10 @@ fn look(counted: &Counted, finding: &Finding) -> Result<Looked, String> {
                 reads.sentence(),
             )
         }
-        Finding::Stall => has_or(stalls(), "no stall"),
-        Finding::LevelShift => match (shifts(), too_short()) {
-            (None, Some(why)) => Looked::TooShort(of_key(why)),
-            (found, _) => has_or(found, "no level shift"),
-        },
-        Finding::Period => match (period(), too_short()) {
-            (None, Some(why)) => Looked::TooShort(of_key(why)),
-            (found, _) => has_or(found, "no period"),
-        },
-        Finding::Steady if summary.steady.shape == Shape::TooShort => {
-            Looked::TooShort(of_key(summary.steady.reason.clone()))
-        }
-        Finding::Steady => {
-            let shape = summary.steady.shape;
-            let against = (!shape.is_steady()).then(|| summary.steady.reason.clone());
-            let against = against.or_else(stalls).or_else(shifts).or_else(period);
-            match (against, too_short()) {
-                (Some(against), _) => Looked::HasNot(against),
-                (None, Some(why)) => Looked::TooShort(of_key(why)),
-                (None, None) => Looked::Has(summary.steady.reason.clone()),
-            }
-        }
+        Finding::Stall => has_or(summary.stalled(), "no stall"),
+        Finding::LevelShift => shape(Seeking::LevelShift),
+        Finding::Period => shape(Seeking::Period),
+        Finding::Steady => shape(Seeking::Steady),
         Finding::PlanChanged | Finding::PlanHolds(_) => {
             return Err("a timed load has no plans".to_string());
         }

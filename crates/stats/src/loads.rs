@@ -96,10 +96,7 @@ fn row(trials: &[&Trial]) -> LoadRow {
         let values: Vec<f64> = counted.iter().filter_map(|c| of(&c.summary)).collect();
         Estimate::of(&values)
     };
-    let steps = counted
-        .iter()
-        .map(|one| resolution::throughput(one.load, &one.summary));
-    let known_to = steps.sum::<f64>() / counted.len().max(1) as f64;
+    let known_to = resolution::mean_throughput(&counted);
     let throughput = estimate(&|summary| summary.throughput).map(|found| found.known_to(known_to));
     LoadRow {
         server: server.map(String::from),

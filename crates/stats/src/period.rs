@@ -4,13 +4,13 @@
 //! each period in turn, and where their means along it differ by more than chance, it is one. Seconds that resemble the
 //! one before would look so by themselves, so a first-order autoregression is taken out first.
 
-use super::change::Segment;
-use super::running::median;
+use super::change::{Segment, least_deviation};
+use super::running::{self, median};
 use record::Period;
 
 /// Minimum number of cycles, and minimum length of a period (s).
-const CYCLES_MIN: usize = 4;
-const SECONDS_MIN: usize = 3;
+pub(super) const CYCLES_MIN: usize = 4;
+pub(super) const SECONDS_MIN: usize = 3;
 const PLACES_FEW: usize = 10;
 const MULTIPLE_MAX: u32 = 4;
 /// Minimum share of the cycles with a drop.
@@ -65,6 +65,36 @@ pub(super) fn chi_squared(free: f64, seconds: usize) -> f64 {
         }
     }
     high
+}
+
+/// A second is a drop if it lies so many standard deviations below the usual one.
+const DROP: f64 = 4.0;
+/// Drops recur if their distances differ by less than this share, or by a second.
+const DISTANCES: f64 = 0.1;
+
+/// The distance (s) of drops that lie in the whole measured part as those of a period would: at equal distances, none missing at its
+/// beginning or end. They may be too few for [`period`].
+pub(super) fn few_drops(values: &[f64], levels: &[Segment]) -> Option<f64> {
+    let usual = median(values);
+    let levelled = levelled(values, levels);
+    let middle = median(&levelled);
+    let scatter = running::deviation(&levelled).max(least_deviation(usual));
+    let bar = middle - (DROP * scatter).max(DEPTH * usual);
+    let low: Vec<usize> = (0..values.len())
+        .filter(|second| levelled[*second] < bar)
+        .collect();
+    let centre = |run: &[usize]| (run[0] + run[run.len() - 1]) as f64 / 2.0;
+    let drops: Vec<f64> = low.chunk_by(|a, b| a + 1 == *b).map(centre).collect();
+    let [first, .., last] = drops[..] else {
+        return None;
+    };
+    let every = (last - first) / (drops.len() - 1) as f64;
+    let reach = (DISTANCES * every).max(1.0);
+    let are_equal = drops
+        .windows(2)
+        .all(|pair| (pair[1] - pair[0] - every).abs() <= reach);
+    let none_misses = first < every + reach && last + every + reach > values.len() as f64;
+    (are_equal && none_misses).then_some(every)
 }
 
 /// Each second relative to its level. Seconds between levels belong to the one before.
@@ -229,6 +259,20 @@ mod tests {
             };
             let period = found(&noisy(900, 3, both, 8.0)).unwrap();
             assert_eq!(period.every_s, 25.0, "{phase}");
+        }
+    }
+
+    #[test]
+    fn a_few_drops_at_equal_distances_may_recur_and_others_do_not() {
+        let few = |seconds: usize, drops: &'static [usize]| {
+            let of = move |s: usize| if drops.contains(&s) { 600.0 } else { 1000.0 };
+            let values = noisy(seconds, 1, of, 20.0);
+            few_drops(&values, &levels(&segments(&values)))
+        };
+        assert_eq!(few(60, &[10, 30, 50]), Some(20.0));
+        assert_eq!(few(60, &[14, 44]), Some(30.0));
+        for drops in [&[][..], &[30], &[10, 12], &[5, 9, 50], &[10, 30, 31, 58]] {
+            assert_eq!(few(60, drops), None, "{drops:?}");
         }
     }
 

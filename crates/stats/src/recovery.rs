@@ -5,6 +5,7 @@
 
 use super::cells::{RowKey, row_key};
 use super::estimate::Estimate;
+use super::resolution;
 use super::running::median;
 use record::names::RECOVERY_NUMBERS;
 use record::trial::{EventNote, Trial, TrialState};
@@ -134,7 +135,9 @@ pub fn recoveries(trials: &[Trial]) -> Recoveries<'_> {
     let numbers = |trials: &[&Trial]| -> BTreeMap<&'static str, Estimate> {
         let number = |name: &'static str| {
             let values = trials.iter().filter_map(|trial| of(trial, name).ok());
-            Some((name, Estimate::of(&values.collect::<Vec<f64>>())?))
+            let found = Estimate::of(&values.collect::<Vec<f64>>())?;
+            let known_to = resolution::recovery(name, found.mean);
+            Some((name, found.known_to(known_to)))
         };
         RECOVERY_NUMBERS.into_iter().filter_map(number).collect()
     };

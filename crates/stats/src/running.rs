@@ -58,15 +58,17 @@ pub(super) fn medians(values: &[f64]) -> Vec<f64> {
 /// The standard deviation of normal values is so many times their median absolute deviation.
 const OF_NORMAL: f64 = 1.4826;
 
+/// The standard deviation of values, estimated from the median absolute deviation, which a few far ones do not enter.
+pub(super) fn deviation(values: &[f64]) -> f64 {
+    let middle = median(values);
+    let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
+    OF_NORMAL * median(&distances)
+}
+
 /// The scatter of the 61 s around each second: the standard deviation, estimated from the median absolute deviation, which
 /// stalls do not enter.
 pub(super) fn scatters(values: &[f64]) -> Vec<f64> {
-    let scatter = |second: usize| {
-        let around = around(values, second);
-        let median = quantile(&around, 0.5);
-        let distances: Vec<f64> = around.iter().map(|value| (value - median).abs()).collect();
-        OF_NORMAL * self::median(&distances)
-    };
+    let scatter = |second: usize| deviation(&around(values, second));
     (0..values.len()).map(scatter).collect()
 }
 

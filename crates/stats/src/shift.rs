@@ -1,6 +1,7 @@
 //! Level shifts: the throughput changes once and stays changed, for example when an SSD is full.
 
-use super::change::Segment;
+use super::change::{Segment, least_deviation};
+use super::running::median;
 use record::LevelShift;
 
 /// A level lasts for a tenth of the measured part, and for so many seconds.
@@ -57,11 +58,78 @@ pub(super) fn shifts(levels: &[Segment], offset_s: u32) -> Vec<LevelShift> {
         .collect()
 }
 
+/// A level at the edge of a measured part has so many seconds at least; fewer may be a drop.
+const EDGE_MIN: usize = 3;
+/// And differs from the rest by so many standard errors of its median.
+const EDGE_ERRORS: f64 = 5.0;
+/// The standard error of a median over that of a mean, for normal values.
+const OF_MEDIAN: f64 = 1.25;
+
+/// The largest change that leaves at most `longest` seconds on one side of it, where change points see little. A beginning that is too short for a level
+/// is a warm-up. `dependent` is the variance of a mean over that of independent seconds. Seconds count from the first value.
+pub(super) fn at_edge(values: &[f64], longest: usize, dependent: f64) -> Option<LevelShift> {
+    let all = values.len();
+    let lengths = |least: usize| {
+        let longer = |length: &usize| Some(length + 1 + length / 10);
+        std::iter::successors(Some(least), longer).take_while(move |length| *length <= longest)
+    };
+    let ends = lengths(EDGE_MIN).map(|length| (all - length, all - length..all));
+    let beginnings = lengths(shortest(all)).map(|length| (length, 0..length));
+    let changes = ends.chain(beginnings).filter_map(|(at, edge)| {
+        let level = median(&values[edge.clone()]);
+        let mean = Segment::of(values, edge.start, edge.end).mean;
+        let rest = match edge.start {
+            0 => Segment::of(values, edge.end, all),
+            start => Segment::of(values, 0, start),
+        };
+        let deviation = rest.deviation.max(least_deviation(rest.mean));
+        let error = OF_MEDIAN * deviation * (dependent / edge.len() as f64).sqrt();
+        let apart = (level - rest.mean).abs();
+        let differs = apart > EDGE_ERRORS * error && apart > DIFFERENCE * rest.mean.min(level);
+        let (from, to) = match edge.start {
+            0 => (level, rest.mean),
+            _ => (rest.mean, level),
+        };
+        let shift = LevelShift {
+            at_s: at as u32,
+            from,
+            to,
+        };
+        // The variance that the change explains.
+        let explained = (mean - rest.mean).powi(2) * (edge.len() * rest.len()) as f64;
+        differs.then_some((explained, shift))
+    });
+    let most = changes.max_by(|a, b| a.0.total_cmp(&b.0));
+    most.map(|(_, shift)| shift)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::change::segments;
     use super::super::noise::noisy;
     use super::*;
+
+    #[test]
+    fn a_change_near_the_end_is_seen_at_the_edge_and_noise_is_not() {
+        for (seconds, tail) in [(40, 6), (60, 4), (120, 12), (600, 50)] {
+            for seed in 0..20 {
+                let step = |s: usize| if s + tail < seconds { 1000.0 } else { 800.0 };
+                let seen = at_edge(&noisy(seconds, seed, step, 40.0), seconds / 4, 1.0).unwrap();
+                assert!(
+                    seen.at_s.abs_diff((seconds - tail) as u32) <= 3 + tail as u32 / 2,
+                    "{seen:?}"
+                );
+                let calm = noisy(seconds, seed, |_| 1000.0, 40.0);
+                assert_eq!(at_edge(&calm, seconds / 4, 1.0), None, "{seconds} {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_deep_second_at_the_end_is_no_level() {
+        let drop = |s: usize| if s == 59 { 100.0 } else { 1000.0 };
+        assert_eq!(at_edge(&noisy(60, 1, drop, 20.0), 15, 1.0), None);
+    }
 
     fn found(values: &[f64]) -> Vec<LevelShift> {
         shifts(&levels(&segments(values)), 0)

@@ -5,8 +5,8 @@
 //! 1988, for the question).
 
 use super::change::{self, Segment};
-use super::{period, steady};
-use record::{Seen, Sight};
+use super::{period, shift, steady};
+use record::{AtEdge, LevelShift, Seen, Shape, Sight, Summary};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// The change that has to be seen, as a share of the throughput.
@@ -33,8 +33,15 @@ struct Noise {
     least: f64,
 }
 
-/// Of a measured part with these segments; None if it is too short for any shape, or if nothing was done.
-pub(super) fn sight(values: &[f64], segments: &[Segment]) -> Option<Sight> {
+impl Noise {
+    /// The variance of a mean over that of as many independent seconds.
+    fn dependent(&self) -> f64 {
+        (1.0 + self.correlation) / (1.0 - self.correlation)
+    }
+}
+
+/// Of a measured part with these segments, from this second of the load on; None if it is too short for any shape, or if nothing was done.
+pub(super) fn sight(values: &[f64], segments: &[Segment], from_s: u32) -> Option<Sight> {
     let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
     if values.len() < steady::SECONDS_MIN || mean <= 0.0 {
         return None;
@@ -49,16 +56,69 @@ pub(super) fn sight(values: &[f64], segments: &[Segment]) -> Option<Sight> {
         correlation: change::correlation(values),
         least: change::least_deviation(mean) / mean,
     };
-    let seconds = values.len() as u32;
-    let seen = |power: fn(Noise, f64) -> f64| Seen {
+    Some(Sight {
+        at_edge: at_edge(values, noise, from_s),
+        drops_every_s: period::few_drops(values, &shift::levels(segments)),
+        ..powers(noise, values.len() as u32)
+    })
+}
+
+/// What the summary says, or what follows from its figures. None if it is too short.
+pub(super) fn of_summary(summary: &Summary) -> Option<Sight> {
+    summary.sight.clone().or_else(|| assumed(summary))
+}
+
+/// Of a summary that an older prony made and whose seconds are not kept: as if they did not depend on each other.
+fn assumed(summary: &Summary) -> Option<Sight> {
+    let long_enough = summary.steady.shape != Shape::TooShort;
+    let rate = summary
+        .throughput
+        .filter(|rate| long_enough && *rate > 0.0)?;
+    let noise = Noise {
+        scatter: summary.variation?,
+        correlation: 0.0,
+        least: change::least_deviation(rate) / rate,
+    };
+    Some(powers(noise, summary.steady.seconds()))
+}
+
+fn powers(noise: Noise, seconds: u32) -> Sight {
+    let seen = |power: &dyn Fn(Noise, f64) -> f64| Seen {
         power: power(noise, f64::from(seconds)),
         enough_s: enough_s(|seconds| power(noise, seconds) >= POWER),
     };
-    Some(Sight {
+    Sight {
         seconds,
         scatter: noise.scatter,
-        shift: seen(of_shift),
-        period: seen(of_period),
+        shift: seen(&of_shift),
+        period: seen(&|noise, seconds| of_period(noise, seconds, EVERY_S)),
+        at_edge: None,
+        drops_every_s: None,
+        longest_period_s: longest_period_s(noise, seconds),
+    }
+}
+
+/// The longest period whose drops are found, with the same probability.
+fn longest_period_s(noise: Noise, seconds: u32) -> u32 {
+    let seen = |every: &u32| of_period(noise, f64::from(seconds), f64::from(*every)) >= POWER;
+    let candidates = EVERY_S as u32..=seconds / CYCLES as u32;
+    candidates.take_while(seen).last().unwrap_or_default()
+}
+
+/// Seconds of a load from `from_s` on.
+fn at_edge(values: &[f64], noise: Noise, from_s: u32) -> Option<AtEdge> {
+    let longest = (PART * values.len() as f64) as usize;
+    let found = shift::at_edge(values, longest, noise.dependent())?;
+    let (before, after) = (found.at_s, values.len() as u32 - found.at_s);
+    // Until the shorter level is as long as that which has to be seen.
+    let needed = f64::from(before.max(after)) / (1.0 - PART);
+    let least = 4.0 * shift::shortest(values.len()) as f64;
+    Some(AtEdge {
+        enough_s: needed.max(least).ceil() as u32,
+        shift: LevelShift {
+            at_s: from_s + found.at_s,
+            ..found
+        },
     })
 }
 
@@ -80,6 +140,29 @@ pub(super) fn too_short(sight: &Sight, seen: &Seen) -> String {
     )
 }
 
+/// `the throughput falls from 1000 to 800 ops/s at 34 s (-20 %), too near to the edge to tell whether it lasts: 46 s would do`
+pub(super) fn near_the_edge(at_edge: &AtEdge) -> String {
+    format!(
+        "{}, too near to the edge to tell whether it lasts: {} s would do",
+        at_edge.shift.sentence(),
+        at_edge.enough_s
+    )
+}
+
+/// `drops 20 s apart are too few to tell whether they recur: 120 s would do`
+pub(super) fn few_drops(every_s: f64) -> String {
+    format!(
+        "drops {every_s:.0} s apart are too few to tell whether they recur: {:.0} s would do",
+        CYCLES * every_s
+    )
+}
+
+/// What a measured part without a period shows.
+pub(super) fn no_period(summary: &Summary) -> String {
+    let longest_s = of_summary(summary).map_or(0, |sight| sight.longest_period_s);
+    format!("no period of {} to {longest_s} s", period::SECONDS_MIN)
+}
+
 /// The least number of seconds that is enough, among lengths a tenth apart.
 fn enough_s(is_enough: impl Fn(f64) -> bool) -> Option<u32> {
     let longer = |seconds: &u32| Some((seconds + seconds / 10).max(seconds + 1));
@@ -93,36 +176,35 @@ fn enough_s(is_enough: impl Fn(f64) -> bool) -> Option<u32> {
 /// A cut lowers the cost by `n ln(1 + q d²)` for levels `d` deviations apart, `q` the product of the shares of their seconds. It has to exceed the
 /// penalty, and the levels have to differ by more than their deviation.
 fn of_shift(noise: Noise, seconds: f64) -> f64 {
-    let shortest = super::shift::shortest(seconds as usize);
+    let shortest = shift::shortest(seconds as usize);
     if ((PART * seconds) as usize) < shortest {
         return 0.0;
     }
     let deviation = noise.scatter.max(noise.least);
-    let dependent = (1.0 + noise.correlation) / (1.0 - noise.correlation);
     let separated = PART * (1.0 - PART);
     let apart = CHANGE / deviation;
     let penalty = change::penalty(seconds, noise.correlation);
     let needed = ((penalty / seconds).exp_m1() / separated).sqrt();
-    let needed = needed.max(1.0).max(super::shift::DIFFERENCE / deviation);
-    let error = dependent / (seconds * separated) + apart.powi(2) / (2.0 * seconds);
+    let needed = needed.max(1.0).max(shift::DIFFERENCE / deviation);
+    let error = noise.dependent() / (seconds * separated) + apart.powi(2) / (2.0 * seconds);
     normal((apart - needed) / error.sqrt())
 }
 
-/// That epoch folding finds drops of [`CHANGE`] for one second in [`EVERY_S`].
+/// That epoch folding finds drops of [`CHANGE`] for one second in every so many.
 ///
 /// Of `n` seconds around 0 with a variance of 1, the means along the period have a chi squared of `n` times the share of the variance that the
 /// drops explain. Taking out the correlation of neighbours changes both variances.
-fn of_period(noise: Noise, seconds: f64) -> f64 {
-    if seconds < CYCLES * EVERY_S {
+fn of_period(noise: Noise, seconds: f64, every_s: f64) -> f64 {
+    if seconds < CYCLES * every_s {
         return 0.0;
     }
-    let drops = CHANGE.powi(2) / EVERY_S * (1.0 - 1.0 / EVERY_S);
+    let drops = CHANGE.powi(2) / every_s * (1.0 - 1.0 / every_s);
     let rest = noise.scatter.powi(2);
     let taken_out = noise.correlation * rest / (rest + drops);
     let drops = drops * (1.0 + taken_out.powi(2));
     let rest = rest * (1.0 + taken_out.powi(2) - 2.0 * taken_out * noise.correlation);
     let explained = drops / (drops + rest);
-    let (count, free) = (seconds - 1.0, EVERY_S - 1.0);
+    let (count, free) = (seconds - 1.0, every_s - 1.0);
     let expected = count * explained + free * (1.0 - explained);
     let variance =
         2.0 * free * (1.0 - explained).powi(2) + 4.0 * count * explained * (1.0 - explained) + 0.25;
@@ -202,7 +284,7 @@ mod tests {
         ] {
             let found = share(|seed| {
                 let drop = |s: usize| {
-                    if (s + seed as usize) % 10 == 0 {
+                    if (s + seed as usize).is_multiple_of(10) {
                         0.8
                     } else {
                         1.0
@@ -211,7 +293,7 @@ mod tests {
                 let values = series(seconds, seed, scatter, drop);
                 period::period(&values, &levels(&segments(&values))).is_some()
             });
-            let computed = of_period(noise(scatter), seconds as f64);
+            let computed = of_period(noise(scatter), seconds as f64, 10.0);
             assert!(
                 (found - computed).abs() < 0.25,
                 "{seconds} s, {scatter}: {found}, computed {computed}"
@@ -226,7 +308,7 @@ mod tests {
                 .iter()
                 .map(|v| 1000.0 + v)
                 .collect();
-            sight(&values, &segments(&values))
+            sight(&values, &segments(&values), 0)
                 .unwrap()
                 .shift
                 .enough_s
@@ -245,7 +327,7 @@ mod tests {
         let values: Vec<f64> = (0..24)
             .map(|s| if s % 4 == 0 { 66.0 } else { 200.0 })
             .collect();
-        let sight = sight(&values, &segments(&values)).unwrap();
+        let sight = sight(&values, &segments(&values), 0).unwrap();
         assert_eq!(sight.period.power, 0.0);
         assert_eq!(sight.shift.power, 0.0);
         let text = too_short(&sight, &sight.period);

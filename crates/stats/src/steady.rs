@@ -101,6 +101,9 @@ fn look(values: &[f64], offset: usize) -> Steady {
         mser_s: None,
         reason,
     };
+    if values.is_empty() {
+        return short("the load has no whole second: nothing is measured".to_string());
+    }
     if values.len() < SECONDS_MIN {
         return short(format!(
             "{} s are too short to establish a steady state",

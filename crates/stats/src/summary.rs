@@ -10,7 +10,7 @@ use super::{
 };
 use record::load::{CARRIED, HistogramNote, Kind, Loaded, Mode, UNCOUNTED, Warmup};
 use record::trial::Trial;
-use record::{Latency, Shape, Steady, Summary};
+use record::{Latency, Percentiles, Shape, Steady, Summary};
 use std::borrow::Cow;
 
 /// The version of the rules that made a summary. The store recomputes a summary of another version, so a changed rule raises it,
@@ -35,13 +35,20 @@ pub fn summarise(load: &Loaded) -> Summary {
     let steady = steady::steady(load);
     let offered = stability::offered(load, &steady);
     let unstable = offered.as_ref().is_some_and(|o| o.unstable.is_some());
-    let latency = |operation: Option<&str>| match unstable || steady.seconds() == 0 {
+    // Without a whole second nothing was measured, and what ended in a part of one would be all that is known of slow operations.
+    let is_empty = steady.seconds() == 0;
+    let latency = |operation: Option<&str>| match unstable || is_empty {
         true => Latency::default(),
         false => latency(load, &steady, operation),
     };
     let operations = sum(load, "throughput", &steady);
     let mut all = latency(None);
     let own_stalls = own_stalls::check(load, &steady, &mut all);
+    let count = |found: &Option<Percentiles>| found.as_ref().map(|found| found.count);
+    if matches!(load.mode, Mode::Closed { .. }) && count(&all.service) == count(&all.response) {
+        // They are the same, and responses are kept in shorter spans, which show from how many seconds a percentile comes.
+        all.service = all.response.clone();
+    }
     let values = steady::throughput(load);
     let measured = &values[steady.from_s as usize..];
     let levels = |from_s: u32| shift::levels(&change::segments(&values[from_s as usize..]));
@@ -65,7 +72,7 @@ pub fn summarise(load: &Loaded) -> Summary {
         stalls: stall::stalls(load, &steady),
         shifts: shift::shifts(&levels(shifts_from_s), shifts_from_s),
         period: period::period(measured, &levels(steady.from_s)),
-        sight: sight::sight(measured, &change::segments(measured)),
+        sight: sight::sight(measured, &change::segments(measured), steady.from_s),
         conformance: conformance::conformance(load, &steady),
         latency: all,
         offered,

@@ -7,6 +7,8 @@ use record::*;
 use stats::{best_workers, loads, predictions, scaling, summarise};
 use std::collections::BTreeMap;
 
+mod resolution;
+
 type Levels<'l> = [(&'l str, &'l str)];
 
 fn key(block: u32, levels: &Levels) -> TrialKey {
@@ -295,144 +297,6 @@ fn a_row_without_a_measured_part_says_so_and_why_the_load_ended() {
 }
 
 #[test]
-fn shapes_of_too_short_a_load_are_undecided() {
-    let short = |block| {
-        let mut trial = closed(block, 8, 1000.0);
-        trial.load.as_mut().unwrap().elapsed_s = 25.0;
-        trial
-    };
-    let trials = [short(0), short(1)];
-    for finding in [Finding::Steady, Finding::LevelShift, Finding::Period] {
-        let (verdict, reason) = finds(&trials, finding, Cell::default());
-        assert_eq!(verdict, Verdict::Inconclusive);
-        assert!(reason.contains("15 s are too short"), "{reason}");
-    }
-    let (verdict, _) = finds(&trials, Finding::Stall, Cell::default());
-    assert_eq!(verdict, Verdict::NotReproduced);
-}
-
-/// 24 s with a drop to a third every four seconds, and 30 s with one by 40 % every five: the period is beyond their sight.
-#[test]
-fn a_period_that_a_short_load_cannot_show_is_undecided_and_names_the_length_that_would_do() {
-    for (length, every, drop) in [(24, 4, 0.33), (30, 5, 0.6)] {
-        let dropping = |block| {
-            let mut trial = closed(block, 2, 200.0);
-            let load = trial.load.as_mut().unwrap();
-            let of = |s: usize| if s % every == 2 { 200.0 * drop } else { 200.0 };
-            load.series = BTreeMap::from([("throughput".into(), seconds(of))]);
-            load.elapsed_s = length as f64;
-            load.engine.until_s = Some(length as f64);
-            load.warmup = Warmup::Seconds(0.0);
-            trial
-        };
-        let trials = [dropping(0), dropping(1)];
-        for finding in [Finding::Period, Finding::LevelShift, Finding::Steady] {
-            let (verdict, reason) = finds(&trials, finding.clone(), Cell::default());
-            assert_eq!(verdict, Verdict::Inconclusive, "{finding:?}: {reason}");
-            assert!(reason.contains("too short to tell"), "{reason}");
-            assert!(
-                reason.contains(" would do for a change of a fifth"),
-                "{reason}"
-            );
-        }
-    }
-}
-
-#[test]
-fn a_long_calm_load_has_no_period_and_no_level_shift() {
-    let calm = |block| {
-        let mut trial = closed(block, 8, 1000.0);
-        let of = |s: usize| 1000.0 + ((s * 7919 + block as usize) % 13) as f64;
-        let load = trial.load.as_mut().unwrap();
-        load.warmup = Warmup::Seconds(0.0);
-        load.series =
-            BTreeMap::from([("throughput".into(), (0..90).map(|s| Some(of(s))).collect())]);
-        load.elapsed_s = 90.0;
-        trial
-    };
-    let trials = [calm(0), calm(1), calm(2)];
-    for finding in [Finding::Period, Finding::LevelShift] {
-        let (verdict, reason) = finds(&trials, finding, Cell::default());
-        assert_eq!(verdict, Verdict::NotReproduced, "{reason}");
-    }
-    assert_eq!(
-        finds(&trials, Finding::Steady, Cell::default()).0,
-        Verdict::Reproduced
-    );
-}
-
-/// Two seconds at one client, with operations of 0.45 s against 0.49 s, and of 0.49 s against 0.51 s. All blocks count alike.
-#[test]
-fn throughput_of_a_few_operations_is_known_to_one_operation() {
-    let slow = |block: u32, server: &str, ms: f64| {
-        let mut trial = closed(block, 1, 1.0);
-        trial.key.server = Some(server.into());
-        let load = trial.load.as_mut().unwrap();
-        let counted =
-            |s: usize| ((s + 1) as f64 * 1e3 / ms).floor() - (s as f64 * 1e3 / ms).floor();
-        load.series = BTreeMap::from([("throughput".into(), seconds(counted))]);
-        (load.elapsed_s, load.warmup) = (2.0, Warmup::Seconds(0.0));
-        load.engine.until_s = Some(2.0);
-        for note in &mut load.histograms {
-            let mut nanoseconds = Histogram::<u64>::new(3).unwrap();
-            nanoseconds.record((ms * 1e6) as u64).unwrap();
-            note.nanoseconds = nanoseconds.into();
-        }
-        trial
-    };
-    for (old_ms, new_ms) in [(450.0, 490.0), (490.0, 510.0)] {
-        let blocks =
-            (0..3).flat_map(|block| [slow(block, "old", old_ms), slow(block, "new", new_ms)]);
-        let trials: Vec<Trial> = blocks.collect();
-        let throughput = ratio(
-            Value::Throughput,
-            cell("server", "new"),
-            cell("server", "old"),
-            0.98,
-        );
-        let found = judged(&trials, throughput);
-        let (low, high) = found.ci.unwrap();
-        assert!(
-            low < old_ms / new_ms && old_ms / new_ms < high,
-            "{low} to {high}"
-        );
-        assert_eq!(found.verdict, Verdict::Inconclusive);
-        assert_eq!(found.direction, Some(Direction::Undecided));
-        let reason = found.reason.unwrap();
-        assert!(reason.contains("measure for longer"), "{reason}");
-        let rows = loads(&run().question, &trials);
-        let (low, high) = rows[0].throughput.as_ref().unwrap().ci.unwrap();
-        assert!(high / low > 1.5, "{low} to {high}");
-    }
-}
-
-#[test]
-fn a_loss_in_a_trial_that_is_invalid_counts_and_so_does_one_in_a_single_block() {
-    let audited = |block: u32, lost: u64| Trial {
-        audit: Some(AuditNote {
-            acknowledged: 1_000,
-            lost,
-            ..AuditNote::default()
-        }),
-        ..closed(block, 8, 1000.0)
-    };
-    let mut lossy = audited(1, 7);
-    lossy.invalidate(
-        FlagKind::AuditFailed,
-        "transactions that were acknowledged and are not in the tables: 7",
-    );
-    for trials in [vec![audited(0, 0), lossy.clone()], vec![lossy]] {
-        let (verdict, words) = finds(&trials, Finding::NoLosses, Cell::default());
-        assert_eq!(verdict, Verdict::NotReproduced, "{words}");
-        assert!(words.contains("7 of "), "{words}");
-        assert_eq!(
-            finds(&trials, Finding::Losses, Cell::default()).0,
-            Verdict::Reproduced
-        );
-    }
-}
-
-#[test]
 fn a_block_in_which_nothing_was_done_is_in_the_mean() {
     let trials = [
         closed(0, 8, 0.0),
@@ -598,9 +462,9 @@ fn clients_are_compared_with_one_client_block_by_block() {
         [1, 16, 256]
     );
     assert!((factors[1].1 - 52_065.0 / 8000.0).abs() < 1e-6);
-    // Pairing takes the drift of the blocks away, so the interval has no width.
+    // Pairing takes the drift of the blocks away, so the interval is as wide as the rounding of the counts.
     let (low, high) = found.points[2].factor.unwrap().1.unwrap();
-    assert!((high - low).abs() < 1e-6);
+    assert!(low < high && high - low < 1e-3, "{low} to {high}");
 }
 
 #[test]

@@ -113,6 +113,23 @@ pub struct Sight {
     pub scatter: f64,
     pub shift: Seen,
     pub period: Seen,
+    /// A change so near the beginning or the end that it may be a level shift or a spell.
+    #[serde(default)]
+    pub at_edge: Option<AtEdge>,
+    /// The distance (s) of drops that are too few to tell whether they recur.
+    #[serde(default)]
+    pub drops_every_s: Option<f64>,
+    /// The longest period (s) whose drops would be seen.
+    #[serde(default)]
+    pub longest_period_s: u32,
+}
+
+/// A level that is too short to tell whether it lasts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AtEdge {
+    pub shift: LevelShift,
+    /// The number of measured seconds that would do.
+    pub enough_s: u32,
 }
 
 /// How surely a shape is seen that changes the throughput by a fifth.

@@ -1,0 +1,254 @@
+//! How exactly the figures of loads are known, and what loads are too short to show.
+
+use super::*;
+use rand::{RngExt, SeedableRng};
+
+#[test]
+fn shapes_of_less_than_20_seconds_are_not_available() {
+    let short = |block| {
+        let mut trial = closed(block, 8, 1000.0);
+        trial.load.as_mut().unwrap().elapsed_s = 25.0;
+        trial
+    };
+    let trials = [short(0), short(1)];
+    for finding in [Finding::Steady, Finding::LevelShift, Finding::Period] {
+        let (verdict, reason) = finds(&trials, finding, Cell::default());
+        assert_eq!(verdict, Verdict::NotAvailable);
+        assert!(reason.contains("15 s are too short"), "{reason}");
+    }
+    let (verdict, _) = finds(&trials, Finding::Stall, Cell::default());
+    assert_eq!(verdict, Verdict::NotReproduced);
+}
+
+/// 24 s with a drop to a third every four seconds, and 30 s with one by 40 % every five: the period is beyond their sight.
+#[test]
+fn a_period_that_a_short_load_cannot_show_is_undecided_and_names_the_length_that_would_do() {
+    for (length, every, drop) in [(24, 4, 0.33), (30, 5, 0.6)] {
+        let dropping = |block| {
+            let mut trial = closed(block, 2, 200.0);
+            let load = trial.load.as_mut().unwrap();
+            let of = |s: usize| if s % every == 2 { 200.0 * drop } else { 200.0 };
+            load.series = BTreeMap::from([("throughput".into(), seconds(of))]);
+            load.elapsed_s = length as f64;
+            load.engine.until_s = Some(length as f64);
+            load.warmup = Warmup::Seconds(0.0);
+            trial
+        };
+        let trials = [dropping(0), dropping(1)];
+        assert_ne!(
+            finds(&trials, Finding::Steady, Cell::default()).0,
+            Verdict::Reproduced
+        );
+        for finding in [Finding::Period, Finding::LevelShift] {
+            let (verdict, reason) = finds(&trials, finding.clone(), Cell::default());
+            assert_eq!(verdict, Verdict::Inconclusive, "{finding:?}: {reason}");
+            assert!(reason.contains("too short to tell"), "{reason}");
+            assert!(
+                reason.contains(" would do for a change of a fifth"),
+                "{reason}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_long_calm_load_has_no_period_and_no_level_shift_and_is_steady() {
+    let calm = |block| {
+        let random = Random {
+            seconds: 90,
+            scatter: 0.01,
+            ..Random::of(block)
+        };
+        let mut trial = random.trial(|_| 1.0);
+        trial.key.block = block as u32;
+        trial
+    };
+    let trials = [calm(0), calm(1), calm(2)];
+    for (finding, expected) in [
+        (Finding::Period, Verdict::NotReproduced),
+        (Finding::LevelShift, Verdict::NotReproduced),
+        (Finding::Steady, Verdict::Reproduced),
+    ] {
+        let (verdict, reason) = finds(&trials, finding, Cell::default());
+        assert_eq!(verdict, expected, "{reason}");
+    }
+}
+
+/// Two seconds at one client, with operations of 0.45 s against 0.49 s, and of 0.49 s against 0.51 s. All blocks count alike.
+#[test]
+fn throughput_of_a_few_operations_is_known_to_one_operation() {
+    let slow = |block: u32, server: &str, ms: f64| {
+        let mut trial = closed(block, 1, 1.0);
+        trial.key.server = Some(server.into());
+        let load = trial.load.as_mut().unwrap();
+        let counted =
+            |s: usize| ((s + 1) as f64 * 1e3 / ms).floor() - (s as f64 * 1e3 / ms).floor();
+        load.series = BTreeMap::from([("throughput".into(), seconds(counted))]);
+        (load.elapsed_s, load.warmup) = (2.0, Warmup::Seconds(0.0));
+        load.engine.until_s = Some(2.0);
+        for note in &mut load.histograms {
+            let mut nanoseconds = Histogram::<u64>::new(3).unwrap();
+            nanoseconds.record((ms * 1e6) as u64).unwrap();
+            note.nanoseconds = nanoseconds.into();
+        }
+        trial
+    };
+    for (old_ms, new_ms) in [(450.0, 490.0), (490.0, 510.0)] {
+        let blocks =
+            (0..3).flat_map(|block| [slow(block, "old", old_ms), slow(block, "new", new_ms)]);
+        let trials: Vec<Trial> = blocks.collect();
+        let throughput = ratio(
+            Value::Throughput,
+            cell("server", "new"),
+            cell("server", "old"),
+            0.98,
+        );
+        let found = judged(&trials, throughput);
+        let (low, high) = found.ci.unwrap();
+        assert!(
+            low < old_ms / new_ms && old_ms / new_ms < high,
+            "{low} to {high}"
+        );
+        assert_eq!(found.verdict, Verdict::Inconclusive);
+        assert_eq!(found.direction, Some(Direction::Undecided));
+        let reason = found.reason.unwrap();
+        assert!(reason.contains("measure for longer"), "{reason}");
+        let rows = loads(&run().question, &trials);
+        let (low, high) = rows[0].throughput.as_ref().unwrap().ci.unwrap();
+        assert!(high / low > 1.5, "{low} to {high}");
+    }
+}
+
+#[test]
+fn a_loss_in_a_trial_that_is_invalid_counts_and_so_does_one_in_a_single_block() {
+    let audited = |block: u32, lost: u64| Trial {
+        audit: Some(AuditNote {
+            acknowledged: 1_000,
+            lost,
+            ..AuditNote::default()
+        }),
+        ..closed(block, 8, 1000.0)
+    };
+    let mut lossy = audited(1, 7);
+    lossy.invalidate(
+        FlagKind::AuditFailed,
+        "transactions that were acknowledged and are not in the tables: 7",
+    );
+    for trials in [vec![audited(0, 0), lossy.clone()], vec![lossy]] {
+        let (verdict, words) = finds(&trials, Finding::NoLosses, Cell::default());
+        assert_eq!(verdict, Verdict::NotReproduced, "{words}");
+        assert!(words.contains("7 of "), "{words}");
+        assert_eq!(
+            finds(&trials, Finding::Losses, Cell::default()).0,
+            Verdict::Reproduced
+        );
+    }
+}
+
+/// A random load: its length, the scatter of its seconds around 1,000 ops/s, and what else is random in it.
+struct Random {
+    seconds: usize,
+    scatter: f64,
+    shares: Vec<f64>,
+}
+
+impl Random {
+    fn of(seed: u64) -> Random {
+        let mut random = rand_pcg::Pcg64::seed_from_u64(seed);
+        let mut share = || random.random::<f64>();
+        Random {
+            seconds: 24 + (276.0 * share()) as usize,
+            scatter: 0.002 + 0.08 * share(),
+            shares: (0..1000).map(|_| share()).collect(),
+        }
+    }
+
+    /// Between two values.
+    fn between(&self, at: usize, least: f64, most: f64) -> f64 {
+        least + (most - least) * self.shares[at]
+    }
+
+    fn trial(&self, level: impl Fn(usize) -> f64) -> Trial {
+        let mut trial = closed(0, 8, 1000.0);
+        let noise = |s: usize| {
+            let (u, v) = (self.shares[100 + 2 * s], self.shares[101 + 2 * s]);
+            (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+        };
+        let load = trial.load.as_mut().unwrap();
+        let values = (0..self.seconds).map(|s| Some(1000.0 * (level(s) + self.scatter * noise(s))));
+        load.series = BTreeMap::from([("throughput".into(), values.collect())]);
+        load.elapsed_s = self.seconds as f64;
+        load.engine.until_s = Some(self.seconds as f64);
+        load.warmup = Warmup::Seconds(0.0);
+        load.histograms = Vec::new();
+        load.summary = Some(summarise(load));
+        trial
+    }
+}
+
+/// What is said of a shape in so many random loads: that it is there, that it is not, and that they are too short to tell.
+fn said(finding: &Finding, loads: u64, planted: impl Fn(&Random) -> Trial) -> [u64; 3] {
+    let mut said = [0; 3];
+    for seed in 0..loads {
+        let trial = planted(&Random::of(seed));
+        let mut again = trial.clone();
+        again.key.block = 1;
+        let (_, words) = finds(&[trial, again], finding.clone(), Cell::default());
+        let place = match words {
+            words if words.contains("to tell") => 2,
+            words => usize::from(words.starts_with("in 0 of 2")),
+        };
+        said[place] += 1;
+    }
+    said
+}
+
+#[test]
+fn a_planted_shape_of_a_fifth_or_more_is_hardly_ever_denied() {
+    const LOADS: u64 = 150;
+    // A drop of a second, anywhere between two whole seconds.
+    let dropping = |random: &Random| {
+        let every = random.between(0, 3.0, 10.0);
+        let (phase, depth) = (random.between(1, 0.0, every), random.between(2, 0.2, 0.7));
+        random.trial(|s| {
+            let (from, until) = (s as f64, s as f64 + 1.0);
+            let begins = phase + ((until - phase) / every).floor() * every;
+            let lies_in = |begins: f64| (until.min(begins + 1.0) - from.max(begins)).max(0.0);
+            1.0 - depth * (lies_in(begins) + lies_in(begins - every))
+        })
+    };
+    let shifting = |random: &Random| {
+        let at = random.between(0, 0.1, 1.0) * (random.seconds as f64 - 4.0);
+        let to = 1.0 - random.between(1, 0.2, 0.5);
+        random.trial(|s| if (s as f64) < at { 1.0 } else { to })
+    };
+    let trending = |random: &Random| {
+        let whole = random.between(0, 0.2, 0.5);
+        random.trial(|s| 1.0 - whole * s as f64 / random.seconds as f64)
+    };
+    let [steady, period, shift] = [Finding::Steady, Finding::Period, Finding::LevelShift];
+    let denied = [
+        said(&period, LOADS, dropping)[1],
+        said(&shift, LOADS, shifting)[1],
+        said(&steady, LOADS, dropping)[0],
+        said(&steady, LOADS, shifting)[0],
+        said(&steady, LOADS, trending)[0],
+    ];
+    assert!(
+        denied.iter().all(|denied| denied * 20 <= LOADS),
+        "{denied:?}"
+    );
+}
+
+#[test]
+fn a_calm_load_has_no_shape_or_is_too_short_to_tell() {
+    let calm = |random: &Random| random.trial(|_| 1.0);
+    let seen = [Finding::Period, Finding::LevelShift].map(|finding| said(&finding, 150, calm));
+    let steady = said(&Finding::Steady, 150, calm);
+    assert!(
+        seen[0][0] + seen[1][0] + steady[1] <= 6,
+        "{seen:?} {steady:?}"
+    );
+    // Most of these loads are long enough.
+    assert!(steady[0] > 60, "{steady:?}");
+}
