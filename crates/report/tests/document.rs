@@ -76,7 +76,6 @@ fn the_headline_of_a_single_row_names_its_queries_its_server_and_its_interval() 
         .retain(|name| name == "large pool");
     trials.retain(|trial| trial.key.server_name() == "5.6");
     trials.retain(|trial| trial.key.level("variant") == Some("large pool"));
-    run.question.trials = trials.len() as u64;
     let headline = |trials: &[record::Trial]| {
         let document = Document::of(&run, trials, Detail::Brief);
         document.headline.to_string()

@@ -7,7 +7,7 @@ use super::accounts::total;
 use super::answers;
 use super::cells::{self, RowKey, row_key, row_words, why_it_does_not_count};
 use super::summary::of_trial;
-use record::claim::{Cell, Claim, Subject};
+use record::claim::{Cell, Claim, Finding, Subject};
 use record::{Account, FlagKind, Question, Trial, TrialState};
 use std::collections::BTreeMap;
 
@@ -81,14 +81,16 @@ impl Basis {
         let sides: Vec<Vec<&Trial>> = (cells.iter())
             .map(|cell| cells::matching(trials, cell))
             .collect();
-        let unmeasured = cells.iter().zip(&sides);
+        let mut unmeasured = cells.iter().zip(&sides);
         Basis {
-            unmeasured: unmeasured
-                .into_iter()
-                .find_map(|(cell, side)| unmeasured_row(cell, side)),
+            unmeasured: match is_audited(claim, &sides) {
+                true => None,
+                false => unmeasured.find_map(|(cell, side)| unmeasured_row(cell, side)),
+            },
             overloaded: sides.first().and_then(|side| overloaded(side)),
-            failed: match sides.as_slice() {
-                [new, old] => failed(old, new),
+            failed: match (&claim.subject, sides.as_slice()) {
+                (_, [new, old]) => failed(old, new),
+                (Subject::Spread { .. }, [among]) => failed_among(among),
                 _ => None,
             },
             other_data: None,
@@ -112,6 +114,36 @@ impl Basis {
     }
 }
 
+/// Whether the claim is on losses, which a trial shows that is invalid for speed.
+fn is_audited(claim: &Claim, sides: &[Vec<&Trial>]) -> bool {
+    let is_on_losses = matches!(
+        claim.subject,
+        Subject::Finds {
+            finding: Finding::Losses | Finding::NoLosses,
+            ..
+        }
+    );
+    is_on_losses && sides.iter().flatten().any(|trial| trial.audit.is_some())
+}
+
+/// Of the two rows whose shares differ most.
+fn failed_among(trials: &[&Trial]) -> Option<FailedShares> {
+    let rows = by_row(trials);
+    let share = |trials: &&Vec<&Trial>| total(&sums(trials)).failed_share();
+    let by_share = |a: &&Vec<&Trial>, b: &&Vec<&Trial>| share(a).total_cmp(&share(b));
+    let least = rows.values().min_by(by_share)?;
+    let most = rows.values().max_by(by_share)?;
+    failed(least, most)
+}
+
+fn by_row<'t>(trials: &[&'t Trial]) -> BTreeMap<RowKey<'t>, Vec<&'t Trial>> {
+    let mut rows: BTreeMap<RowKey, Vec<&Trial>> = BTreeMap::new();
+    for trial in trials {
+        rows.entry(row_key(&trial.key)).or_default().push(trial);
+    }
+    rows
+}
+
 /// The first row of a cell without a valid trial, and why.
 fn unmeasured_row(cell: &Cell, trials: &[&Trial]) -> Option<String> {
     if trials.is_empty() {
@@ -120,10 +152,7 @@ fn unmeasured_row(cell: &Cell, trials: &[&Trial]) -> Option<String> {
             cells::cell_words(cell)
         ));
     }
-    let mut rows: BTreeMap<RowKey, Vec<&Trial>> = BTreeMap::new();
-    for trial in trials {
-        rows.entry(row_key(&trial.key)).or_default().push(trial);
-    }
+    let rows = by_row(trials);
     let lacking = rows
         .iter()
         .find(|(_, trials)| !trials.iter().any(|trial| trial.is_valid()));

@@ -23,11 +23,18 @@ pub(crate) struct Failing {
 /// The sides of the claims, each pair once.
 pub(crate) fn of_claims(run: &Run, claims: &[Claim]) -> Vec<Failing> {
     let one = |claim: &Claim| {
-        let Subject::Ratio { of, to, .. } = &claim.judged.claim.subject else {
-            return None;
-        };
-        let names = (why::name(run, of, to), why::name(run, to, of));
-        failing("", (&names.0, &names.1), claim.basis.failed.as_ref()?)
+        let shares = claim.basis.failed.as_ref()?;
+        match &claim.judged.claim.subject {
+            Subject::Ratio { of, to, .. } => {
+                let names = (why::name(run, of, to), why::name(run, to, of));
+                failing("", (&names.0, &names.1), shares)
+            }
+            Subject::Spread { .. } => {
+                let says = &claim.judged.claim.says;
+                failing(says, ("one row", "another"), shares)
+            }
+            Subject::Finds { .. } => None,
+        }
     };
     each_once(claims.iter().filter_map(one))
 }

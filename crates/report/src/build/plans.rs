@@ -100,7 +100,7 @@ fn within_row(place: &str) -> &str {
 }
 
 fn one_query(run: &Run, query: &QueryPlans) -> Block {
-    let about = "Time of the query by plan (s): geometric mean and median over the rounds of trials that count.";
+    let about = "Time of the query by plan (s): geometric mean and median over the rounds of trials that count. The other tables take the arithmetic mean of a trial's rounds.";
     let mut nodes = vec![
         Block::remark(about).page(),
         Block::table(times(run, query)).everywhere(),
@@ -141,7 +141,7 @@ fn times(run: &Run, query: &QueryPlans) -> Table {
     };
     let columns = Column::list(&[
         (Kind::Label, &["plan", "used by", "blocks", "round"]),
-        (Kind::Figure, &["times", "mean (s)", "median (s)"]),
+        (Kind::Figure, &["times", "geometric mean (s)", "median (s)"]),
     ]);
     Table::new("", columns, times.into_iter().map(cells))
 }

@@ -5,7 +5,7 @@ use super::super::ratio::{Band, CONFIDENCE};
 use super::Decision;
 use super::found::{Evidence, Found};
 use record::Look;
-use record::claim::{Bound, Claim, Finding, Judged, Subject, Verdict};
+use record::claim::{Bound, Claim, Direction, Finding, Judged, Subject, Verdict};
 
 const ONE_BLOCK: &str = "single block: variance unknown, so no verdict";
 
@@ -15,7 +15,7 @@ pub(super) fn conclude(claim: &Claim, found: Found, decision: &Decision, looks: 
     let inside = |published: f64| ci.map(|(low, high)| (low..=high).contains(&published));
     let notes: Vec<String> = (found.notes.iter().cloned())
         .chain(decide::after_words(&decision.after, looks))
-        .chain(not_decided(&found.evidence, decision))
+        .chain(not_decided(&found.evidence, decision).or_else(|| no_direction(ci, decision)))
         .chain(missing.as_ref().map(Missing::text))
         .collect();
     Judged {
@@ -59,6 +59,17 @@ fn not_decided(evidence: &Evidence, decision: &Decision) -> Option<String> {
         Evidence::OneBlock => Some(ONE_BLOCK.to_string()),
         _ => None,
     }
+}
+
+/// Why a direction is undecided although the interval excludes 1.
+fn no_direction(ci: Option<(f64, f64)>, decision: &Decision) -> Option<String> {
+    let (low, high) = ci.filter(|_| decision.direction == Some(Direction::Undecided))?;
+    (low > 1.0 || high < 1.0).then(|| {
+        format!(
+            "the interval excludes 1, but not among {} ratios that are tested together (Holm)",
+            decision.directed
+        )
+    })
 }
 
 /// The threshold in words: `>= 1.34`.

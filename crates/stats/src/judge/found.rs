@@ -253,7 +253,7 @@ fn tested(
         left_out_note(used),
         limit.map(|_| LIMIT.to_string()),
         uncertain_note(of.iter().chain(to)),
-        rounding_note(&ratio),
+        rounding_note(&ratio, band),
     ];
     let notes = notes.into_iter().flatten().collect();
     Ok(Found {
@@ -336,7 +336,7 @@ fn find_spread<'t>(
     let used = used(trials, &[among], until, blocks.len());
     let notes = left_out_note(used).into_iter();
     let notes = notes.chain(uncertain_note(rows.iter()));
-    let notes = notes.chain(rounding_note(&spread.widest)).collect();
+    let notes = notes.chain(rounding_note(&spread.widest, band)).collect();
     let p_values = (spread.p_inside(band), spread.p_outside(band));
     let figure = Found::figure(spread.widest, p_values, notes);
     Ok(Found {
@@ -415,10 +415,10 @@ fn combined_note(side: &str, rows: &[Series]) -> Option<String> {
     (rows.len() > 1).then(|| format!("`{side}` is the geometric mean of {} rows", rows.len()))
 }
 
-/// Named where it decides the interval, and is more than what counts as equivalent.
-fn rounding_note(ratio: &LogMean) -> Option<String> {
-    let is_large = ratio.rounding() > MARGIN;
-    (is_large && ratio.is_coarse()).then(|| {
+/// Named where it decides the interval, and is more than what counts as equivalent or hides on which side of the threshold the ratio lies.
+fn rounding_note(ratio: &LogMean, band: Band) -> Option<String> {
+    let counts = ratio.rounding() > MARGIN || ratio.cannot_exclude(band.nearest_edge(ratio));
+    (counts && ratio.is_coarse()).then(|| {
         format!(
             "the values are so few operations or seconds that their ratio is known only to {}: measure for longer, more blocks do not help",
             percent(ratio.rounding())

@@ -133,6 +133,7 @@ fn decide(found: &[Found], decisions: &mut [Decision], blocks: u32) {
         decision.threshold = found.p().is_some() && decided.next().unwrap_or(false);
         decision.direction = direction;
         decision.tested = tested.len();
+        decision.directed = sides.iter().flatten().count();
         decide::note(&mut decision.after, decision.threshold, direction, blocks);
     }
 }
@@ -156,5 +157,7 @@ struct Decision {
     direction: Option<Direction>,
     /// Claims that share the error rate.
     tested: usize,
+    /// Ratios that share the error rate of their directions.
+    directed: usize,
     after: DecidedAfter,
 }

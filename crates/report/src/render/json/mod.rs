@@ -218,6 +218,8 @@ struct ClaimNote<'a> {
     blocks: Option<BlocksUsed>,
     /// None where the same share failed on both sides, and for a claim without a second side.
     failed_share: Option<FailedNote<'a>>,
+    /// What the figures do not show: why a claim is undecided or has no figure, and what a shape was.
+    reason: Option<&'a str>,
     why: Option<Value>,
 }
 
@@ -369,6 +371,7 @@ fn claim(claim: &Claim) -> ClaimNote<'_> {
         decided_after: judged.decided_after,
         blocks: judged.blocks,
         failed_share: claim.basis.failed.as_ref().map(FailedNote::of),
+        reason: judged.reason.as_deref(),
         why: claim.why.as_ref().map(why::explained),
     }
 }
