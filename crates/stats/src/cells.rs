@@ -79,7 +79,7 @@ pub(super) fn series<'t>(
                 let row = row_words(row_key(&trial.key));
                 let found = positive(value, found).map_err(|why| format!("{row}: {why}"))?;
                 series.by_block.insert(trial.key.block, found);
-                let step = resolution::of(trial, cell, value);
+                let step = resolution::of(trial, value, found);
                 series.steps.insert(trial.key.block, step);
                 series.at_least |= timed_out(trial, cell);
                 let uncertain = series.uncertain.take();

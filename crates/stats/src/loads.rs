@@ -89,6 +89,13 @@ pub(super) fn with_load<'t>(trials: &[&'t Trial]) -> Vec<Counted<'t>> {
     trials.iter().filter_map(counted).collect()
 }
 
+/// The mean over loads of the rounding of their throughput.
+pub(super) fn known_to(loads: &[Counted]) -> f64 {
+    let each = loads.iter();
+    let steps = each.map(|one| resolution::throughput(one.load, &one.summary));
+    steps.sum::<f64>() / loads.len().max(1) as f64
+}
+
 fn row(trials: &[&Trial]) -> LoadRow {
     let (server, levels) = row_key(&trials[0].key);
     let counted = counted(trials);
@@ -96,7 +103,7 @@ fn row(trials: &[&Trial]) -> LoadRow {
         let values: Vec<f64> = counted.iter().filter_map(|c| of(&c.summary)).collect();
         Estimate::of(&values)
     };
-    let known_to = resolution::mean_throughput(&counted);
+    let known_to = known_to(&counted);
     let throughput = estimate(&|summary| summary.throughput).map(|found| found.known_to(known_to));
     LoadRow {
         server: server.map(String::from),

@@ -4,11 +4,9 @@
 //! more blocks do not show it: the interval of a ratio is never narrower than the rounding of both of its sides
 //! ("Evaluation of measurement data", JCGM 100:2008, F.2.2.1, resolution of an indication).
 
-use super::cells;
-use super::loads::Counted;
 use super::summary::of_trial;
 use record::Summary;
-use record::claim::{Cell, Value};
+use record::claim::Value;
 use record::load::{Kind, Loaded, Mode};
 use record::trial::Trial;
 
@@ -21,17 +19,16 @@ const BEAT_MS: f64 = 50.0;
 /// The largest share of a variance that rounding is taken to be.
 const ROUNDED_MOST: f64 = 0.99;
 
-/// The largest rounding of a value of a trial, as a difference of logarithms; 0 where it is far below everything that a trial shows:
+/// The largest rounding of the value that a trial was found to have, as a difference of logarithms; 0 where it is far below everything that a trial shows:
 /// times of queries are known to a nanosecond, and their counters exactly.
-pub(super) fn of(trial: &Trial, cell: &Cell, value: &Value) -> f64 {
-    let found = || cells::exact_value(trial, cell, value);
+pub(super) fn of(trial: &Trial, value: &Value, found: f64) -> f64 {
     match value {
         Value::Throughput => (trial.load.as_deref().zip(of_trial(trial)))
             .map_or(0.0, |(load, summary)| throughput(load, &summary)),
         Value::Counter(name) => counted(trial, &[name]),
         Value::Quotient(over, under) => counted(trial, &[over, under]),
-        Value::Recovery(number) => found().map_or(0.0, |found| recovery(number, found)),
-        Value::ReadAge => found().map_or(0.0, |found| one_in(found / BEAT_MS)),
+        Value::Recovery(number) => recovery(number, found),
+        Value::ReadAge => one_in(found / BEAT_MS),
         Value::Variation => of_trial(trial).map_or(0.0, |summary| variation(&summary)),
         Value::Elapsed | Value::Latency { .. } | Value::Audit(_) => 0.0,
     }
@@ -53,12 +50,6 @@ fn variation(summary: &Summary) -> f64 {
         1.0 / 12.0 / (rate * variation).powi(2)
     });
     -0.5 * (1.0 - share.min(ROUNDED_MOST)).ln()
-}
-
-/// The mean over loads of their throughput's rounding.
-pub(super) fn mean_throughput(loads: &[Counted]) -> f64 {
-    let steps = loads.iter().map(|one| throughput(one.load, &one.summary));
-    steps.sum::<f64>() / loads.len().max(1) as f64
 }
 
 /// `ln(1 + 1 / count)`: the next count.

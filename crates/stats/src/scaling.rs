@@ -1,9 +1,8 @@
 //! Throughput against the number of clients, compared with one client.
 
 use super::estimate::Estimate;
-use super::loads::Counted;
+use super::loads::{self, Counted};
 use super::ratio::LogMean;
-use super::resolution;
 use super::series_of::{SeriesOf, paired, series_of};
 use record::load::Mode;
 use record::run::Question;
@@ -50,8 +49,8 @@ fn scaled(series: SeriesOf) -> Scaling {
         let values: Vec<f64> = counted.iter().filter_map(throughput).collect();
         let something_done = of.iter().chain(&to).all(|throughput| *throughput > 0.0);
         let ratio = LogMean::of_ratios(&of, &to).filter(|_| something_done);
-        let known_to = resolution::mean_throughput(counted);
-        let of_one = one.map_or(0.0, |one| resolution::mean_throughput(one));
+        let known_to = loads::known_to(counted);
+        let of_one = one.map_or(0.0, |one| loads::known_to(one));
         let ratio = ratio.map(|ratio| ratio.known_to(known_to + of_one));
         ScalingPoint {
             clients: *clients,

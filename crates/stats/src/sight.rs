@@ -5,7 +5,7 @@
 //! 1988, for the question).
 
 use super::change::{self, Segment};
-use super::{period, shift, steady};
+use super::{period, shift};
 use record::{AtEdge, LevelShift, Seen, Shape, Sight, Summary};
 use statrs::distribution::{ContinuousCDF, Normal};
 
@@ -40,10 +40,10 @@ impl Noise {
     }
 }
 
-/// Of a measured part with these segments, from this second of the load on; None if it is too short for any shape, or if nothing was done.
+/// Of a measured part with these segments, from this second of the load on; None if nothing was done.
 pub(super) fn sight(values: &[f64], segments: &[Segment], from_s: u32) -> Option<Sight> {
     let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-    if values.len() < steady::SECONDS_MIN || mean <= 0.0 {
+    if mean <= 0.0 {
         return None;
     }
     let squares: f64 = segments

@@ -11,7 +11,7 @@ use super::running;
 use record::load::{CARRIED, Loaded, Warmup};
 use record::{Shape, Steady};
 
-pub(super) const SECONDS_MIN: usize = 20;
+const SECONDS_MIN: usize = 20;
 /// The steady part must begin before the last quarter.
 const END_SHARE: f64 = 0.25;
 /// Up to this share of it may be short spells at another level: these are stalls, which are reported separately.

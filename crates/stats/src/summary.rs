@@ -72,7 +72,9 @@ pub fn summarise(load: &Loaded) -> Summary {
         stalls: stall::stalls(load, &steady),
         shifts: shift::shifts(&levels(shifts_from_s), shifts_from_s),
         period: period::period(measured, &levels(steady.from_s)),
-        sight: sight::sight(measured, &change::segments(measured), steady.from_s),
+        sight: (steady.shape != Shape::TooShort)
+            .then(|| sight::sight(measured, &change::segments(measured), steady.from_s))
+            .flatten(),
         conformance: conformance::conformance(load, &steady),
         latency: all,
         offered,
