@@ -61,7 +61,7 @@ pub struct Cost {
 /// 960 Pro (Peter Zaitsev, "Why Consumer SSD Reviews are Useless", 2018).
 /// Disk reads: flash memory 10 to 100 µs, rotational disks 1 to 10 ms (Brendan Gregg, "Systems Performance", 2nd edition, table
 /// 2.2). Read ahead: 10.24 µs for 4 KiB in a sequence (MariaDB, `optimizer_disk_read_cost`). A page write: 52 µs (Intel 520,
-/// docs/EXPERIMENTS.md, disks by name), and with its flush up to 1 ms.
+/// docs/REFERENCE.md, disks by name), and with its flush up to 1 ms.
 /// A page from the page cache: 6 µs, in bench/results/before/quickstart.sqlite.zst: the time that a miss of the small pool adds.
 /// Rows, searches and page visits: 0.43 µs per row of a scan, 1 µs for a search, 0.5 µs per page (MySQL 9,
 /// sql/join_optimizer/cost_constants.h); five times that for wide rows and older processors.

@@ -67,7 +67,7 @@ struct Disk {
 const MB: u64 = 1_000_000;
 const MIB: u64 = 1 << 20;
 
-/// docs/EXPERIMENTS.md, "Disks by name", cites the source of each figure.
+/// docs/REFERENCE.md, "Disks by name", cites the source of each figure.
 const DISKS: [Disk; 4] = [
     // A request costs a seek and half a rotation: 1 / (8.5 ms + 4.17 ms) = 79.
     Disk {
