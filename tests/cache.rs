@@ -93,13 +93,15 @@ fn two_processes_download_a_build_once() {
 
 /// A zip whose server leaves a file when it runs.
 fn planted(ran: &Path) -> Vec<u8> {
-    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    let options = zip::write::SimpleFileOptions::default();
-    zip.start_file("bin/mysqld", options).unwrap();
+    let mut zip = rawzip::ZipArchiveWriter::new(Vec::new());
+    let (mut entry, config) = zip.new_file("bin/mysqld").start().unwrap();
+    let mut file = config.wrap(&mut entry);
     let version = "mysqld  Ver 5.6.14 for Linux on x86_64 (MySQL)";
     let script = format!("#!/bin/sh\ntouch {}\necho '{version}'\n", ran.display());
-    zip.write_all(script.as_bytes()).unwrap();
-    zip.finish().unwrap().into_inner()
+    file.write_all(script.as_bytes()).unwrap();
+    let (_, descriptor) = file.finish().unwrap();
+    entry.finish(descriptor).unwrap();
+    zip.finish().unwrap()
 }
 
 #[test]

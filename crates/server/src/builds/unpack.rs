@@ -3,9 +3,11 @@
 
 use super::program;
 use crate::ServerError;
+use flate2::read::DeflateDecoder;
 use host::Leases;
+use rawzip::{CompressionMethod, ZipArchive};
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter};
+use std::io::{self, BufWriter, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -17,19 +19,31 @@ pub(super) fn zip(archive: File, folder: &str, to: &Path) -> Result<(), ServerEr
 }
 
 fn unzip(archive: File, folder: &str, to: &Path) -> io::Result<()> {
-    let mut archive = zip::ZipArchive::new(BufReader::new(archive))?;
-    for index in 0..archive.len() {
-        let mut entry = archive.by_index(index)?;
-        let Some(path) = entry.name()?.strip_prefix(folder).and_then(plain_path) else {
+    let mut buffer = vec![0; rawzip::RECOMMENDED_BUFFER_SIZE];
+    let archive = ZipArchive::from_file(archive, &mut buffer).map_err(io::Error::other)?;
+    let mut entries = archive.entries(&mut buffer);
+    while let Some(entry) = entries.next_entry().map_err(io::Error::other)? {
+        let name = std::str::from_utf8(entry.file_path().as_bytes()).map_err(io::Error::other)?;
+        let Some(path) = name.strip_prefix(folder).and_then(plain_path) else {
             continue;
         };
-        if !entry.is_file() || !is_used(&path) {
+        if entry.is_dir() || entry.mode().is_symlink() || !is_used(&path) {
             continue;
         }
         let target = to.join(&path);
         fs::create_dir_all(target.parent().unwrap_or(to))?;
         let mut file = BufWriter::with_capacity(1 << 20, File::create(&target)?);
-        io::copy(&mut entry, &mut file)?;
+        let packed = archive.get_entry(entry.wayfinder());
+        let packed = packed.map_err(io::Error::other)?;
+        let plain: Box<dyn Read> = match entry.compression_method() {
+            CompressionMethod::STORE => Box::new(packed.reader()),
+            CompressionMethod::DEFLATE => Box::new(DeflateDecoder::new(packed.reader())),
+            other => {
+                let why = format!("{name} is compressed by method {other:?}, not deflate");
+                return Err(io::Error::other(why));
+            }
+        };
+        io::copy(&mut packed.verifying_reader(plain), &mut file)?;
         file.into_inner()
             .map_err(io::Error::from)?
             .set_permissions(fs::Permissions::from_mode(mode(&path)))?;
@@ -161,6 +175,8 @@ fn is_used_package_file(file: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flate2::Compression;
+    use flate2::write::DeflateEncoder;
     use std::io::Write;
 
     #[test]
@@ -196,22 +212,46 @@ mod tests {
         }
     }
 
+    /// A jar of these files.
+    fn packed(files: &[(&str, &str)]) -> Vec<u8> {
+        let mut writer = rawzip::ZipArchiveWriter::new(Vec::new());
+        for (name, text) in files {
+            let file = writer.new_file(*name);
+            let (mut entry, config) = file
+                .compression_method(CompressionMethod::DEFLATE)
+                .start()
+                .unwrap();
+            let mut data = config.wrap(DeflateEncoder::new(&mut entry, Compression::fast()));
+            data.write_all(text.as_bytes()).unwrap();
+            let (encoder, descriptor) = data.finish().unwrap();
+            encoder.finish().unwrap();
+            entry.finish(descriptor).unwrap();
+        }
+        writer.finish().unwrap()
+    }
+
+    #[test]
+    fn a_file_of_a_jar_that_was_changed_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let jar = folder.path().join("server.jar");
+        let mut bytes = packed(&[("bin/mysqld", "the quick brown fox")]);
+        // Behind the header and the name.
+        bytes[30 + "bin/mysqld".len() + 5] ^= 1;
+        fs::write(&jar, bytes).unwrap();
+        let refused = zip(File::open(&jar).unwrap(), "", &folder.path().join("out"));
+        assert!(refused.unwrap_err().to_string().contains("unpack"));
+    }
+
     #[test]
     fn a_jar_is_unpacked_with_executable_bits() {
         let folder = tempfile::tempdir().unwrap();
         let jar = folder.path().join("server.jar");
-        let mut writer = zip::ZipWriter::new(File::create(&jar).unwrap());
-        for (name, text) in [
+        let files = [
             ("deep/linux/bin/mysqld", "elf"),
             ("deep/linux/share/x.sql", "sql"),
             ("META-INF/MANIFEST.MF", "no"),
-        ] {
-            writer
-                .start_file(name, zip::write::SimpleFileOptions::default())
-                .unwrap();
-            writer.write_all(text.as_bytes()).unwrap();
-        }
-        writer.finish().unwrap();
+        ];
+        fs::write(&jar, packed(&files)).unwrap();
         let to = folder.path().join("out");
         zip(File::open(&jar).unwrap(), "deep/linux/", &to).unwrap();
         assert_eq!(fs::read(to.join("share/x.sql")).unwrap(), b"sql");
