@@ -5,39 +5,14 @@
 //! The last result is in bench/results/load-null.md.
 
 use load::arrivals::Arrivals;
-use load::{
-    Drive, Driven, Failure, Io, Load, Open, Outcome, Request, Watch, WhenFull, Workload, drive,
-};
+use load::{Drive, Driven, Load, Open, Watch, WhenFull};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-struct Null;
-
-impl Workload for Null {
-    type Session = ();
-
-    fn operations(&self) -> Vec<String> {
-        vec!["nothing".into()]
-    }
-
-    fn pick(&self, _: u64) -> u16 {
-        0
-    }
-
-    async fn open(&self, _: &Io, _: u32) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    async fn operate(&self, (): &mut (), _: &Request) -> Outcome {
-        Outcome::Done
-    }
-
-    async fn close(&self, (): ()) {}
-}
-
 fn driven(load: Load, time: Duration) -> Driven {
     let settings = Drive::new(load, time);
-    drive(&Null, &settings, &AtomicBool::new(false), Watch::default())
+    load::null()
+        .drive(&settings, &AtomicBool::new(false), Watch::default())
         .expect("the null workload cannot fail")
 }
 

@@ -39,6 +39,7 @@ pub mod arrivals;
 pub mod drive;
 pub mod executor;
 pub mod io;
+mod null;
 mod pacer;
 mod recorder;
 pub mod seam;
@@ -50,6 +51,7 @@ pub use drive::{
 };
 pub use executor::pin;
 pub use io::{Aligned, Backend, Cut, Endpoint, Io, OnSilence, Stopper, Stream, Transfer};
+pub use null::null;
 pub use pacer::WhenFull;
 pub use recorder::{Carried, Ending, Fault, Kind, Tally};
 pub use seam::{

@@ -148,10 +148,7 @@ fn an_interrupt_before_the_start_closes_all_sessions() {
 }
 
 /// Interrupts after `after_ms`.
-fn interrupted<F>(workload: &Fake<F>, settings: &Drive, after_ms: u64) -> Driven
-where
-    F: Fn(&Request) -> Answer + Sync,
-{
+fn interrupted(workload: &Fake<'_>, settings: &Drive, after_ms: u64) -> Driven {
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {

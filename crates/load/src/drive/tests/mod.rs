@@ -23,10 +23,10 @@ const MS: u64 = 1_000_000;
 /// How a fake answers a client that opens a session.
 type Opening = dyn FnMut(u32) -> Result<(), Failure> + Send;
 
-/// A workload on a fake server, whose behaviour is `answer`.
-struct Fake<F> {
+/// A workload on a fake server, whose behaviour is `answer`. It is one type for all answers, so that the tests compile the drive once.
+struct Fake<'a> {
     placement: Placement,
-    answer: F,
+    answer: Box<dyn Fn(&Request) -> Answer + Sync + 'a>,
     open: Mutex<Box<Opening>>,
     /// Sessions that are open now.
     sessions: AtomicU32,
@@ -36,17 +36,17 @@ struct Fake<F> {
 /// How a fake handles a request: the service time in nanoseconds, and the outcome.
 type Answer = (u64, Outcome);
 
-fn fake<F: Fn(&Request) -> Answer + Sync>(answer: F) -> Fake<F> {
+fn fake<'a>(answer: impl Fn(&Request) -> Answer + Sync + 'a) -> Fake<'a> {
     Fake {
         placement: Placement::Reactors,
-        answer,
+        answer: Box::new(answer),
         open: Mutex::new(Box::new(|_| Ok(()))),
         sessions: AtomicU32::new(0),
         started: Mutex::new(Vec::new()),
     }
 }
 
-impl<F: Fn(&Request) -> Answer + Sync> Workload for Fake<F> {
+impl Workload for Fake<'_> {
     type Session = Io;
 
     fn placement(&self) -> Placement {
@@ -114,10 +114,7 @@ struct Observed {
     windows: Vec<Window>,
 }
 
-fn driven<F>(workload: &Fake<F>, settings: &Drive) -> (Driven, Observed)
-where
-    F: Fn(&Request) -> Answer + Sync,
-{
+fn driven(workload: &Fake<'_>, settings: &Drive) -> (Driven, Observed) {
     let mut begun = Vec::new();
     let (mut seconds, mut windows) = (Vec::new(), Vec::new());
     let watch = Watch {

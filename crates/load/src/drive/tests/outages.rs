@@ -28,7 +28,7 @@ impl Server {
 }
 
 /// A workload on such a server. Operations take 1 ms; during the outage they end with `outcome`.
-fn outage(outcome: Outcome) -> Fake<impl Fn(&Request) -> Answer + Sync> {
+fn outage(outcome: Outcome) -> Fake<'static> {
     let server = Arc::new(Server::default());
     let to_open = server.clone();
     let workload = fake(move |request| {
@@ -183,7 +183,7 @@ fn unknown_outcomes_are_counted_separately_and_the_client_reconnects() {
 }
 
 /// A server that fails with the first operation and does not come back.
-fn gone_for_good() -> Fake<impl Fn(&Request) -> Answer + Sync> {
+fn gone_for_good() -> Fake<'static> {
     let workload = fake(|_| (0, Outcome::Lost(2013)));
     let mut first = true;
     *workload.open.lock().unwrap() = Box::new(move |_| match std::mem::take(&mut first) {

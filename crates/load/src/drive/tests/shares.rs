@@ -4,8 +4,8 @@ use super::*;
 use crate::share::Share;
 
 /// Drives with a start that is agreed on. Returns the outcome and the time zero that was reported.
-fn agreed<F: Fn(&Request) -> Answer + Sync>(
-    workload: &Fake<F>,
+fn agreed(
+    workload: &Fake<'_>,
     mut ready: impl FnMut() -> Result<Instant, String> + Send,
 ) -> (Result<Driven, DriveError>, Option<Instant>) {
     let mut begun = None;

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Blocks its thread once for 300 ms, as a stopped process does, whatever the server does.
-fn blocking_once() -> Fake<impl Fn(&Request) -> Answer + Sync> {
+fn blocking_once() -> Fake<'static> {
     let blocked = AtomicBool::new(false);
     fake(move |request| {
         if request.started_ns > 100 * MS && !blocked.swap(true, SeqCst) {

@@ -13,7 +13,7 @@ use host::{Home, Lease};
 use spec::plan::{PlannedTrial, expand};
 use spec::{Experiment, PlannedLoad};
 
-use load::{Drivable, Drive, Driven, Endpoint, Io, Outcome, Request, Watch, Workload};
+use load::{Drivable, Drive, Driven, Endpoint, Watch};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
@@ -80,7 +80,7 @@ fn line(experiment: &Experiment, trial: &PlannedTrial) -> Result<String, Failure
             .ok_or_else(|| Failure::usage("the workload has no operations for a timed load"))?;
         figures(work.driver.as_ref(), &drive, used)
     };
-    let (in_process, _) = figures(&Nothing, &drive, used)?;
+    let (in_process, _) = figures(load::null(), &drive, used)?;
     let (same_core, cpu_us) = exchanges(0)?;
     let other_core = match cores.len() {
         1 => "-".to_string(),
@@ -129,31 +129,6 @@ fn figures(workload: &dyn Drivable, drive: &Drive, cores: &[usize]) -> Result<(f
         done as f64 / driven.elapsed.as_secs_f64(),
         cpu_s * 1e6 / operations,
     ))
-}
-
-/// A workload whose operations end at once.
-struct Nothing;
-
-impl Workload for Nothing {
-    type Session = ();
-
-    fn operations(&self) -> Vec<String> {
-        vec!["nothing".into()]
-    }
-
-    fn pick(&self, _number: u64) -> u16 {
-        0
-    }
-
-    async fn open(&self, _io: &Io, _client: u32) -> Result<(), load::Failure> {
-        Ok(())
-    }
-
-    async fn operate(&self, _session: &mut (), _request: &Request) -> Outcome {
-        Outcome::Done
-    }
-
-    async fn close(&self, _session: ()) {}
 }
 
 /// The null server as a process of its own, killed when dropped.
