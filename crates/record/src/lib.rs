@@ -39,9 +39,9 @@ pub use flag::{Flag, FlagKind};
 pub use histogram::PackedHistogram;
 pub use histogram_sum::HistogramSum;
 pub use load::{
-    Arrivals, CARRIED, EffectNote, EngineNote, EngineStall, ErrorCount, ErrorKind, HistogramNote,
-    Kind, LiveSample, LiveTrial, Loaded, Mode, OpenNote, RateRange, Requirement, ShardStart,
-    Standard, UNCOUNTED, Unfinished, Warmup, done_series,
+    Arrivals, CARRIED, CARRIED_ERRORS, EffectNote, EngineNote, EngineStall, ErrorCount, ErrorKind,
+    HistogramNote, Kind, LiveSample, LiveTrial, Loaded, Mode, OpenNote, RateRange, Requirement,
+    ShardStart, Standard, UNCOUNTED, Unfinished, Warmup, done_series,
 };
 pub use load_factor::LoadFactor;
 pub use looks::{Ended, Look, Looks};

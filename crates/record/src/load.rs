@@ -81,6 +81,9 @@ pub struct Requirement {
 /// are in no other series, and have no latency. Absent without any, and in older records, where they count as measured.
 pub const CARRIED: &str = "carried";
 
+/// The same of operations that were not done. Absent without any.
+pub const CARRIED_ERRORS: &str = "carried errors";
+
 /// The series with a 1 for each second that the counters of the server do not cover, because it did not answer. Absent where they cover
 /// all seconds, and in older records.
 pub const UNCOUNTED: &str = "uncounted";

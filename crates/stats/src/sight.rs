@@ -58,7 +58,9 @@ pub(super) fn sight(values: &[f64], segments: &[Segment], from_s: u32) -> Option
     };
     Some(Sight {
         at_edge: at_edge(values, noise, from_s),
-        drops_every_s: period::few_drops(values, &shift::levels(segments)),
+        // Drops that only a longer load than recommended could tell are beyond the periods that the answer names.
+        drops_every_s: period::few_drops(values, &shift::levels(segments))
+            .filter(|every_s| CYCLES * every_s <= f64::from(LONGEST_S)),
         ..powers(noise, values.len() as u32)
     })
 }

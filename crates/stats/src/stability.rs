@@ -4,7 +4,7 @@
 
 use super::line::{BATCHES, Line, batches};
 use super::running::median;
-use record::load::{CARRIED, Loaded, Mode, Warmup};
+use record::load::{CARRIED, CARRIED_ERRORS, Loaded, Mode, Warmup};
 use record::{Offered, Steady, Summary, number};
 
 /// Less than this share of what was offered is not served.
@@ -39,7 +39,7 @@ pub(super) fn offered(load: &Loaded, steady: &Steady) -> Option<Offered> {
     let ended = part("throughput").iter().sum::<f64>() + part("errors").iter().sum::<f64>();
     let dropped: f64 = part("dropped").iter().sum();
     let before = queued_before(load, from);
-    let carried: f64 = part(CARRIED).iter().sum();
+    let carried = part(CARRIED).iter().sum::<f64>() + part(CARRIED_ERRORS).iter().sum::<f64>();
     let queue = Queue {
         grown: lengths.last().copied().unwrap_or(0.0) - before,
         usual_growth: usual_growth(before, &lengths),
@@ -203,7 +203,7 @@ fn slope(values: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{open, series};
+    use super::super::fixture::{open, series, with_response};
     use super::super::noise::noisy;
     use super::super::summary::summarise;
     use super::*;
@@ -379,6 +379,19 @@ mod tests {
         assert!(text.starts_with(expected), "{text}");
         assert!(text.contains(": they do not count, and"), "{text}");
         assert!(summary.stalls.is_empty(), "{:?}", summary.stalls);
+    }
+
+    /// Its own operations wait behind those of the warm-up.
+    #[test]
+    fn what_waits_behind_the_queue_of_the_warm_up_is_no_stall() {
+        let load = with_response(after_a_lock(), 25, |second| match second {
+            5 | 6 => Vec::new(),
+            7 => vec![2_000_000_000; 100],
+            8 => vec![1_000_000_000; 100],
+            _ => vec![1_000_000; 100],
+        });
+        let stalls = summarise(&load).stalls;
+        assert!(stalls.is_empty(), "{stalls:?}");
     }
 
     #[test]

@@ -29,12 +29,17 @@ pub(super) fn stalls(load: &Loaded, steady: &Steady) -> Vec<Stall> {
     let seconds = steady.from_s as usize..steady.until_s as usize;
     let lost = Lost::of(load, &values, seconds.clone());
     let late = of_server(load, late::seconds(load, seconds.clone()));
-    // The queue of a warm-up makes the first second late.
-    let waiting = queued_before(load, seconds.start);
-    let is_backlog = waiting > BACKLOG_S * running::median(&values[seconds.clone()]);
+    // The queue of a warm-up makes operations late until it is served.
+    let lengths: Vec<f64> = seconds
+        .clone()
+        .map(|one| queued_before(load, one))
+        .collect();
+    let usual = BACKLOG_S * running::median(&values[seconds.clone()]) + running::median(&lengths);
+    let served_by = lengths.iter().position(|length| *length <= usual);
+    let served_s = seconds.start + served_by.unwrap_or(lengths.len());
     let late: BTreeMap<usize, f64> = late
         .into_iter()
-        .filter(|(second, _)| !is_backlog || *second != seconds.start)
+        .filter(|(second, _)| *second >= served_s)
         .collect();
     let mut stalled: BTreeSet<usize> = lost.seconds().collect();
     // A second that follows a stall is late because of it.
@@ -90,7 +95,9 @@ impl Lost {
             let (value, usual) = (values[second], usual[second]);
             let is_unusual = usual - value > SCATTER * scatters[second];
             let is_low = value < NOTHING * usual || (value < usual / 2.0 && is_unusual);
-            is_low && !is_served(load, from + second)
+            let failed = load.seconds("errors").get(from + second).copied().flatten();
+            let has_failed = failed.is_some_and(|failed| failed > NOTHING * usual);
+            is_low && (has_failed || !is_served(load, from + second))
         };
         let low: Vec<usize> = (0..values.len()).filter(is_low).collect();
         let run = |run: &[usize]| {
@@ -276,18 +283,21 @@ mod tests {
 
     /// A recorded trace has quiet seconds.
     #[test]
-    fn a_second_in_which_nothing_arrived_is_no_stall() {
+    fn a_second_in_which_nothing_arrived_is_no_stall_and_one_in_which_all_failed_is() {
         let quiet = |s: usize| (50..60).contains(&s);
-        let stalls = |waiting: f64| {
+        let stalls = |waiting: f64, failed: f64| {
             let mut load = open(100.0, 120, |s| if quiet(s) { waiting } else { 0.0 });
             let done = series(120, |s| if quiet(s) { 0.0 } else { 100.0 });
             load.series.insert("throughput".into(), done);
             for name in ["running", "dropped"] {
                 load.series.insert(name.into(), series(120, |_| 0.0));
             }
+            let errors = series(120, |s| if quiet(s) { failed } else { 0.0 });
+            load.series.insert("errors".into(), errors);
             summarise(&load).stalls.len()
         };
-        assert_eq!((stalls(0.0), stalls(7.0)), (0, 1));
+        let found = [stalls(0.0, 0.0), stalls(7.0, 0.0), stalls(0.0, 100.0)];
+        assert_eq!(found, [0, 1, 1]);
     }
 
     #[test]

@@ -102,13 +102,16 @@ impl<'a, W: Workload> Collector<'a, W> {
         let recorders = self.shared.recorders.iter();
         let running: u32 = recorders.map(Recorder::running).sum();
         let (queued, dropped) = self.queue();
+        let mut carried = sample.carried().clone();
+        // As of the other operations of a second, those of clients.
+        carried.tallies.truncate(self.shared.foreground);
         Second {
             second: self.second,
             response: sample.all_operations().histogram(),
             tally: sample.tally(),
             tallies: sample.tallies().to_vec(),
             errors: sample.errors().iter().copied().collect(),
-            carried: sample.carried().clone(),
+            carried,
             queued,
             running,
             idle: self.shared.alive().saturating_sub(running),

@@ -7,14 +7,14 @@ use super::trial::Piece;
 use super::{MergeError, histograms};
 use record::TrialKey;
 use record::load::{
-    CARRIED, EffectNote, EngineNote, EngineStall, ErrorCount, Loaded, Mode, OpenNote, RateRange,
-    Unfinished, done_series,
+    CARRIED, CARRIED_ERRORS, EffectNote, EngineNote, EngineStall, ErrorCount, Loaded, Mode,
+    OpenNote, RateRange, Unfinished, done_series,
 };
 use record::names::{LINK_RECEIVED, LINK_RECEIVED_PACKETS, LINK_SENT, LINK_SENT_PACKETS};
 use std::collections::BTreeMap;
 
 /// Series that count clients and operations, each shard its own.
-const ADDED: [&str; 13] = [
+const ADDED: [&str; 14] = [
     "throughput",
     "errors",
     "retried",
@@ -24,6 +24,7 @@ const ADDED: [&str; 13] = [
     "running",
     "idle",
     CARRIED,
+    CARRIED_ERRORS,
     LINK_RECEIVED,
     LINK_SENT,
     LINK_RECEIVED_PACKETS,

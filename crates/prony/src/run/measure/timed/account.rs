@@ -10,9 +10,9 @@ use host::machine;
 use load::{Backend, Driven, Ending, OwnStall, Second, Tally, Window};
 use observe::{Gap, Sampled};
 use record::{
-    Account, CARRIED, EngineNote, EngineStall, ErrorCount, ErrorKind, EventNote, FlagKind,
-    HistogramNote, Kind, LiveSample, Loaded, Mode, OpenNote, Requirement, ShardStart, Standard,
-    Trial, Unfinished, done_series,
+    Account, CARRIED, CARRIED_ERRORS, EngineNote, EngineStall, ErrorCount, ErrorKind, EventNote,
+    FlagKind, HistogramNote, Kind, LiveSample, Loaded, Mode, OpenNote, Requirement, ShardStart,
+    Standard, Trial, Unfinished, done_series,
 };
 use std::collections::BTreeMap;
 
@@ -66,7 +66,10 @@ pub(super) fn enter(
     series.extend(recorded.series);
     let is_in_use =
         |seconds: &[Option<f64>]| seconds.iter().any(|one| one.is_some_and(|n| n > 0.0));
-    series.retain(|name, seconds| name != CARRIED || is_in_use(seconds));
+    series.retain(|name, seconds| {
+        let is_carried = name == CARRIED || name == CARRIED_ERRORS;
+        !is_carried || is_in_use(seconds)
+    });
     let mode = drive::mode_of(&timed.share(), &timed.planned.load, timed.bench.protocol);
     let open = matches!(mode, Mode::Open { .. }).then(|| open_note(&driven));
     let mut load = Loaded {
@@ -177,7 +180,7 @@ fn started(timed: &Timed, driven: &Driven) -> Vec<ShardStart> {
 /// A series of the engine: its name and how to read its value.
 type Column = (&'static str, fn(&Second) -> u64);
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 10] = [
     ("throughput", |second| second.tally.done()),
     ("errors", |second| second.tally.not_done()),
     ("retried", |second| second.tally[Ending::Retried]),
@@ -188,6 +191,9 @@ const COLUMNS: [Column; 9] = [
     ("idle", |second| u64::from(second.idle)),
     (CARRIED, |second| {
         second.carried.tallies.iter().map(Tally::done).sum()
+    }),
+    (CARRIED_ERRORS, |second| {
+        second.carried.tallies.iter().map(Tally::not_done).sum()
     }),
 ];
 
