@@ -28,6 +28,12 @@ pub(super) fn other_data(old: &[&Trial], new: &[&Trial]) -> Option<String> {
     })
 }
 
+/// Whether both rows rest on another dataset; false where a record does not name its data.
+pub(super) fn is_other_dataset(old: &[&Trial], new: &[&Trial]) -> bool {
+    let both = dataset(old).zip(dataset(new));
+    both.is_some_and(|(old, new)| old.fingerprint != new.fingerprint)
+}
+
 /// The files of one build that hold the same rows differ by less.
 const SIZES: f64 = 1.25;
 

@@ -83,10 +83,8 @@ impl Basis {
             .collect();
         let mut unmeasured = cells.iter().zip(&sides);
         Basis {
-            unmeasured: match is_audited(claim, &sides) {
-                true => None,
-                false => unmeasured.find_map(|(cell, side)| unmeasured_row(cell, side)),
-            },
+            unmeasured: unmeasured
+                .find_map(|(cell, side)| unmeasured_row(cell, side, is_on_losses(claim))),
             overloaded: sides.first().and_then(|side| overloaded(side)),
             failed: match (&claim.subject, sides.as_slice()) {
                 (_, [new, old]) => failed(old, new),
@@ -101,10 +99,11 @@ impl Basis {
     /// With what a comparison of two runs needs besides: the same data and the same answers.
     pub(super) fn of_runs(self, old: &[&Trial], new: &[&Trial]) -> Basis {
         let other_data = answers::other_data(old, new);
-        // Other data have other answers.
-        let other_answer = match other_data {
-            Some(_) => None,
-            None => answers::other_answer(old, new),
+        // Another dataset has other answers; the same one in files of another size has not.
+        let other_answer = if answers::is_other_dataset(old, new) {
+            None
+        } else {
+            answers::other_answer(old, new)
         };
         Basis {
             other_data,
@@ -114,16 +113,15 @@ impl Basis {
     }
 }
 
-/// Whether the claim is on losses, which a trial shows that is invalid for speed.
-fn is_audited(claim: &Claim, sides: &[Vec<&Trial>]) -> bool {
-    let is_on_losses = matches!(
+/// Whether the claim is on losses, which an audited trial shows that is invalid for speed.
+fn is_on_losses(claim: &Claim) -> bool {
+    matches!(
         claim.subject,
         Subject::Finds {
             finding: Finding::Losses | Finding::NoLosses,
             ..
         }
-    );
-    is_on_losses && sides.iter().flatten().any(|trial| trial.audit.is_some())
+    )
 }
 
 /// Of the two rows whose shares differ most.
@@ -144,8 +142,8 @@ fn by_row<'t>(trials: &[&'t Trial]) -> BTreeMap<RowKey<'t>, Vec<&'t Trial>> {
     rows
 }
 
-/// The first row of a cell without a valid trial, and why.
-fn unmeasured_row(cell: &Cell, trials: &[&Trial]) -> Option<String> {
+/// The first row of a cell without a valid trial, and why. `by_audit`: one that was audited is enough.
+fn unmeasured_row(cell: &Cell, trials: &[&Trial], by_audit: bool) -> Option<String> {
     if trials.is_empty() {
         return Some(format!(
             "no trial of {} was measured",
@@ -153,9 +151,10 @@ fn unmeasured_row(cell: &Cell, trials: &[&Trial]) -> Option<String> {
         ));
     }
     let rows = by_row(trials);
+    let counts = |trial: &Trial| trial.is_valid() || (by_audit && trial.audit.is_some());
     let lacking = rows
         .iter()
-        .find(|(_, trials)| !trials.iter().any(|trial| trial.is_valid()));
+        .find(|(_, trials)| !trials.iter().any(|trial| counts(trial)));
     lacking.map(|(row, trials)| {
         let why = match trials[0].not_applied() {
             Some(why) if trials[0].state == TrialState::Done => why.to_string(),

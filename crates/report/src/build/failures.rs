@@ -88,7 +88,7 @@ pub(crate) fn other(question: &Question, contrasts: &[Contrast]) -> Vec<Other> {
             let sentence = format!("{place}{new} answers differently: {answer}");
             (OtherOf::Answers, sentence)
         });
-        let (of, sentence) = data.or(answer)?;
+        let (of, sentence) = answer.or(data)?;
         Some(Other {
             sides: format!("{place}{new} against {}", contrast.old),
             of,
