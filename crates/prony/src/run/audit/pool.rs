@@ -42,7 +42,7 @@ pub(crate) fn was_filled_by(counters: &Counters, data_bytes: u64) -> bool {
     let read = of_counters(counters);
     read.is_some_and(|(misses, requests)| {
         let is_much = misses > MISS_RATIO_MAX * requests
-            || misses * PAGE_BYTES > FILLED_SHARE * data_bytes as f64;
+            || (data_bytes > 0 && misses * PAGE_BYTES > FILLED_SHARE * data_bytes as f64);
         misses >= MISSES_MIN && is_much
     })
 }
