@@ -10,7 +10,7 @@ mod tokens;
 mod wide;
 
 pub(crate) use modes::Modes;
-pub(crate) use set::{Assignment, Scope, assignments};
+pub(crate) use set::{Assignment, Scope, assignments, is_for_a_statement};
 pub(crate) use tokens::{Kind, Lexer, Token};
 pub(crate) use wide::Wide;
 

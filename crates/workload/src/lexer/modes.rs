@@ -1,7 +1,7 @@
 //! Follows the SETs of a stream of statements, as far as they change where a text ends.
 
 use super::set::single;
-use super::{Assignment, Lexer, Quoting, Scope, Token, Wide, assignments};
+use super::{Assignment, Lexer, Quoting, Scope, Token, Wide, assignments, is_for_a_statement};
 use std::collections::HashMap;
 
 /// Modes that include ANSI_QUOTES. Source: "Combination SQL Modes" in the MySQL manual, "SQL_MODE" in MariaDB's.
@@ -36,6 +36,9 @@ impl Modes {
             return;
         };
         let tokens: Vec<Token> = std::iter::once(first).chain(lexer).collect();
+        if is_for_a_statement(&tokens) {
+            return;
+        }
         for assignment in assignments(&tokens) {
             self.assign(&assignment);
         }
@@ -160,6 +163,8 @@ mod tests {
             "SET @OLD_SQL_MODE=@@SQL_MODE, SQL_MODE='NO_BACKSLASH_ESCAPES'",
             "SET SQL_MODE=@OLD_SQL_MODE",
         ];
+        let of_one = "SET STATEMENT sql_mode = 'NO_BACKSLASH_ESCAPES' FOR SELECT 1";
+        assert_eq!(modes(of_one), (true, false));
         assert!(!after(&saved[..1]).backslash);
         assert!(after(&saved).backslash);
     }

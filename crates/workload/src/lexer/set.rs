@@ -41,6 +41,12 @@ pub(crate) fn assignments<'t, 's>(tokens: &'t [Token<'s>]) -> Vec<Assignment<'t,
     parts.map(|part| assignment(part, &mut word)).collect()
 }
 
+/// Whether it is `SET STATEMENT a = 1 FOR SELECT ...` of MariaDB, which runs a statement and sets nothing after it.
+pub(crate) fn is_for_a_statement(tokens: &[Token]) -> bool {
+    matches!(tokens, [set, statement, rest @ ..]
+        if set.is("SET") && statement.is("STATEMENT") && rest.iter().any(|token| token.is("FOR")))
+}
+
 fn assignment<'t, 's>(tokens: &'t [Token<'s>], word: &mut Scope) -> Assignment<'t, 's> {
     let (scope, rest) = scope(tokens, word);
     let is_equal = |token: &Token| token.is_sign(b'=') || token.is_sign(b':');

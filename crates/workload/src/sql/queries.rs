@@ -4,7 +4,9 @@
 //! SETs above a query run before it, untimed. Boundaries: only the server knows whether the SQL is valid.
 
 use super::dump::{Cause, Cut, Piece, Statement, Statements, mapped};
-use crate::lexer::{Assignment, Lexer, Quoting, Scope, Token, assignments, reading};
+use crate::lexer::{
+    Assignment, Lexer, Quoting, Scope, Token, assignments, is_for_a_statement, reading,
+};
 use crate::script::name_and_weight;
 use std::borrow::Cow;
 
@@ -196,6 +198,7 @@ fn groups(text: &str) -> Result<(Vec<Group>, Vec<Numbered>), QueryMistake> {
                 let name = tokens.get(1).map(Token::content);
                 used.extend(name.map(|name| (name, line)));
             }
+            _ if is_for_a_statement(&tokens) => return Err(of_one_statement(line)),
             Some(first) if first.is("SET") => sets.add(&statement, &tokens)?,
             _ if reading::writes_file(&tokens) => return Err(QueryMistake::WritesFile { line }),
             _ if !reading::reads(&tokens) => return Err(QueryMistake::Changes { line }),
@@ -214,6 +217,13 @@ fn groups(text: &str) -> Result<(Vec<Group>, Vec<Numbered>), QueryMistake> {
         }
     }
     Ok((groups, used))
+}
+
+fn of_one_statement(line: usize) -> QueryMistake {
+    QueryMistake::Other {
+        line,
+        says: "SET STATEMENT ... FOR is known to MariaDB alone, and the query in it would have no plan; write SET SESSION with the same variables above the query, and the query without it".into(),
+    }
 }
 
 fn text_of(statement: &Statement) -> String {
@@ -421,6 +431,11 @@ mod tests {
                 "with a as (select 1) delete from t",
                 Some(1),
                 "does not only read",
+            ),
+            (
+                "set statement max_statement_time = 1 for select a, b from t;\nselect 1",
+                Some(1),
+                "write SET SESSION",
             ),
             ("-- nothing\n", None, "there is no statement"),
         ] {

@@ -126,6 +126,10 @@ impl Sources {
         for (from, to) in &self.replace {
             parts.extend([from.clone(), to.clone()]);
         }
+        // Rows that were accepted as they were stored may not be those of the files.
+        if self.accept_warnings {
+            parts.push("accepts warnings".to_string());
+        }
         let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
         format!("sql-{}", marker::hash(&parts))
     }
@@ -260,6 +264,35 @@ pub(super) mod tests {
         };
         assert_ne!(with(Charset::OfDump), with(Charset::OfServer));
         assert_ne!(with(Charset::OfDump), with(Charset::Named("latin1".into())));
+    }
+
+    #[test]
+    fn the_fingerprint_follows_what_is_accepted_and_how_a_file_is_read() {
+        let strict = of_setup("create table t (a text)", None);
+        let accepts = Sources {
+            accept_warnings: true,
+            ..strict.clone()
+        };
+        assert_ne!(strict.fingerprint(), accepts.fingerprint());
+        let folder = tempfile::tempdir().unwrap();
+        let of_file = |name: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, "C:\\temp\n").unwrap();
+            let file = TableFile {
+                table: "t".into(),
+                path,
+                options: None,
+                header: None,
+                null: None,
+            };
+            let sources = Sources {
+                files: vec![file],
+                ..strict.clone()
+            };
+            sources.fingerprint()
+        };
+        assert_eq!(of_file("a.csv"), of_file("b.csv"));
+        assert_ne!(of_file("a.csv"), of_file("a.tsv"));
     }
 
     #[test]

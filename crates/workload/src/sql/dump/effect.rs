@@ -44,6 +44,7 @@ pub(super) fn of(sql: &[u8], quoting: Quoting) -> Effect {
     match first {
         _ if first.is("INSERT") => insert(sql, lexer),
         _ if first.is_one_of(&UNKNOWN) => Effect::Unknown,
+        _ if first.is("WITH") && lexer.clone().any(|token| token.is("DELETE")) => Effect::Unknown,
         _ if first.is_one_of(&["UPDATE", "SELECT", "WITH"]) => Effect::Changes,
         _ if first.is("CREATE") => create(lexer),
         _ if first.is("DROP") => drop(lexer),
@@ -56,6 +57,10 @@ pub(super) fn of(sql: &[u8], quoting: Quoting) -> Effect {
             }
         }
         _ if first.is("BEGIN") && lexer.next().is_some_and(|next| next.is("NOT")) => {
+            Effect::Unknown
+        }
+        // SET STATEMENT a = 1 FOR INSERT ..., of MariaDB.
+        _ if first.is("SET") && lexer.next().is_some_and(|next| next.is("STATEMENT")) => {
             Effect::Unknown
         }
         _ => Effect::Nothing,
@@ -127,14 +132,11 @@ fn create(mut lexer: Lexer) -> Effect {
                 None => Effect::Unknown,
             };
         }
-        if token.is_one_of(&[
-            "VIEW",
-            "PROCEDURE",
-            "FUNCTION",
-            "EVENT",
-            "INDEX",
-            "SEQUENCE",
-        ]) {
+        // A statement that calls it may do what a statement with a trigger may.
+        if token.is("FUNCTION") {
+            return Effect::CreatesTrigger(String::new());
+        }
+        if token.is_one_of(&["VIEW", "PROCEDURE", "EVENT", "INDEX", "SEQUENCE"]) {
             return Effect::Nothing;
         }
         anew |= token.is("REPLACE");
@@ -187,6 +189,7 @@ mod tests {
             assert_eq!(effect(sql), inserts("a"), "{sql}");
         }
         for sql in [
+            "with b as (select 1) delete from a",
             "INSERT IGNORE INTO a VALUES (1)",
             "INSERT INTO a VALUES (1) ON DUPLICATE KEY UPDATE b = 1",
             "INSERT INTO other.a VALUES (1)",
@@ -194,6 +197,7 @@ mod tests {
             "delete from a",
             "alter table a rename to b",
             "begin not atomic delete from a; end",
+            "set statement foreign_key_checks = 0 for insert into a values (1)",
         ] {
             assert_eq!(effect(sql), Effect::Unknown, "{sql}");
         }
@@ -236,6 +240,9 @@ mod tests {
         );
         let trigger = "/*!50003 CREATE*/ /*!50017 */ /*!50003 TRIGGER t AFTER INSERT ON `a` FOR EACH ROW insert into b values (1) */";
         assert_eq!(effect(trigger), Effect::CreatesTrigger("a".into()));
+        let function =
+            "create function f() returns int begin insert into a values (1); return 1; end";
+        assert_eq!(effect(function), Effect::CreatesTrigger(String::new()));
         for sql in [
             "SET @a = 1",
             "create view v as select 1",

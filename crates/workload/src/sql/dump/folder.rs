@@ -65,7 +65,11 @@ fn of_mydumper(names: &[String]) -> io::Result<String> {
         let those = stems.iter().filter(move |(_, stem)| stem.ends_with(end));
         those.map(|(name, _)| *name)
     };
-    let is_of_schema = |stem: &str| stem.contains("-schema");
+    // The schema and the table may have such a name too: `my-schema.orders.00000`.
+    let is_of_schema = |stem: &str| {
+        let last = stem.rsplit('.').next();
+        last.is_some_and(|last| last.contains("-schema"))
+    };
     let schemas: BTreeSet<String> = ending(FIRST)
         .filter_map(|name| Some(name.split_once(FIRST)?.0.to_string()))
         .collect();
@@ -266,6 +270,24 @@ mod tests {
                 "source shop.orders.00001.sql.zst",
                 "source shop.totals-schema-view.sql.zst",
                 "source shop.orders-schema-triggers.sql.zst",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_schema_of_mydumper_may_be_named_schema() {
+        let folder = folder(&[
+            ("metadata", ""),
+            ("my-schema-schema-create.sql", ""),
+            ("my-schema.orders-schema.sql", ""),
+            ("my-schema.orders.00000.sql", ""),
+        ]);
+        assert_eq!(
+            lines(&folder),
+            [
+                "source my-schema-schema-create.sql",
+                "source my-schema.orders-schema.sql",
+                "source my-schema.orders.00000.sql",
             ]
         );
     }

@@ -1,7 +1,7 @@
 //! What remains of a SET, and what a CREATE DATABASE says of character sets.
 
 use super::statement::Origin;
-use crate::lexer::{Assignment, Scope, Token, assignments};
+use crate::lexer::{Assignment, Scope, Token, assignments, is_for_a_statement};
 use std::borrow::Cow;
 
 /// Variables of replication and of the binary log, which an account with rights on one schema may not set, and which change no
@@ -39,6 +39,9 @@ const OF_ACCOUNTS: &str = "NO_AUTO_CREATE_USER";
 
 /// The SET without what concerns another server; None if nothing remains.
 pub(super) fn kept<'s>(sql: &'s [u8], tokens: &[Token], origin: Origin) -> Option<Cow<'s, [u8]>> {
+    if is_for_a_statement(tokens) {
+        return Some(Cow::Borrowed(sql));
+    }
     let all = assignments(tokens);
     let is_kept = |one: &&Assignment| {
         let is_of_replication = OF_REPLICATION.contains(&one.name.as_str());
@@ -148,6 +151,8 @@ mod tests {
         ] {
             assert_eq!(keep(sql, Origin::Dump).as_deref(), expected, "{sql}");
         }
+        let insert = "SET STATEMENT sql_log_bin=0 FOR INSERT INTO t VALUES (1, 2)";
+        assert_eq!(keep(insert, Origin::Dump).as_deref(), Some(insert));
         let setup = "SET SQL_LOG_BIN=0, GLOBAL a=1, b=2";
         let expected = "SET GLOBAL a=1, GLOBAL b=2";
         assert_eq!(keep(setup, Origin::Setup).as_deref(), Some(expected));

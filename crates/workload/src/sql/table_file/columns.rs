@@ -23,6 +23,8 @@ pub(super) enum Compared {
 pub(super) struct Column {
     pub name: String,
     pub compared: Compared,
+    /// LOAD DATA would store the digits themselves in a BIT column: 5 as the 53 of its letter.
+    pub is_bit: bool,
     /// Filled by the server, or not in `SELECT *`.
     is_hidden: bool,
 }
@@ -42,6 +44,7 @@ impl Column {
         Column {
             name: name.to_string(),
             compared,
+            is_bit: data_type.eq_ignore_ascii_case("bit"),
             is_hidden: hidden.iter().any(|word| extra.contains(word)),
         }
     }

@@ -9,6 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Text that is collected before it is sent.
 const BUFFER_BYTES: usize = 64 << 10;
 
+/// What is wrong with a field that has the word NULL.
+const NULL_IN_DOUBT: &str = "a field is the word NULL: if it is NULL, as mysql --batch writes it, write load.TABLE = { file = \"...\", null = \"NULL\" }; if it is a text, write null = \"\\\\N\"";
+
 /// The texts of a column: how many are not NULL, and the sum of their CRC-32, as `SUM(CRC32(column))` gives it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Texts {
@@ -92,6 +95,8 @@ pub(super) struct Rows<R> {
     pub is_header: bool,
     /// The field without quotes that is NULL.
     pub null: Vec<u8>,
+    /// A field with the word NULL may be NULL, as `mysql --batch` writes it, or a text.
+    pub is_null_in_doubt: bool,
     pub columns: usize,
     pub sent: Arc<Mutex<Sent>>,
 }
@@ -147,6 +152,9 @@ impl<R: BufRead> Rows<R> {
         for (n, (text, form)) in self.reader.fields().enumerate() {
             if n > 0 {
                 buffer.push(b'\t');
+            }
+            if self.is_null_in_doubt && form == Form::Plain && text == b"NULL" {
+                return Err(Stop::Mistake(self.reader.mistake(NULL_IN_DOUBT)));
             }
             let is_null = form == Form::Null || (form == Form::Plain && text == self.null);
             let text = (!is_null).then_some(text);
@@ -226,6 +234,7 @@ mod tests {
             reader,
             is_header,
             null: null.as_bytes().to_vec(),
+            is_null_in_doubt: false,
             columns: columns.len(),
             sent: Arc::clone(&sent),
         };
@@ -247,6 +256,27 @@ mod tests {
         assert_eq!(sent.texts[1].unwrap().count, 4);
         let lines: Vec<u64> = (1..=5).map(|record| sent.line_of(record)).collect();
         assert_eq!(lines, [2, 3, 6, 7, 8]);
+    }
+
+    #[test]
+    fn the_word_null_between_tabs_is_refused_where_it_is_in_doubt() {
+        for (is_null_in_doubt, is_refused) in [(true, true), (false, false)] {
+            let columns = columns(&["int", "text"]);
+            let mut reader = Reader::new(&b"1\tNULL\n"[..], Syntax::Tsv);
+            reader.read().unwrap();
+            let sent = Arc::new(Mutex::new(Sent::new(&columns)));
+            let rows = Rows {
+                reader,
+                is_header: false,
+                null: b"\\N".to_vec(),
+                is_null_in_doubt,
+                columns: columns.len(),
+                sent: Arc::clone(&sent),
+            };
+            let _ = rows.producer()(&mut Vec::new());
+            let sent = std::mem::take(&mut *sent.lock().unwrap());
+            assert_eq!(sent.mistake.is_some(), is_refused);
+        }
     }
 
     #[test]

@@ -46,13 +46,14 @@ const MODE: &str = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_Z
 
 impl TableFile {
     /// What identifies the loaded rows.
-    pub(super) fn identity(&self) -> [String; 5] {
+    pub(super) fn identity(&self) -> [String; 6] {
         let or_empty = |text: &Option<String>| text.clone().unwrap_or_default();
         [
             self.table.clone(),
             or_empty(&self.options),
             format!("{:?}", self.header),
             format!("{:?}", self.null),
+            format!("{:?}", Syntax::of(&self.name())),
             dump::digest(&self.path),
         ]
     }
@@ -91,7 +92,8 @@ impl TableFile {
         let mistaken = |mistake: Mistake| self.mistaken(&mistake);
         let file = dump::open(&self.path, read)
             .map_err(|cause| super::loading::not_opened(&self.path, &cause))?;
-        let mut reader = Reader::new(file, Syntax::of(&self.name()));
+        let syntax = Syntax::of(&self.name());
+        let mut reader = Reader::new(file, syntax);
         reader.read().map_err(mistaken)?;
         let named = header::read(&reader, columns, self).map_err(mistaken)?;
         let wanted = named.as_ref().unwrap_or(&header::all(columns)).clone();
@@ -106,14 +108,12 @@ impl TableFile {
                 .clone()
                 .unwrap_or_else(|| "\\N".into())
                 .into_bytes(),
+            is_null_in_doubt: syntax == Syntax::Tsv && self.null.is_none(),
             columns: wanted.len(),
             sent: Arc::clone(&sent),
         };
-        let names: Vec<String> = wanted
-            .iter()
-            .map(|column| schema::quoted(&column.name))
-            .collect();
-        let sql = self.statement(&format!("{CLAUSES} ({})", names.join(", ")));
+        let syntax = Syntax::of(&self.name());
+        let sql = self.statement(&format!("{CLAUSES} {}", targets(&wanted, syntax)));
         let loaded = session.load(&sql, Box::new(rows.producer()));
         let sent = std::mem::take(&mut *sent.lock().unwrap_or_else(PoisonError::into_inner));
         if let Some(mistake) = &sent.mistake {
@@ -248,6 +248,26 @@ impl TableFile {
     }
 }
 
+/// Where the fields go: `(a, b)`. A BIT column has a number, and in the servers' own text the bytes of its value.
+fn targets(columns: &[Column], syntax: Syntax) -> String {
+    let (mut fields, mut sets) = (Vec::new(), Vec::new());
+    for (n, column) in columns.iter().enumerate() {
+        let name = schema::quoted(&column.name);
+        if column.is_bit && syntax != Syntax::Tsv {
+            fields.push(format!("@bit{n}"));
+            sets.push(format!("{name} = CAST(@bit{n} AS UNSIGNED)"));
+        } else {
+            fields.push(name);
+        }
+    }
+    let fields = format!("({})", fields.join(", "));
+    if sets.is_empty() {
+        fields
+    } else {
+        format!("{fields} SET {}", sets.join(", "))
+    }
+}
+
 /// Whether the file had more than nothing.
 fn reader_had_bytes(sent: &Sent) -> bool {
     sent.has_bytes
@@ -264,6 +284,19 @@ fn sent_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_number_of_a_bit_column_is_computed() {
+        let column = |name: &str, data_type: &str| Column::new(name, data_type, "");
+        let plain = [column("a", "int"), column("b", "text")];
+        assert_eq!(targets(&plain, Syntax::Csv), "(`a`, `b`)");
+        let bits = [column("a", "int"), column("b", "bit")];
+        assert_eq!(
+            targets(&bits, Syntax::Csv),
+            "(`a`, @bit1) SET `b` = CAST(@bit1 AS UNSIGNED)"
+        );
+        assert_eq!(targets(&bits, Syntax::Tsv), "(`a`, `b`)");
+    }
 
     #[test]
     fn a_name_with_other_characters_is_sent_with_underscores() {

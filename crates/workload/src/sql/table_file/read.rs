@@ -222,6 +222,11 @@ impl<R: BufRead> Reader<R> {
         } else {
             field
         };
+        if field.starts_with(b" ") && field.trim_ascii_start().starts_with(b"\"") {
+            return Err(self.mistake(
+                "a quote follows a blank; in CSV (RFC 4180) the blank and the quotes would be part of the text: remove the blank before the quote, or quote the whole field and double the quotes in it",
+            ));
+        }
         if field.contains(&b'\r') {
             return Err(self.mistake(
                 "a carriage return is in a field without quotes; quote the field, or convert the ends of lines (tr '\\r' '\\n')",
@@ -232,12 +237,23 @@ impl<R: BufRead> Reader<R> {
     }
 
     fn escaped(&mut self) -> Result<(), Mistake> {
+        let is_whole_file = self.lines == 1 && !self.raw.ends_with(b"\n");
+        if is_whole_file && self.raw.trim_ascii_end().contains(&b'\r') {
+            return Err(self.mistake(
+                "lines end in a carriage return alone; convert the ends of lines (tr '\\r' '\\n')",
+            ));
+        }
         let mut at = 0;
         loop {
             let (end, is_last) = self.end_of_escaped(at)?;
             let (field, text) = (&self.raw[at..end], &mut self.text);
             let form = match field {
                 b"\\N" => Form::Null,
+                // The text of a backslash and an N.
+                b"\\\\N" => {
+                    text.extend_from_slice(b"\\N");
+                    Form::Quoted
+                }
                 _ => {
                     unescape(field, text);
                     Form::Plain
@@ -351,6 +367,7 @@ mod tests {
             ("1,\"a\nb\" c\n", 2, "text follows a closing quote"),
             ("1,\"a\\\" b\"\n", 1, "text follows a closing quote"),
             ("1\n2,a\rb,c\n", 2, "a carriage return"),
+            ("1,\"a\"\n2, \"b\"\n", 2, "a quote follows a blank"),
         ] {
             let mistake = read(text.as_bytes(), Syntax::Csv).unwrap_err();
             assert_eq!(mistake.line, line, "{text}");
@@ -359,6 +376,16 @@ mod tests {
         let mistake = read(b"1,a\n2,\xe9\n", Syntax::Csv).unwrap_err();
         assert_eq!(mistake.line, 2);
         assert!(mistake.says.contains("no UTF-8"), "{mistake:?}");
+    }
+
+    #[test]
+    fn lines_that_end_in_carriage_returns_alone_are_refused() {
+        let mistake = read(b"a\rb\rc\r", Syntax::Tsv).unwrap_err();
+        assert!(
+            mistake.says.contains("carriage return alone"),
+            "{mistake:?}"
+        );
+        assert_eq!(read(b"a\r", Syntax::Tsv).unwrap(), [["a"]]);
     }
 
     #[test]
@@ -373,6 +400,12 @@ mod tests {
                 ["3", "", ""],
             ]
         );
+    }
+
+    #[test]
+    fn an_escaped_backslash_before_an_n_is_no_null() {
+        let read = read(b"1\t\\N\t\\\\N\n", Syntax::Tsv).unwrap();
+        assert_eq!(read, [["1", "NULL", "\"\\N\""]]);
     }
 
     #[test]
