@@ -10,8 +10,12 @@ use super::option_file::{OptionLine, option_lines};
 
 /// The sections that a server reads, of whatever family and version.
 const SECTIONS: [&str; 4] = ["mysqld", "server", "mariadb", "mariadbd"];
-/// The section of MariaDB's servers that form a cluster.
-const GALERA: &str = "galera";
+/// Sections that only MariaDB's servers read: of a cluster, and shared with clients.
+const OF_MARIADB: [&str; 2] = ["galera", "client-server"];
+/// Settings whose values add up when a file has them more than once, and what separates them.
+///
+/// Source: `GET_FLAGSET` in `mysys/my_getopt.c`; "--plugin-load-add" in the MySQL manual.
+const ADDED: [(&str, &str); 2] = [("optimizer_switch", ","), ("plugin_load_add", ";")];
 
 /// What a file says.
 #[derive(Debug, Default, PartialEq)]
@@ -29,8 +33,10 @@ impl ServerFile {
         for line in option_lines(text) {
             match line {
                 OptionLine::Section(name) => {
-                    is_server = SECTIONS.contains(&name);
-                    if name == GALERA || is_of_a_version(name) {
+                    // Servers read `[MYSQLD]` too.
+                    let name = name.to_ascii_lowercase();
+                    is_server = SECTIONS.contains(&name.as_str());
+                    if OF_MARIADB.contains(&name.as_str()) || is_of_a_version(&name) {
                         file.pass_over(format!("[{name}]"));
                     }
                 }
@@ -50,7 +56,13 @@ impl ServerFile {
         if !is_setting || Unconfined::of(&name, &value).is_some() {
             return self.pass_over(name);
         }
-        self.settings.retain(|(known, _)| *known != name);
+        let at = self.settings.iter().position(|(known, _)| *known == name);
+        let before = at.map(|at| self.settings.remove(at).1);
+        let added = ADDED.iter().find(|added| added.0 == name.as_str());
+        let value = match (before, added) {
+            (Some(before), Some((_, between))) => format!("{before}{between}{value}"),
+            _ => value,
+        };
         self.settings.push((name, value));
     }
 
@@ -100,5 +112,18 @@ mod tests {
                 "[mysqld-8.0]",
             ]
         );
+    }
+
+    #[test]
+    fn values_that_add_up_are_all_kept_and_sections_have_any_case() {
+        let text = "[MYSQLD]\noptimizer_switch = mrr=on\noptimizer-switch='mrr_cost_based=off'\nsort_buffer_size=1M\nsort_buffer_size=2M\n[client-server]\nport=1\n";
+        let file = ServerFile::read(text);
+        let expected = [
+            ("optimizer_switch", "mrr=on,mrr_cost_based=off"),
+            ("sort_buffer_size", "2M"),
+        ];
+        let expected = expected.map(|(name, value)| (name.to_string(), value.to_string()));
+        assert_eq!(file.settings, expected);
+        assert_eq!(file.passed_over, ["[client-server]"]);
     }
 }
