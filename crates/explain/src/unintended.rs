@@ -37,7 +37,7 @@ const ENDS_OF_AN_INSTANCE: [&str; 16] = [
 ];
 
 /// And these, whole: they change with each connection or transaction, or repeat the environment.
-const OF_AN_INSTANCE: [&str; 14] = [
+const OF_AN_INSTANCE: [&str; 15] = [
     "gtid_binlog_pos",
     "gtid_current_pos",
     "gtid_executed",
@@ -46,6 +46,7 @@ const OF_AN_INSTANCE: [&str; 14] = [
     "last_insert_id",
     "rand_seed1",
     "rand_seed2",
+    "secure_file_priv",
     "timestamp",
     "version",
     "version_comment",
@@ -185,6 +186,7 @@ mod tests {
         let names = [
             "datadir",
             "pid_file",
+            "secure_file_priv",
             "port",
             "wsrep_node_incoming_address",
             "gtid_executed",
