@@ -45,6 +45,8 @@ fn experiment(case: &Case) -> String {
         clients,
         ..
     } = case;
+    // With a pool for all data they are in memory from the start, however slow the disk is; a limited disk has to be read.
+    let preload = settings.contains("256M") && !slow.starts_with("limits");
     format!(
         r#"
 title = "{name}"
@@ -67,6 +69,7 @@ clients = {clients}
 [protocol]
 time = "4s"
 warmup = "1s"
+preload = {preload}
 blocks = 3
 control = false
 

@@ -1,4 +1,6 @@
 //! What the pages name exists, and they are written in plain English.
+//!
+//! Tier: default.
 
 use super::{crates, files, only_exceptions, root, shown, text};
 use std::collections::BTreeSet;

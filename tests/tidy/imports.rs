@@ -1,4 +1,6 @@
 //! The files of a folder do not import each other in a circle: then none can be read, tested or moved alone.
+//!
+//! Tier: default.
 
 use super::{crates, files, is_for_tests, only_exceptions, production};
 use std::collections::{BTreeMap, BTreeSet};

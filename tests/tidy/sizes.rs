@@ -1,4 +1,6 @@
 //! Functions, files and folders that one can take in at a look.
+//!
+//! Tier: default.
 
 use super::{crates, files, is_for_tests, only_exceptions, root, shown, text};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,6 @@
 //! A list of names stands in one crate. Two lists that must agree will not.
+//!
+//! Tier: default.
 
 use super::{crates, files, is_for_tests, only_exceptions, production};
 use std::collections::{BTreeMap, BTreeSet};
