@@ -81,7 +81,8 @@ fn plain(text: &str) -> String {
 /// It ended, even if the machine was too busy for its figures.
 fn measured(ended: &Ended) {
     let said = format!("{}{}", ended.stdout, ended.stderr);
-    let is_disturbed = ended.status == 3 && said.contains("engine_limit");
+    let is_named = ["engine_limit", "generator_stalled"].map(|flag| said.contains(flag));
+    let is_disturbed = ended.status == 3 && is_named.contains(&true);
     assert!(
         ended.status == 0 || is_disturbed,
         "{}: {said}",
