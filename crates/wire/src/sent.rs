@@ -1,4 +1,4 @@
-//! Counts the statements that this process sends, over all connections, so that those of other clients of a server can be told apart.
+//! Counts the statements that this process sends, over all connections, so that those of other clients of a server can be distinguished.
 //!
 //! Goal: the hot path only writes to memory of its own connection.
 

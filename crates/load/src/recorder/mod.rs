@@ -104,9 +104,10 @@ impl Recorder {
     pub(crate) fn record(&self, ended: &Ended) {
         let mut state = self.state();
         state.advance_to(ended.ended_ns);
-        match state.is_carried(ended) {
-            false => state.current.record(ended),
-            true => state.current.carry(ended),
+        if state.is_carried(ended) {
+            state.current.carry(ended);
+        } else {
+            state.current.record(ended);
         }
         state.totals.record(ended);
     }
@@ -191,12 +192,8 @@ impl Totals {
 
     /// Adds a finished second. Tallies are summed here and not per operation, to keep the hot path short.
     fn add_tallies(&mut self, second: &Sample) {
-        let all = [second.tallies(), &second.carried().tallies];
-        for tallies in all {
-            for (sum, tally) in self.tallies.iter_mut().zip(tallies) {
-                *sum += tally;
-            }
-        }
+        sample::add_tallies(&mut self.tallies, second.tallies());
+        sample::add_tallies(&mut self.tallies, &second.carried().tallies);
     }
 }
 

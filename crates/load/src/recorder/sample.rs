@@ -170,7 +170,7 @@ impl Sample {
     }
 }
 
-fn add_tallies(sums: &mut [Tally], tallies: &[Tally]) {
+pub(super) fn add_tallies(sums: &mut [Tally], tallies: &[Tally]) {
     for (sum, tally) in sums.iter_mut().zip(tallies) {
         *sum += tally;
     }

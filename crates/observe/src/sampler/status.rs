@@ -208,13 +208,15 @@ impl Status {
         values
     }
 
+    /// The seconds that are not counted and go on.
+    fn open_loss(&mut self) -> Option<&mut Range<u32>> {
+        let last = self.uncounted.last_mut();
+        last.filter(|open| open.end == u32::MAX)
+    }
+
     /// Whether counting goes on with this reading. After a loss it begins again with a second, as those of the load do.
     fn goes_on(&mut self, at: Instant, tick: Option<u32>, ticks: Ticks) -> bool {
-        let Some(open) = self
-            .uncounted
-            .last_mut()
-            .filter(|open| open.end == u32::MAX)
-        else {
+        let Some(open) = self.open_loss() else {
             return true;
         };
         let begins = tick.filter(|tick| at <= ticks.due(*tick) + ticks.every / 4);
@@ -225,11 +227,7 @@ impl Status {
     fn lose(&mut self, tick: Option<u32>, ticks: Ticks, error: &ServerError) {
         self.connected = None;
         let last = self.before.take().map(|before| ticks.nearest(before.at));
-        let is_open = self
-            .uncounted
-            .last()
-            .is_some_and(|open| open.end == u32::MAX);
-        if !is_open {
+        if self.open_loss().is_none() {
             self.uncounted.push(last.unwrap_or(0)..u32::MAX);
         }
         // After the last tick no second is lost.

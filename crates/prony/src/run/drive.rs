@@ -50,42 +50,24 @@ pub(crate) fn share(shard: Shard, workload: &dyn Workload) -> Share {
 /// the mean of the measured part.
 pub(crate) fn mode_of(share: &Share, planned: &PlannedLoad, protocol: &Protocol) -> Mode {
     let clients = |whole: u32| share.clients(whole).len() as u32;
-    match planned.mode() {
-        Mode::Closed {
-            clients: whole,
-            think_s,
-        } => Mode::Closed {
-            clients: clients(whole),
-            think_s,
-        },
-        Mode::Open {
-            rate,
-            arrivals,
-            workers,
-            queue,
-            when_full,
-            ..
-        } => {
-            let part = |rate: f64| rate / f64::from(share.of());
-            let scheduled = match load(planned) {
-                Load::Open(open) => Some(rates(&open.arrivals, protocol)),
-                Load::Closed(_) => None,
-            };
-            Mode::Open {
-                rate: part(scheduled.map_or(rate, |scheduled| scheduled.mean)),
-                arrivals,
-                workers: clients(workers),
-                queue: share.part(queue),
-                when_full,
-                range: scheduled
-                    .and_then(|one| one.range)
-                    .map(|(min, max)| RateRange {
-                        min: part(min),
-                        max: part(max),
-                    }),
-            }
+    let part = |rate: f64| rate / f64::from(share.of());
+    let mut mode = planned.mode();
+    match &mut mode {
+        Mode::Closed { clients: own, .. } => *own = clients(*own),
+        Mode::Open { workers, queue, .. } => {
+            *workers = clients(*workers);
+            *queue = share.part(*queue);
         }
     }
+    if let (Mode::Open { rate, range, .. }, Load::Open(open)) = (&mut mode, load(planned)) {
+        let scheduled = rates(&open.arrivals, protocol);
+        *rate = part(scheduled.mean);
+        *range = scheduled.range.map(|(min, max)| RateRange {
+            min: part(min),
+            max: part(max),
+        });
+    }
+    mode
 }
 
 /// The rates that are scheduled in the measured part; with a warm-up that is found, in the whole load.

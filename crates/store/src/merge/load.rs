@@ -126,20 +126,17 @@ fn added_errors(pieces: &[Piece], key: &TrialKey) -> Result<Vec<ErrorCount>, Mer
     Ok(sums.into_iter().map(error).collect())
 }
 
-fn added_mode(sum: Mode, other: &Mode) -> Mode {
-    match (sum, other) {
-        (Mode::Closed { clients, think_s }, Mode::Closed { clients: more, .. }) => Mode::Closed {
-            clients: clients + more,
-            think_s,
-        },
+/// Shards of one experiment have one kind of load.
+fn added_mode(mut sum: Mode, other: &Mode) -> Mode {
+    match (&mut sum, other) {
+        (Mode::Closed { clients, .. }, Mode::Closed { clients: more, .. }) => *clients += more,
         (
             Mode::Open {
                 rate,
-                arrivals,
                 workers,
                 queue,
-                when_full,
                 range,
+                ..
             },
             Mode::Open {
                 rate: more_rate,
@@ -148,20 +145,18 @@ fn added_mode(sum: Mode, other: &Mode) -> Mode {
                 range: more_range,
                 ..
             },
-        ) => Mode::Open {
-            rate: rate + more_rate,
-            arrivals,
-            workers: workers + more_workers,
-            queue: queue + more_queue,
-            when_full,
-            range: range.zip(*more_range).map(|(one, more)| RateRange {
+        ) => {
+            *rate += more_rate;
+            *workers += more_workers;
+            *queue += more_queue;
+            *range = range.zip(*more_range).map(|(one, more)| RateRange {
                 min: one.min + more.min,
                 max: one.max + more.max,
-            }),
-        },
-        // Shards of one experiment have one kind of load.
-        (sum, _) => sum,
+            });
+        }
+        _ => {}
     }
+    sum
 }
 
 /// CPU time, cores and reactors add up; lateness is that of the latest shard, because its percentiles cannot be merged.
