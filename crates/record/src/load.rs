@@ -49,6 +49,11 @@ impl Loaded {
         self.series.get(name).map_or(&[], Vec::as_slice)
     }
 
+    /// The value of a series in a second; None where it could not be read or is not in the record.
+    pub fn at(&self, name: &str, second: usize) -> Option<f64> {
+        self.seconds(name).get(second).copied().flatten()
+    }
+
     /// Seconds in which operations were started; in older records, until the last operation ended.
     pub fn driven_s(&self) -> f64 {
         self.engine.until_s.unwrap_or(self.elapsed_s)

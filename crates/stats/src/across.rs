@@ -5,7 +5,7 @@
 
 use super::cells::{RowKey, row_key, row_words};
 use super::contrast::{self, Contrast, Pair};
-use super::{judge, table};
+use super::{answers, judge, table};
 use record::claim::Cell;
 use record::load::Mode;
 use record::number;
@@ -169,7 +169,8 @@ fn pair(new: usize, (old_row, row): (&Row, &Row), trials: &(Vec<&Trial>, Vec<&Tr
         server: server.filter(|server| old_row.get("server") == Some(server)),
         levels: levels.iter().filter(common).cloned().collect(),
         compared: contrast::compared(&trials.0, &trials.1),
-        is_of_runs: true,
+        other_data: answers::other_data(&trials.0, &trials.1),
+        other_answer: answers::other_answer(&trials.0, &trials.1),
     }
 }
 

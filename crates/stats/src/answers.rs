@@ -8,7 +8,7 @@ use record::{Answer, DatasetNote, Query, Trial};
 
 /// How the data of two rows differ; None where they are the same, or where a record does not name its data.
 ///
-/// `another dataset (sql-1f3c against sql-77ab)`, `8,192 rows against 4,096`
+/// `another dataset (sql-1f3c against sql-77ab)`
 pub(super) fn other_data(old: &[&Trial], new: &[&Trial]) -> Option<String> {
     let (old, new) = (dataset(old)?, dataset(new)?);
     let bytes = |note: &DatasetNote| note.data_bytes as f64;
@@ -29,7 +29,7 @@ pub(super) fn other_data(old: &[&Trial], new: &[&Trial]) -> Option<String> {
 }
 
 /// Whether both rows rest on another dataset; false where a record does not name its data.
-pub(super) fn is_other_dataset(old: &[&Trial], new: &[&Trial]) -> bool {
+fn is_other_dataset(old: &[&Trial], new: &[&Trial]) -> bool {
     let both = dataset(old).zip(dataset(new));
     both.is_some_and(|(old, new)| old.fingerprint != new.fingerprint)
 }
@@ -46,6 +46,10 @@ fn dataset<'t>(trials: &[&'t Trial]) -> Option<&'t DatasetNote> {
 ///
 /// `q returned 1 row, and 2 rows before`
 pub(super) fn other_answer(old: &[&Trial], new: &[&Trial]) -> Option<String> {
+    // Another dataset has other answers; the same one in files of another size has not.
+    if is_other_dataset(old, new) {
+        return None;
+    }
     let known: Vec<&Query> = answers(old).collect();
     answers(new).find_map(|query| {
         let before = known.iter().find(|before| before.name == query.name)?;

@@ -4,7 +4,6 @@
 //! follows for a gate belongs to crate `report`.
 
 use super::accounts::total;
-use super::answers;
 use super::cells::{self, RowKey, row_key, row_words, why_it_does_not_count};
 use super::summary::of_trial;
 use record::claim::{Cell, Claim, Finding, Subject};
@@ -93,22 +92,6 @@ impl Basis {
             },
             other_data: None,
             other_answer: None,
-        }
-    }
-
-    /// With what a comparison of two runs needs besides: the same data and the same answers.
-    pub(super) fn of_runs(self, old: &[&Trial], new: &[&Trial]) -> Basis {
-        let other_data = answers::other_data(old, new);
-        // Another dataset has other answers; the same one in files of another size has not.
-        let other_answer = if answers::is_other_dataset(old, new) {
-            None
-        } else {
-            answers::other_answer(old, new)
-        };
-        Basis {
-            other_data,
-            other_answer,
-            ..self
         }
     }
 }

@@ -181,6 +181,12 @@ pub(super) fn known_to(rows: &[Series], blocks: &[u32]) -> f64 {
     steps.iter().sum::<f64>() / steps.len().max(1) as f64
 }
 
+/// The ratio of rows to rows over these blocks, known no better than both of them; None without a block.
+pub(super) fn ratio(of: &[Series], to: &[Series], blocks: &[u32]) -> Option<LogMean> {
+    let ratio = LogMean::of_ratios(&combined(of, blocks), &combined(to, blocks))?;
+    Some(ratio.known_to(known_to(of, blocks) + known_to(to, blocks)))
+}
+
 /// Why a trial does not count: the texts of its flags.
 pub(super) fn why_it_does_not_count(trial: &Trial) -> String {
     let state = if trial.state == TrialState::Invalid {

@@ -83,7 +83,8 @@ pub fn against_first(question: &Question, trials: &[Trial], tolerance: f64) -> V
             server: None,
             levels: new.1.to_vec(),
             compared: compared(old_trials, new_trials),
-            is_of_runs: false,
+            other_data: None,
+            other_answer: None,
         };
         Some(pair)
     };
@@ -93,18 +94,6 @@ pub fn against_first(question: &Question, trials: &[Trial], tolerance: f64) -> V
     })
 }
 
-/// Rows of different runs are on the same data only by chance.
-fn basis(pair: &Pair, claim: &Claim, trials: &[Trial]) -> Basis {
-    let basis = Basis::of(claim, trials);
-    match pair.is_of_runs {
-        false => basis,
-        true => {
-            let side = |cell| cells::matching(trials, cell);
-            basis.of_runs(&side(&pair.cells.0), &side(&pair.cells.1))
-        }
-    }
-}
-
 /// Two rows whose values are compared.
 pub(super) struct Pair {
     pub(super) names: (String, String),
@@ -112,7 +101,9 @@ pub(super) struct Pair {
     pub(super) server: Option<String>,
     pub(super) levels: Vec<(String, String)>,
     pub(super) compared: Vec<Compared>,
-    pub(super) is_of_runs: bool,
+    /// Of different runs, which are on the same data only by chance; as in [`Basis`].
+    pub(super) other_data: Option<String>,
+    pub(super) other_answer: Option<String>,
 }
 
 /// All trials of one row.
@@ -254,7 +245,11 @@ pub(super) fn contrasts(
             old_value: value(&pair.cells.0),
             new_value: value(&pair.cells.1),
             subject: compared.clone(),
-            basis: basis(pair, &judged.claim, trials),
+            basis: Basis {
+                other_data: pair.other_data.clone(),
+                other_answer: pair.other_answer.clone(),
+                ..Basis::of(&judged.claim, trials)
+            },
             judged,
         })
     };

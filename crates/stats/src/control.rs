@@ -2,11 +2,11 @@
 //!
 //! Purpose: how much a setup differs from itself, judged as a claim would be. Boundaries: `spec` chooses the setup.
 
-use super::cells::{self, Series, row_key};
+use super::cells::{self, row_key};
 use super::contrast;
 use super::lender::Lenders;
 use super::power::whole;
-use super::ratio::{self, LogMean};
+use super::ratio;
 use record::claim::{Cell, Subject, Value};
 use record::run::Question;
 use record::trial::{Trial, TrialKey};
@@ -65,10 +65,7 @@ fn twice(
     let of = cells::series(controls, cell, value, u32::MAX)?;
     let to = cells::series(trials, cell, value, u32::MAX)?;
     let blocks = cells::common_blocks(&[&of, &to]);
-    let combined = |rows: &[Series]| cells::combined(rows, &blocks);
-    let ratio = LogMean::of_ratios(&combined(&of), &combined(&to));
-    let ratio = ratio.ok_or("no block has both measurements")?;
-    let ratio = ratio.known_to(cells::known_to(&of, &blocks) + cells::known_to(&to, &blocks));
+    let ratio = cells::ratio(&of, &to, &blocks).ok_or("no block has both measurements")?;
     let ratio = Lenders::of(trials, u32::MAX).moderate_control(
         ratio,
         value,

@@ -19,7 +19,7 @@ pub(super) const FULL: &str = "the queue";
 const SMALL_S: f64 = 1.0;
 /// A queue at the beginning is a backlog above so many times the usual one, and the arrivals of this time, and a few by chance.
 const USUAL: f64 = 4.0;
-const BACKLOG_S: f64 = 0.1;
+pub(super) const BACKLOG_S: f64 = 0.1;
 const BACKLOG: f64 = 10.0;
 /// Judging needs so many seconds; where fewer are left of the warm-up, all are taken.
 const SECONDS_MIN: usize = 5;
@@ -62,8 +62,8 @@ pub(super) fn offered(load: &Loaded, steady: &Steady) -> Option<Offered> {
 /// The length of the queue when a second begins.
 pub(super) fn queued_before(load: &Loaded, second: usize) -> f64 {
     let before = second.checked_sub(1);
-    let before = before.and_then(|second| load.seconds("queued").get(second).copied());
-    before.flatten().unwrap_or(0.0)
+    let before = before.and_then(|second| load.at("queued", second));
+    before.unwrap_or(0.0)
 }
 
 /// A sentence if more operations of the warm-up waited when measuring began than this load usually queues.

@@ -5,7 +5,7 @@
 use super::late;
 use super::own_stalls;
 use super::running::{self, Usual};
-use super::stability::queued_before;
+use super::stability::{BACKLOG_S, queued_before};
 use super::steady::throughput;
 use record::load::{Loaded, Mode, done_series};
 use record::{Moved, Stall, State, Steady};
@@ -19,8 +19,6 @@ pub(super) const CHANCE: f64 = 4.0;
 pub(super) const SCATTER: f64 = 4.0;
 /// Less than this share of the usual throughput is none: some operations end at the edges of a second.
 const NOTHING: f64 = 0.05;
-/// A queue that holds the arrivals of so much time (s) is a backlog.
-const BACKLOG_S: f64 = 0.1;
 const MOVED_MAX: usize = 5;
 
 /// In the measured part, in order.
@@ -28,7 +26,7 @@ pub(super) fn stalls(load: &Loaded, steady: &Steady) -> Vec<Stall> {
     let values = throughput(load);
     let seconds = steady.from_s as usize..steady.until_s as usize;
     let lost = Lost::of(load, &values, seconds.clone());
-    let late = of_server(load, late::seconds(load, seconds.clone()));
+    let mut late = of_server(load, late::seconds(load, seconds.clone()));
     // The queue of a warm-up makes operations late until it is served.
     let lengths: Vec<f64> = seconds
         .clone()
@@ -37,10 +35,7 @@ pub(super) fn stalls(load: &Loaded, steady: &Steady) -> Vec<Stall> {
     let usual = BACKLOG_S * running::median(&values[seconds.clone()]) + running::median(&lengths);
     let served_by = lengths.iter().position(|length| *length <= usual);
     let served_s = seconds.start + served_by.unwrap_or(lengths.len());
-    let late: BTreeMap<usize, f64> = late
-        .into_iter()
-        .filter(|(second, _)| *second >= served_s)
-        .collect();
+    let late = late.split_off(&served_s);
     let mut stalled: BTreeSet<usize> = lost.seconds().collect();
     // A second that follows a stall is late because of it.
     let fresh = |second: &&usize| **second == 0 || !stalled.contains(&(**second - 1));
@@ -95,7 +90,7 @@ impl Lost {
             let (value, usual) = (values[second], usual[second]);
             let is_unusual = usual - value > SCATTER * scatters[second];
             let is_low = value < NOTHING * usual || (value < usual / 2.0 && is_unusual);
-            let failed = load.seconds("errors").get(from + second).copied().flatten();
+            let failed = load.at("errors", from + second);
             let has_failed = failed.is_some_and(|failed| failed > NOTHING * usual);
             is_low && (has_failed || !is_served(load, from + second))
         };
@@ -126,7 +121,7 @@ impl Lost {
 
 /// Whether nothing was left to do at the end of a second of an open loop: then the arrivals decide how much was done.
 fn is_served(load: &Loaded, second: usize) -> bool {
-    let is_none = |name: &str| load.seconds(name).get(second).copied().flatten() == Some(0.0);
+    let is_none = |name: &str| load.at(name, second) == Some(0.0);
     matches!(load.mode, Mode::Open { .. })
         && ["queued", "running", "dropped"].into_iter().all(is_none)
 }

@@ -51,8 +51,15 @@ pub fn summarise(load: &Loaded) -> Summary {
     }
     let values = steady::throughput(load);
     let measured = &values[steady.from_s as usize..];
-    let levels = |from_s: u32| shift::levels(&change::segments(&values[from_s as usize..]));
+    let segments = change::segments(measured);
+    let levels = shift::levels(&segments);
     let shifts_from_s = shifts_from_s(load, &steady);
+    let shifts = if shifts_from_s == steady.from_s {
+        shift::shifts(&levels, shifts_from_s)
+    } else {
+        let segments = change::segments(&values[shifts_from_s as usize..]);
+        shift::shifts(&shift::levels(&segments), shifts_from_s)
+    };
     Summary {
         operations: operations as u64,
         operations_counted: counted(load),
@@ -70,10 +77,10 @@ pub fn summarise(load: &Loaded) -> Summary {
         engine: engine::check(load, &steady, &all, own_stalls),
         stale_reads: stale::stale_reads(load, &steady),
         stalls: stall::stalls(load, &steady),
-        shifts: shift::shifts(&levels(shifts_from_s), shifts_from_s),
-        period: period::period(measured, &levels(steady.from_s)),
+        shifts,
+        period: period::period(measured, &levels),
         sight: (steady.shape != Shape::TooShort)
-            .then(|| sight::sight(measured, &change::segments(measured), steady.from_s))
+            .then(|| sight::sight(measured, &segments, steady.from_s))
             .flatten(),
         conformance: conformance::conformance(load, &steady),
         latency: all,

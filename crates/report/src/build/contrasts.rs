@@ -33,11 +33,11 @@ pub(super) fn nodes(question: &Question, contrasts: &[Contrast]) -> Vec<Node> {
     let mut nodes = Vec::new();
     for (decides, beside) in [(true, ""), (false, "not gated")] {
         let is_own = |c: &&&Contrast| c.subject.decides == decides && c.subject.query.is_none();
+        let own: Vec<&Contrast> = all.iter().filter(is_own).copied().collect();
         let mut notes = Notes::default();
         let mut tables = Vec::new();
         for side in &sides {
-            let of_side: Vec<&Contrast> = all.iter().filter(is_own).copied().collect();
-            let of_side: Vec<&Contrast> = of_side.into_iter().filter(|c| c.new == **side).collect();
+            let of_side: Vec<&Contrast> = own.iter().copied().filter(|c| c.new == **side).collect();
             let name = match (sides.len(), of_side.first()) {
                 (2.., Some(first)) => format!("{side} against {}", first.old),
                 _ => String::new(),
@@ -68,8 +68,7 @@ fn family(mut tables: Vec<(String, Vec<Vec<Cell>>)>, notes: Notes, decides: bool
             names.iter_mut().for_each(|name| name.marks.clear());
             Some(Block::remark(format!("{}.", format::capitalised(one))))
         }
-        [] => None,
-        _ => Some(Block::Notes(notes.texts)),
+        _ => notes.block(),
     };
     let most = match decides {
         true => Most::ALL,

@@ -121,8 +121,7 @@ impl<'a> Listed<'a> {
         };
         let caption = format!("Time of each query (s){round}, the slowest first");
         let table = Table::new(caption, columns, rows).most(Most::in_terminal(MOST));
-        let notes = Some(self.notes.texts).filter(|texts| !texts.is_empty());
-        let nodes = std::iter::once(Block::table(table)).chain(notes.map(Block::Notes));
+        let nodes = std::iter::once(Block::table(table)).chain(self.notes.block());
         // Below claims, the times of single queries are evidence.
         let first_screen = self.document.claims.is_empty();
         let node = |block: Block| Node {
@@ -315,8 +314,7 @@ fn of_pair(
         format::capitalised(&place.join(", "))
     );
     let table = Table::new(caption, columns, rows).most(Most::in_terminal(MOST));
-    let notes = Some(notes.texts).filter(|texts| !texts.is_empty());
-    let blocks = std::iter::once(Block::table(table)).chain(notes.map(Block::Notes));
+    let blocks = std::iter::once(Block::table(table)).chain(notes.block());
     blocks.map(Block::everywhere).collect()
 }
 

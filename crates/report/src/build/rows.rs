@@ -1,5 +1,6 @@
 //! The rows of the matrix with what the sections need of each: its name, its figures, its trials.
 
+use crate::document::Block;
 use crate::names;
 use explain::RowName;
 use record::{Run, Trial, TrialState};
@@ -120,5 +121,10 @@ impl Notes {
             self.texts.len() - 1
         });
         place + 1
+    }
+
+    /// None without a note.
+    pub(super) fn block(self) -> Option<Block> {
+        (!self.texts.is_empty()).then_some(Block::Notes(self.texts))
     }
 }

@@ -283,12 +283,7 @@ pub(crate) fn pair<'t>(
     let of = cells::series(trials, of_cell, value, until)?;
     let to = cells::series(trials, to_cell, value, until)?;
     let blocks = cells::common_blocks(&[&of, &to]);
-    let ratio = LogMean::of_ratios(
-        &cells::combined(&of, &blocks),
-        &cells::combined(&to, &blocks),
-    );
-    let ratio = ratio.ok_or("no block has both sides")?;
-    let ratio = ratio.known_to(cells::known_to(&of, &blocks) + cells::known_to(&to, &blocks));
+    let ratio = cells::ratio(&of, &to, &blocks).ok_or("no block has both sides")?;
     Ok(Pair {
         ratio: lenders.moderate(ratio, value, (of_cell, &of), (to_cell, &to)),
         of,

@@ -47,7 +47,7 @@ pub(super) fn envelope(mut values: Vec<f64>) -> Option<[f64; 3]> {
 impl Block<'_> {
     /// The value of a series in a second.
     pub(crate) fn at(&self, series: &str, second: usize) -> Option<f64> {
-        self.load.seconds(series).get(second).copied().flatten()
+        self.load.at(series, second)
     }
 
     /// Why it was unstable, in words.

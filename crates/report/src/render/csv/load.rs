@@ -103,10 +103,7 @@ pub fn samples(document: &Document) -> String {
         let measured = summary.steady.from_s as usize..summary.steady.until_s as usize;
         let seconds = load.series.values().map(Vec::len).max().unwrap_or(0);
         for second in 0..seconds {
-            let values = names.iter().map(|name| {
-                let value = load.seconds(name).get(second).copied().flatten();
-                or_empty(value)
-            });
+            let values = names.iter().map(|name| or_empty(load.at(name, second)));
             let own: Vec<String> = [
                 trial.key.block.to_string(),
                 second.to_string(),
