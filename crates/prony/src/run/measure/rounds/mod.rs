@@ -34,7 +34,6 @@ pub(crate) struct Rounds<'a> {
     observe: &'a Observe,
     rounds: &'a [RoundKind],
     data_bytes: u64,
-    is_external: bool,
 }
 
 impl<'a> Rounds<'a> {
@@ -52,10 +51,6 @@ impl<'a> Rounds<'a> {
             observe: &planned.observe,
             rounds: &planned.rounds,
             data_bytes,
-            is_external: planned
-                .server
-                .as_ref()
-                .is_some_and(|server| server.build.is_external()),
         }
     }
 
@@ -79,7 +74,7 @@ impl<'a> Rounds<'a> {
             }
         }
         let own = server::statements_sent() - sent_before;
-        if self.is_external
+        if place.is_external()
             && let Some(text) = foreign_clients(trial, own)
         {
             trial.flag(FlagKind::ForeignClients, text);

@@ -64,31 +64,32 @@ impl Further {
 }
 
 /// The servers' counters of all nodes that clients use: the sums of those that all have. An error if one of them does not cover the whole
-/// load: the operations of the others cannot be told apart.
+/// load: the operations of the others cannot be distinguished.
 fn counters_of_all(
     first: &Sampled,
     further: &BTreeMap<u32, Sampled>,
     in_use: u32,
 ) -> Result<Counters, String> {
-    let others = further
-        .range(..=in_use)
-        .map(|(number, node)| (*number, node));
+    let others = further.range(..=in_use);
+    let mut all = std::iter::once((&FIRST_NODE, first)).chain(others.clone());
+    let gap = all.find_map(|(number, node)| Some((number, node.gap.as_ref()?)));
+    if let Some((number, gap)) = gap.filter(|_| in_use > 1) {
+        return Err(format!(
+            "clients used {in_use} nodes, and the counters of node {number} have a gap from second {} on ({}), so no counters are recorded",
+            gap.from_s, gap.cause
+        ));
+    }
     let mut sums = first.counters.clone();
-    for (number, node) in std::iter::once((FIRST_NODE, first)).chain(others) {
-        if let Some(gap) = node.gap.as_ref().filter(|_| in_use > 1) {
-            return Err(format!(
-                "clients used {in_use} nodes, and the counters of node {number} have a gap from second {} on ({}), so no counters are recorded",
-                gap.from_s, gap.cause
-            ));
-        }
-        if number > FIRST_NODE {
-            sums.retain(|name, _| node.counters.contains_key(name));
-            for (name, sum) in &mut sums {
-                *sum += node.counters.get(name).copied().unwrap_or(0);
-            }
-        }
+    for (_, node) in others {
+        sums.retain(|name, sum| add(sum, node.counters.get(name)));
     }
     Ok(sums)
+}
+
+/// Whether there is a value to add.
+fn add(sum: &mut i64, own: Option<&i64>) -> bool {
+    *sum += own.unwrap_or(&0);
+    own.is_some()
 }
 
 /// The resource use of the processes of these nodes. They share the devices of this machine.
@@ -102,12 +103,7 @@ fn used_by_all(
     let others = (FIRST_NODE + 1..=in_use).filter_map(|number| further.get(&number));
     for series in others {
         let own = observe::process::over(series, from_s);
-        used.retain(|name, _| !name.starts_with(OF_PROCESS) || own.contains_key(name));
-        for (name, sum) in &mut used {
-            if name.starts_with(OF_PROCESS) {
-                *sum += own.get(name).copied().unwrap_or(0);
-            }
-        }
+        used.retain(|name, sum| !name.starts_with(OF_PROCESS) || add(sum, own.get(name)));
     }
     used
 }

@@ -104,7 +104,7 @@ impl<'a> ServerPlace<'a> {
     }
 
     /// Whether prony did not start the server.
-    fn is_external(&self) -> bool {
+    pub(crate) fn is_external(&self) -> bool {
         self.server.spec.build.is_external()
     }
 

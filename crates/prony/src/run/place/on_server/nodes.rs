@@ -6,7 +6,7 @@ use crate::run::place::beats::PreparedBeats;
 use host::Interface;
 use observe::{Prepared, Targets};
 use record::{Flag, FlagKind, LimitNote, Trial};
-use server::{Connector, External, Node, ServerError, Session};
+use server::{Connector, Node, ServerError, Session};
 use spec::{Dsn, Reads, Routing, Writes};
 use std::path::Path;
 use std::sync::Arc;
@@ -98,25 +98,26 @@ impl ServerPlace<'_> {
         own.max(of_readers) as u32
     }
 
-    /// The servers of the further hosts of a DSN, with the numbers of the hosts from 2. Several names of one server are one.
-    fn further_hosts(&self) -> Result<Vec<(u32, External)>, ServerError> {
+    /// How to reach the servers of the further hosts of a DSN, with the numbers of the hosts from 2. Several names of one server are one.
+    fn further_hosts(&self) -> Result<Vec<(u32, Connector)>, ServerError> {
         let Some(dsn) = self.node().endpoint().filter(|dsn| !dsn.others.is_empty()) else {
             return Ok(Vec::new());
         };
         let mut known = vec![which_server(&mut self.node().connect()?)?];
         let mut hosts = Vec::new();
         for (number, (host, port)) in (2..).zip(&dsn.others) {
-            let host = External::new(Dsn {
+            let host = Dsn {
                 host: host.clone(),
                 port: *port,
                 others: Vec::new(),
                 socket: None,
                 ..dsn.clone()
-            });
-            let server = which_server(&mut host.connect()?)?;
+            };
+            let connector: Connector = Box::new(move || Session::open(&host));
+            let server = which_server(&mut connector()?)?;
             if !known.contains(&server) {
                 known.push(server);
-                hosts.push((number, host));
+                hosts.push((number, connector));
             }
         }
         Ok(hosts)
@@ -126,7 +127,7 @@ impl ServerPlace<'_> {
     pub(crate) fn prepare_further_samplers(&self) -> Result<Vec<(u32, Prepared)>, ServerError> {
         let hosts = self.further_hosts()?.into_iter().map(|(number, host)| {
             let prepared = Prepared::new(Targets {
-                connector: Some(host.connector()?),
+                connector: Some(host),
                 ..Targets::default()
             });
             Ok((number, prepared?))

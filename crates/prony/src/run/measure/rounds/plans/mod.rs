@@ -166,17 +166,16 @@ impl LastPlans {
                     trial.key.levels.clone(),
                     query.name.clone(),
                 );
-                let place = now.place.clone();
-                let steps = now.steps.clone();
-                let before = self.0.insert(row, now);
-                if let Some(before) = before.filter(|before| before.hash != *hash) {
+                let before = self.0.get(&row);
+                if let Some(before) = before.filter(|before| before.hash != now.hash) {
                     changes.entry(query.name.clone()).or_insert_with(|| {
                         format!(
-                            "{}: its plan changed from \"{}\" ({}) to \"{steps}\" ({place}), so a mean over both is of no plan",
-                            query.name, before.steps, before.place
+                            "{}: its plan changed from \"{}\" ({}) to \"{}\" ({}), so a mean over both is of no plan",
+                            query.name, before.steps, before.place, now.steps, now.place
                         )
                     });
                 }
+                self.0.insert(row, now);
             }
         }
         for text in changes.into_values() {
