@@ -5,7 +5,7 @@
 
 use record::visible::shortened;
 use record::{Answer, Flag, FlagKind, Trial, answer_hash};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 /// What is kept of an answer, to show where another one differs.
@@ -27,6 +27,12 @@ impl Samples {
         if !kept.contains_key(hash) {
             kept.insert(hash.to_string(), answer.first_rows(SHOWN_BYTES));
         }
+    }
+
+    /// Forgets the answers that no later one is compared with: a query with now() has another one each time.
+    fn keep_only(&self, compared: &HashSet<&str>) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|hash, _| compared.contains(hash.as_str()));
     }
 
     /// `row 3 is (7, b), there (7, c)`; None where the kept rows are the same, and where an answer is not of this run.
@@ -111,6 +117,7 @@ impl Answers {
                 }
             }
         }
+        samples.keep_only(&self.seen.values().map(|seen| seen.hash.as_str()).collect());
         self.confirm(dataset, trial);
         flags
     }
@@ -179,6 +186,9 @@ mod tests {
         );
         let first = "row 2 is (2, 8), there (2, 7)";
         assert!(flags[0].text.contains(first), "{}", flags[0].text);
+        let kept = samples.0.into_inner().unwrap();
+        let kept: Vec<&String> = kept.keys().collect();
+        assert_eq!(kept, ["a"], "the first answer");
     }
 
     #[test]
