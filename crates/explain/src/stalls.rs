@@ -181,7 +181,7 @@ impl<'l> Seconds<'l> {
     }
 
     fn at(&self, series: &str, second: usize) -> Option<f64> {
-        self.load.seconds(series).get(second).copied().flatten()
+        self.load.at(series, second)
     }
 
     fn usual(&self, of: impl Fn(usize) -> Option<f64>) -> Option<Usual> {

@@ -4,7 +4,8 @@
 
 use super::Operation;
 use super::answers::{
-    CELL_END, Canonical, Cell, Reference, canonical_row, key_of, ordered_by, shown, update_escaped,
+    CELL_END, Canonical, Cell, Reference, canonical_row, key_of, ordered_by, shown_row,
+    update_escaped,
 };
 use record::answer_hash;
 use server::{ColumnKind, Reply, Sha256, TakeAnswer};
@@ -61,8 +62,7 @@ impl<'o> Answer<'o> {
     pub fn first_rows(&self, bytes_max: usize) -> Vec<String> {
         let mut left = bytes_max;
         let rows = self.canonical().rows.into_iter();
-        let rows = rows.map(|row| row.iter().map(shown).collect::<Vec<_>>().join(", "));
-        let kept = rows.take_while(|row| {
+        let kept = rows.map(|row| shown_row(&row)).take_while(|row| {
             left = left.saturating_sub(row.len() + 1);
             left > 0
         });
@@ -169,17 +169,7 @@ impl Large {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn operation(ordered_by: &[usize]) -> Operation {
-        Operation {
-            name: "Q".into(),
-            mysql: String::new(),
-            sqlite: String::new(),
-            ordered_by: ordered_by.to_vec(),
-            place: None,
-            before: Vec::new(),
-        }
-    }
+    use crate::answers::tests::operation;
 
     /// An answer of rows with a text of this size, in this order.
     fn of<'o>(operation: &'o Operation, numbers: &[u32], bytes: usize) -> Answer<'o> {

@@ -105,10 +105,8 @@ impl Cache {
         match build {
             BuildSpec::Path(_) => true,
             BuildSpec::MariaDb(None) if installed_mariadb().is_some() => true,
-            build => {
-                let name = build.to_string();
-                self.held().iter().any(|held| held.name == name)
-            }
+            build => catalogue::name(build)
+                .is_some_and(|name| read_record(&self.builds.join(name)).is_ok()),
         }
     }
 

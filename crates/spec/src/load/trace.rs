@@ -204,7 +204,7 @@ mod tests {
             wrong,
             "line 1: 1764106205123 is not a time in seconds, but seems to be milliseconds since 1970: divide all times by 1000"
         );
-        // A late start of a load is none.
+        // Times of a load that starts late are not milliseconds.
         assert_eq!(
             *parsed("3600\n3601.5\n").unwrap(),
             [3_600_000_000_000, 3_601_500_000_000]

@@ -28,8 +28,13 @@ pub(crate) fn of_reference(text: &str) -> String {
     exact(text).unwrap_or_else(|| text.trim_end_matches(' ').into())
 }
 
+/// A row for people.
+pub(crate) fn shown_row(row: &[Cell]) -> String {
+    row.iter().map(shown).collect::<Vec<_>>().join(", ")
+}
+
 /// A value for people.
-pub(crate) fn shown(cell: &Cell) -> Cow<'_, str> {
+pub(super) fn shown(cell: &Cell) -> Cow<'_, str> {
     match cell {
         None => "NULL".into(),
         Some(bytes) => match str::from_utf8(bytes) {

@@ -7,10 +7,10 @@ mod cell;
 mod order;
 
 pub use cell::Cell;
-pub(crate) use cell::{of_reference, shown};
+pub(crate) use cell::{of_reference, shown_row};
 
 use crate::Operation;
-use cell::canonical;
+use cell::{canonical, shown};
 use record::answer_hash;
 use server::{ColumnKind, Reply, Sha256};
 
@@ -138,13 +138,12 @@ impl Canonical {
         reference: &[Vec<String>],
         agree: impl Fn(&[Cell], &[String]) -> bool,
     ) -> Option<String> {
-        let own = |row: &[Cell]| row.iter().map(shown).collect::<Vec<_>>().join(", ");
         for (n, (got, right)) in self.rows.iter().zip(reference).enumerate() {
             if !agree(got, right) {
                 return Some(format!(
                     "row {} is ({}), the reference says ({})",
                     n + 1,
-                    own(got),
+                    shown_row(got),
                     right.join(", ")
                 ));
             }
@@ -158,7 +157,7 @@ impl Canonical {
             )),
             std::cmp::Ordering::Greater => Some(format!(
                 "there are {got} rows, the reference has {right}; the first surplus row is ({})",
-                own(&self.rows[right])
+                shown_row(&self.rows[right])
             )),
         }
     }
@@ -228,11 +227,11 @@ fn trimmed(bytes: &[u8]) -> &[u8] {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn operation(ordered_by: &[usize]) -> Operation {
+    pub(crate) fn operation(ordered_by: &[usize]) -> Operation {
         Operation {
             name: "Q".into(),
             mysql: String::new(),

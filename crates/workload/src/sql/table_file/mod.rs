@@ -112,7 +112,6 @@ impl TableFile {
             columns: wanted.len(),
             sent: Arc::clone(&sent),
         };
-        let syntax = Syntax::of(&self.name());
         let sql = self.statement(&format!("{CLAUSES} {}", targets(&wanted, syntax)));
         let loaded = session.load(&sql, Box::new(rows.producer()));
         let sent = std::mem::take(&mut *sent.lock().unwrap_or_else(PoisonError::into_inner));
