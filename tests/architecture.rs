@@ -2,6 +2,7 @@
 //!
 //! Tier: default.
 
+use crate::support::root;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,10 +34,6 @@ const MAY_USE: [(&str, &[&str]); 15] = [
         ],
     ),
 ];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 fn manifest(name: &str) -> toml::Table {
     let path = root().join("crates").join(name).join("Cargo.toml");

@@ -2,8 +2,9 @@
 //!
 //! Tier: default.
 
+use crate::support::root;
 use crate::support::skip::skipped;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// A file of results, and all of them together.
@@ -13,10 +14,6 @@ const RESULTS_BYTES_MAX: u64 = 10_000_000;
 /// All files of the tree in blocks of [`BLOCK_BYTES`]. What git downloads for them is less; `bench/results/build.md` has both.
 const TREE_BYTES_MAX: u64 = 20_000_000;
 const BLOCK_BYTES: u64 = 4096;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 /// The tracked files below a folder of the repository and their sizes; None outside a git checkout.
 fn tracked(folder: &str) -> Option<Vec<(PathBuf, u64)>> {

@@ -29,6 +29,11 @@ static SNAPSHOTS: LazyLock<Lease> = LazyLock::new(|| {
     leases.temporary("snapshots").unwrap()
 });
 
+/// The folder of the repository.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
 /// Whether a build is available, checked once per build.
 static BUILDS: Mutex<BTreeMap<String, Arc<OnceLock<bool>>>> = Mutex::new(BTreeMap::new());
 

@@ -8,12 +8,9 @@ mod imports;
 mod sizes;
 mod twice;
 
+use crate::support::root;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 /// The crates by name, each with the folder of its sources.
 fn crates() -> Vec<(String, PathBuf)> {
