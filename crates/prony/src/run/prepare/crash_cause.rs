@@ -43,11 +43,8 @@ fn may_end_after(elapsed: Duration, node: &dyn Node) -> bool {
     elapsed < ENDS_WITHIN || (elapsed < SILENT_ENDS_WITHIN && node.connect().is_err())
 }
 
-/// `text` with how the server ended, if it did. To be called after any failure: a server that accepts a connection is not waited for.
-pub(crate) fn added_to(text: String, node: &dyn Node) -> String {
+/// As [`reason`], to be called after any failure: a server that accepts a connection is not waited for.
+pub(crate) fn reason_if_silent(node: &dyn Node) -> Option<String> {
     let is_silent = node.pid().is_some() && node.connect().is_err();
-    match is_silent.then(|| reason(node)).flatten() {
-        Some(reason) => format!("{text}; the server ended: {reason}"),
-        None => text,
-    }
+    is_silent.then(|| reason(node)).flatten()
 }

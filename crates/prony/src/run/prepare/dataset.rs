@@ -404,13 +404,13 @@ pub(crate) fn loading(server: &str, progress: &workload::Progress) -> String {
 /// Adds to a failed load how the server ended, if it did, and the last lines of its log. A server that only refused a statement of the
 /// user's has said why.
 fn explain(error: RunError, node: &dyn Node) -> RunError {
-    let text = match error {
-        RunError::Failed(text) => crash_cause::added_to(text, node),
-        RunError::Written(said) => match crash_cause::added_to(said.clone(), node) {
-            text if text == said => return RunError::Written(said),
-            text => text,
-        },
-        other => return other,
+    let (RunError::Failed(said) | RunError::Written(said)) = &error else {
+        return error;
+    };
+    let text = match crash_cause::reason_if_silent(node) {
+        Some(reason) => format!("{said}; the server ended: {reason}"),
+        None if matches!(error, RunError::Written(_)) => return error,
+        None => said.clone(),
     };
     let lines = node.log_tail(LOG_LINES);
     RunError::Failed(match lines.is_empty() {
