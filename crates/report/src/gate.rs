@@ -118,6 +118,7 @@ impl Gate {
                 .chain(tested(question, contrasts, allowed))
                 .chain(failing.map(|one| of_failing(one, allowed)))
                 .chain(document.control.as_ref().and_then(of_control))
+                .chain(untested_servers(document))
                 .collect(),
             invalid: document.faults.invalid.clone(),
             missing: document.faults.incomplete().into_iter().collect(),
@@ -157,6 +158,7 @@ impl Gate {
                 )
                 .chain(comparison.controls.iter().filter_map(of_control))
                 .chain(left_out)
+                .chain(untested_runs(comparison))
                 .collect(),
             invalid: faults(|faults| faults.invalid.clone()),
             missing: faults(|faults| faults.incomplete().into_iter().collect()),
@@ -243,6 +245,38 @@ fn tested(question: &Question, contrasts: &[Contrast], allowed: &Allowed) -> Vec
         ),
     };
     tested.map(check).collect()
+}
+
+/// None where claims are tested instead.
+fn untested_servers(document: &Document) -> Vec<Check> {
+    match document.claims.is_empty() {
+        true => untested(&document.run.question.servers, &document.contrasts),
+        false => Vec::new(),
+    }
+}
+
+fn untested_runs(comparison: &Comparison) -> Vec<Check> {
+    let runs = 1..=comparison.runs.len();
+    let names: Vec<String> = runs.map(|run| format!("run {run}")).collect();
+    untested(&names, &comparison.contrasts)
+}
+
+/// The further sides that have no value in common with the first one: a gate that compared nothing of them must not pass.
+fn untested(sides: &[String], contrasts: &[Contrast]) -> Vec<Check> {
+    let Some((first, others)) = sides.split_first() else {
+        return Vec::new();
+    };
+    let is_tested = |side: &str| {
+        let mut tested = contrasts.iter().filter(|contrast| contrast.subject.decides);
+        tested.any(|contrast| contrast.new == side)
+    };
+    let check = |side: &String| Check {
+        name: format!("{side} against {first}"),
+        result: CheckResult::Unmeasured,
+        text: format!("nothing of {side} was compared: it has no row in common with {first}"),
+    };
+    let untested = others.iter().filter(|side| !is_tested(side));
+    untested.map(check).collect()
 }
 
 fn of_claim(claim: &Claim) -> Check {

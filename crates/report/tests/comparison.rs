@@ -280,6 +280,20 @@ fn a_control_that_differs_from_itself_is_named_in_headline_gate_summary_and_json
     assert_eq!(json["controls"][0]["differs"], true);
 }
 
+#[test]
+fn a_run_without_a_row_in_common_keeps_the_gate_of_several_runs_from_passing() {
+    let (run, trials) = fixture::published();
+    let mut other = run.clone();
+    other.question.workload.name = "tpch".into();
+    let runs = [run.clone(), run, other].map(|run| measured(run, trials.clone()));
+    let comparison = Comparison::of(Vec::from(runs), Vec::new(), 0.05);
+    let gate = Gate::of_comparison(&comparison, &allowed(Strictness::Decided));
+    assert_eq!(gate.outcome(), Outcome::Unmeasured);
+    let mut checks = gate.checks.iter();
+    let unmeasured = checks.find(|check| check.result == CheckResult::Unmeasured);
+    assert_eq!(unmeasured.unwrap().name, "run 3 against run 1");
+}
+
 fn with_datasets(measured: &mut Measured, fingerprint: &str) {
     for trial in &mut measured.trials {
         let note = serde_json::json!({

@@ -366,6 +366,9 @@ fn path(name: &str) -> Case {
         }),
         "a side was not measured (`--only`)" => Case {
             claims: claims(0.5),
+            ..path("a server was not measured (`--only`), without claims")
+        },
+        "a server was not measured (`--only`), without claims" => Case {
             planned: Some(3),
             ..Case::spoilt(|trials| trials.retain(|trial| trial.key.server_name() == "old"))
         },
