@@ -86,6 +86,9 @@ fn verdict((low, high): (f64, f64), margin: f64) -> Comparison {
     }
 }
 
+/// Logarithms that differ by less are equal: the error of computing them.
+const EXACT: f64 = 1e-12;
+
 /// The mean of the logarithms of positive values, with its standard error.
 #[derive(Clone, Copy, Debug)]
 pub struct LogMean {
@@ -204,6 +207,12 @@ impl LogMean {
         self.known_to > 0.0 && (self.mean - value.ln()).abs() <= self.known_to
     }
 
+    /// Whether each value is exactly this one, as counts can be.
+    fn is_exactly(&self, value: f64) -> bool {
+        let is_known = self.count > 1 && self.known_to == 0.0 && self.standard_error < EXACT;
+        is_known && (self.mean - value.ln()).abs() < EXACT
+    }
+
     /// With at least this variance of one value.
     pub(super) fn varying_by(self, least: f64) -> LogMean {
         self.with(self.variance().max(least), self.freedom)
@@ -256,7 +265,7 @@ impl LogMean {
         match (self.mean - bound.ln(), self.student()) {
             (_, None) => 1.0,
             _ if self.cannot_exclude(bound) => 0.5,
-            (0.0, _) => 0.5,
+            (distance, _) if distance.abs() < EXACT => 0.5,
             (distance, Some(student)) => student.sf(distance / self.standard_error),
         }
     }
@@ -285,6 +294,11 @@ impl Band {
         }
     }
 
+    /// Whether the ratio is exactly an edge, which is inside.
+    fn has_at_edge(self, ratio: &LogMean) -> bool {
+        ratio.is_exactly(self.low) || ratio.is_exactly(self.high)
+    }
+
     /// Whether the interval lies inside.
     pub(super) fn holds(self, ratio: &LogMean) -> bool {
         let inside = |(low, high): (f64, f64)| self.low <= low && high <= self.high;
@@ -303,6 +317,9 @@ impl Band {
     /// Two-sided p against "the true ratio is not inside": at most 1 - c exactly where the interval of confidence c
     /// lies inside. With two bounds these are two one-sided tests (Schuirmann 1987).
     pub(super) fn p_inside(&self, ratio: &LogMean) -> f64 {
+        if self.has_at_edge(ratio) {
+            return 0.0;
+        }
         let above = if self.low > 0.0 {
             ratio.p_above(self.low)
         } else {
@@ -318,6 +335,9 @@ impl Band {
 
     /// Two-sided p against "the true ratio is not outside", in the same sense.
     pub(super) fn p_outside(&self, ratio: &LogMean) -> f64 {
+        if self.has_at_edge(ratio) {
+            return 1.0;
+        }
         let below = if self.low > 0.0 {
             ratio.p_below(self.low)
         } else {
@@ -524,5 +544,25 @@ mod tests {
             .p_outside(&ratio),
             0.0
         );
+    }
+
+    /// The mean of equal logarithms lies a rounding beside them, on either side.
+    #[test]
+    fn a_ratio_without_spread_that_is_exactly_an_edge_is_inside() {
+        for edge in [1.0, 2.0, 3.0, 1.05, 7.0 / 3.0, 0.1] {
+            let ratio = LogMean::of(&[edge; 3]).unwrap();
+            for (low, high) in [(edge, f64::INFINITY), (0.0, edge)] {
+                let band = Band { low, high };
+                let p_values = (band.p_inside(&ratio), band.p_outside(&ratio));
+                assert_eq!(p_values, (0.0, 1.0), "{edge}");
+            }
+            let rounded = ratio.known_to(0.01);
+            let band = Band {
+                low: edge,
+                high: f64::INFINITY,
+            };
+            assert!(band.p_inside(&rounded) > 0.05 && band.p_outside(&rounded) > 0.05);
+            assert_eq!(ratio.p_other_than(edge), 1.0);
+        }
     }
 }
