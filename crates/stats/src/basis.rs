@@ -6,8 +6,8 @@
 use super::accounts::total;
 use super::cells::{self, RowKey, row_key, row_words, why_it_does_not_count};
 use super::summary::of_trial;
-use record::claim::{Cell, Claim, Finding, Subject};
-use record::{Account, FlagKind, Question, Trial, TrialState};
+use record::claim::{Cell, Claim, Finding, Subject, Value};
+use record::{Account, FlagKind, Question, Summary, Trial, TrialState};
 use std::collections::BTreeMap;
 
 /// How far a run is.
@@ -44,7 +44,7 @@ pub fn incomplete(question: &Question, trials: &[Trial]) -> Option<Progress> {
 pub struct Basis {
     /// Why a side was not measured: a row of it has no valid trial.
     pub unmeasured: Option<String>,
-    /// Why the open load of the new side has no percentiles: it exceeded what its server can serve.
+    /// Why the new side has no value although it was measured: its server did not serve the load.
     pub overloaded: Option<String>,
     /// None where the shares are the same, and without a second side.
     pub failed: Option<FailedShares>,
@@ -77,6 +77,10 @@ impl Basis {
             Subject::Spread { among, .. } => vec![among],
             Subject::Finds { of, .. } => vec![of],
         };
+        let value = match &claim.subject {
+            Subject::Ratio { value, .. } | Subject::Spread { value, .. } => Some(value),
+            Subject::Finds { .. } => None,
+        };
         let sides: Vec<Vec<&Trial>> = (cells.iter())
             .map(|cell| cells::matching(trials, cell))
             .collect();
@@ -84,7 +88,7 @@ impl Basis {
         Basis {
             unmeasured: unmeasured
                 .find_map(|(cell, side)| unmeasured_row(cell, side, is_on_losses(claim))),
-            overloaded: sides.first().and_then(|side| overloaded(side)),
+            overloaded: sides.first().and_then(|side| overloaded(side, value)),
             failed: match (&claim.subject, sides.as_slice()) {
                 (_, [new, old]) => failed(old, new),
                 (Subject::Spread { .. }, [among]) => failed_among(among),
@@ -147,15 +151,33 @@ fn unmeasured_row(cell: &Cell, trials: &[&Trial], by_audit: bool) -> Option<Stri
     })
 }
 
-fn overloaded(trials: &[&Trial]) -> Option<String> {
+fn overloaded(trials: &[&Trial], value: Option<&Value>) -> Option<String> {
     let loads = trials
         .iter()
         .filter(|trial| trial.state == TrialState::Done);
-    let mut unstable = loads.filter_map(|trial| {
-        let why = of_trial(trial)?.offered.as_ref()?.unstable.clone()?;
+    let mut unserved = loads.filter_map(|trial| {
+        let why = unserved(&*of_trial(trial)?, value)?;
         Some(format!("{}: {why}", trial.key))
     });
-    unstable.next()
+    unserved.next()
+}
+
+/// An open load that exceeded what its server can serve, a percentile that lies among arrivals that were never answered, or a load of
+/// which nothing was done.
+fn unserved(summary: &Summary, value: Option<&Value>) -> Option<String> {
+    let offered = summary.offered.as_ref();
+    let unstable = offered.and_then(|offered| offered.unstable.clone());
+    unstable.or_else(|| match value? {
+        Value::Throughput => {
+            (summary.throughput == Some(0.0)).then(|| "no operation was done".to_string())
+        }
+        Value::Latency { kind, percentile } => {
+            let found = summary.latency.of(*kind)?;
+            let is_unanswered = found.is_unanswered(*percentile);
+            is_unanswered.then(|| found.why_not(*percentile))
+        }
+        _ => None,
+    })
 }
 
 /// Of the mix together, or of the operation where they differ more; None where nothing differs.

@@ -4,7 +4,7 @@ use crate::common;
 use crate::common::{judge, run, timed};
 use hdrhistogram::Histogram;
 use record::*;
-use stats::{best_workers, loads, predictions, scaling, summarise};
+use stats::{Basis, best_workers, loads, predictions, scaling, summarise};
 use std::collections::BTreeMap;
 
 mod resolution;
@@ -259,6 +259,31 @@ fn a_block_in_which_nothing_was_done_keeps_the_others_from_deciding() {
         found.reason.unwrap(),
         "server 5.6, clients 16, block 2: the throughput is 0: no ratio"
     );
+}
+
+#[test]
+fn a_percentile_among_arrivals_that_were_never_answered_is_not_served() {
+    let stalls_at_the_end = |s: usize| if s == 59 { 300.0 } else { 0.0 };
+    let trials = [
+        open(0, 16, 2.0, |_| 0.0),
+        open(0, 64, 2.0, stalls_at_the_end),
+    ];
+    let overloaded = |of: &str, to: &str| {
+        let p99 = Value::Latency {
+            kind: Kind::Response,
+            percentile: Percentile::P99,
+        };
+        let claim = Claim {
+            says: String::new(),
+            subject: ratio(p99, cell("workers", of), cell("workers", to), 1.0),
+            published: None,
+        };
+        Basis::of(&claim, &trials).overloaded
+    };
+    let why = overloaded("64", "16").unwrap();
+    let expected = "300 of 25300 arrivals were never answered";
+    assert!(why.contains(expected), "{why}");
+    assert_eq!(overloaded("16", "64"), None);
 }
 
 /// Its queue was full at 4.6 s of a warm-up of 10 s.

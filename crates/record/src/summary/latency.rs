@@ -35,10 +35,16 @@ pub struct Percentiles {
 }
 
 impl Percentiles {
+    /// Whether a percentile is missing because it lies among arrivals that were never answered, and not because there are few.
+    pub fn is_unanswered(&self, percentile: Percentile) -> bool {
+        let all = self.count + self.unanswered;
+        self.at(percentile).is_none() && samples_above(all, percentile) >= SAMPLES_ABOVE_MIN
+    }
+
     /// Why a percentile is missing.
     pub fn why_not(&self, percentile: Percentile) -> String {
         let all = self.count + self.unanswered;
-        match samples_above(all, percentile) >= SAMPLES_ABOVE_MIN {
+        match self.is_unanswered(percentile) {
             true => format!(
                 "{} of {all} arrivals were never answered, so it exceeds every measured latency",
                 self.unanswered

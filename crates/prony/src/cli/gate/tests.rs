@@ -338,6 +338,7 @@ fn path(name: &str) -> Case {
             };
             Case::of(Side::open(1000.0), overloaded)
         }
+        "the new side of a closed loop does nothing" => Case::of(OLD, Side::at(0.0)),
         "the shares of failed operations differ by more than `--failures`" => failing(0.3),
         "the shares of failed operations differ by less" => failing(0.005),
         "the A/A control differs from itself" => Case {
