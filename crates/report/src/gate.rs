@@ -7,7 +7,7 @@ use crate::build::failures::{self, Failing, Other, OtherOf};
 use crate::build::{contrasts, noise};
 use crate::document::{Claim, Comparison, Document, Faults};
 use crate::format;
-use record::{Question, Verdict, percent};
+use record::{Question, Verdict};
 use stats::{Basis, Contrast, Control};
 
 /// What an undecided check does.
@@ -27,6 +27,18 @@ pub struct Allowed {
     /// By how much the shares of failed operations of the two sides may differ: 0.01 is one in a hundred operations.
     pub failures: f64,
     pub strictness: Strictness,
+}
+
+impl Allowed {
+    /// The smallest difference of the shares that is checked.
+    fn least_named(&self) -> f64 {
+        self.failures.min(failures::NAMED)
+    }
+}
+
+/// A limit as it was given: `2.5 %`.
+fn limit(share: f64) -> String {
+    format!("{} %", (share * 1e6).round() / 1e4)
 }
 
 /// The checks of a run or of a comparison.
@@ -108,9 +120,10 @@ impl Gate {
         let question = &document.run.question;
         let claims = &document.claims;
         let contrasts = &document.contrasts;
-        let failing = failures::of_claims(document.run, claims)
+        let least = allowed.least_named();
+        let failing = failures::of_claims(document.run, claims, least)
             .into_iter()
-            .chain(failures::of_contrasts(question, contrasts));
+            .chain(failures::of_contrasts(question, contrasts, least));
         Gate {
             subject: document.run.id.clone(),
             prony: document.run.environment.prony_version.clone(),
@@ -136,7 +149,8 @@ impl Gate {
             text: row.why.clone(),
         });
         let runs: Vec<&str> = comparison.runs.iter().map(|run| run.id.as_str()).collect();
-        let failing = failures::of_contrasts(question, contrasts).into_iter();
+        let least = allowed.least_named();
+        let failing = failures::of_contrasts(question, contrasts, least).into_iter();
         let faults = |of: fn(&Faults) -> Vec<String>| {
             let numbered = comparison.faults.iter().enumerate();
             let one = |(place, faults): (usize, &Faults)| {
@@ -241,7 +255,7 @@ fn tested(question: &Question, contrasts: &[Contrast], allowed: &Allowed) -> Vec
         text: format!(
             "{} (at most {} slower is allowed)",
             contrasts::sentence(contrast),
-            format::percent(allowed.tolerance)
+            limit(allowed.tolerance)
         ),
     };
     tested.map(check).collect()
@@ -330,7 +344,7 @@ fn of_failing(failing: Failing, allowed: &Allowed) -> Check {
         text: format!(
             "{} (a difference of at most {} is allowed)",
             failing.sentence,
-            percent(allowed.failures)
+            limit(allowed.failures)
         ),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::fixture;
 use crate::fixture::long_names::{WIDTHS, is_within, with_long_names};
-use record::{FlagKind, Role, Run, Trial};
+use record::{Bound, Cell, Claim, FlagKind, Role, Run, Subject, Trial, Value};
 use report::{
     Allowed, CheckResult, Comparison, Detail, Document, Gate, Measured, Outcome, Strictness,
 };
@@ -188,6 +188,90 @@ fn the_summary_of_a_gate_lists_every_check() {
         gate.count(CheckResult::Failed)
     );
     assert!(text.contains("at most 5 % slower is allowed"), "{text}");
+}
+
+/// 5.6 against 5.5 at so many clients.
+fn claim_at(clients: &str) -> Claim {
+    let cell = |server: &str| {
+        let levels = [
+            ("server", server),
+            ("variant", "thread_concurrency=0"),
+            ("clients", clients),
+        ];
+        Cell {
+            levels: levels
+                .map(|(factor, level)| (factor.to_string(), vec![level.to_string()]))
+                .to_vec(),
+            ..Cell::default()
+        }
+    };
+    Claim {
+        says: format!("5.6 is not far behind at {clients} clients"),
+        subject: Subject::Ratio {
+            value: Value::Throughput,
+            of: cell("5.6"),
+            to: cell("5.5"),
+            bound: Bound::AtLeast(0.5),
+        },
+        published: None,
+    }
+}
+
+#[test]
+fn failures_in_one_row_do_not_hide_those_in_another() {
+    let (mut run, mut trials) = fixture::timed::closed();
+    run.question.claims = vec![claim_at("8"), claim_at("64")];
+    for trial in &mut trials {
+        let share = match (trial.key.server_name(), trial.key.level("clients")) {
+            ("5.6", Some("8")) => 0.005,
+            ("5.6", Some("64")) => 0.3,
+            _ => 0.0,
+        };
+        let load = trial.load.as_mut().unwrap();
+        let account = &mut load.summary.as_mut().unwrap().accounts[0];
+        account.errors = (share * account.starts as f64) as u64;
+    }
+    let document = Document::of(&run, &trials, Detail::Brief);
+    let gate = Gate::of_run(&document, &allowed(Strictness::Decided));
+    let failed = gate.checks.iter();
+    let failed = failed.filter(|check| check.result == CheckResult::Failed);
+    let names: Vec<&str> = failed.map(|check| check.name.as_str()).collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+    let row = "thread_concurrency=0 · 64 clients: ";
+    assert!(names[0].starts_with(row), "{names:?}");
+}
+
+#[test]
+fn a_gate_checks_and_names_the_limits_that_were_given() {
+    let (mut run, mut trials) = fixture::timed::closed();
+    run.question.claims = vec![claim_at("8")];
+    for trial in trials
+        .iter_mut()
+        .filter(|trial| trial.key.server_name() == "5.6")
+    {
+        let load = trial.load.as_mut().unwrap();
+        let account = &mut load.summary.as_mut().unwrap().accounts[0];
+        account.errors = account.starts / 2_000;
+    }
+    let document = Document::of(&run, &trials, Detail::Brief);
+    let gate = |failures: f64| {
+        let allowed = Allowed {
+            failures,
+            ..allowed(Strictness::Decided)
+        };
+        Gate::of_run(&document, &allowed)
+    };
+    assert_eq!(gate(0.01).checks.len(), 1);
+    let strict = gate(0.0001);
+    assert_eq!(strict.outcome(), Outcome::Failed);
+    let text = &strict.checks[1].text;
+    assert!(text.contains("at most 0.01 % is allowed"), "{text}");
+    let slow = Allowed {
+        tolerance: 0.005,
+        ..allowed(Strictness::Decided)
+    };
+    let text = report::gate_markdown(&Gate::of_comparison(&compared(1.5), &slow));
+    assert!(text.contains("at most 0.5 % slower is allowed"), "{text}");
 }
 
 /// The gate of a comparison of the published run with itself, after a change of the second one.

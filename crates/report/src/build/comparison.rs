@@ -43,7 +43,8 @@ impl Comparison {
         let questions = runs.iter().map(|run| &run.question);
         let across = stats::across(questions.zip(trials).collect(), tolerance);
         let question = &runs[0].question;
-        let failing = failures::of_contrasts(question, &across.contrasts).into_iter();
+        let failing =
+            failures::of_contrasts(question, &across.contrasts, failures::NAMED).into_iter();
         let headline = contrasts::headline(question, &across.contrasts);
         let headline = headline.unwrap_or_else(|| "Nothing can be compared.".into());
         let others = failures::other(question, &across.contrasts);

@@ -4,11 +4,11 @@
 
 use crate::document::{Claim, Headline};
 use crate::{names, why};
-use record::{Question, Run, Subject, percent};
+use record::{Cell, Question, Run, Subject, percent};
 use stats::{Contrast, FailedShares};
 
-/// Smaller differences of shares are not named.
-const NAMED: f64 = 0.001;
+/// Smaller differences of shares are not named, unless a gate allows less.
+pub(crate) const NAMED: f64 = 0.001;
 
 /// Two sides with different shares of failed operations.
 pub(crate) struct Failing {
@@ -20,18 +20,19 @@ pub(crate) struct Failing {
     pub(crate) difference: f64,
 }
 
-/// The sides of the claims, each pair once.
-pub(crate) fn of_claims(run: &Run, claims: &[Claim]) -> Vec<Failing> {
+/// The sides of the claims whose shares differ by `least` or more, each pair once.
+pub(crate) fn of_claims(run: &Run, claims: &[Claim], least: f64) -> Vec<Failing> {
     let one = |claim: &Claim| {
         let shares = claim.basis.failed.as_ref()?;
         match &claim.judged.claim.subject {
             Subject::Ratio { of, to, .. } => {
                 let names = (why::name(run, of, to), why::name(run, to, of));
-                failing("", (&names.0, &names.1), shares)
+                let row = common(&run.question, of, to);
+                failing(&row, (&names.0, &names.1), shares, least)
             }
             Subject::Spread { .. } => {
                 let says = &claim.judged.claim.says;
-                failing(says, ("one row", "another"), shares)
+                failing(says, ("one row", "another"), shares, least)
             }
             Subject::Finds { .. } => None,
         }
@@ -39,12 +40,23 @@ pub(crate) fn of_claims(run: &Run, claims: &[Claim]) -> Vec<Failing> {
     each_once(claims.iter().filter_map(one))
 }
 
-/// The sides of the comparisons, each pair once.
-pub(crate) fn of_contrasts(question: &Question, contrasts: &[Contrast]) -> Vec<Failing> {
+/// The levels of both sides: `64 clients`.
+fn common(question: &Question, of: &Cell, to: &Cell) -> String {
+    let shared = of.levels.iter().filter(|level| to.levels.contains(level));
+    let levels = shared.map(|(factor, levels)| (factor.clone(), levels.join(" or ")));
+    names::row_of(question, None, &levels.collect::<Vec<_>>())
+}
+
+/// The sides of the comparisons whose shares differ by `least` or more, each pair once.
+pub(crate) fn of_contrasts(
+    question: &Question,
+    contrasts: &[Contrast],
+    least: f64,
+) -> Vec<Failing> {
     let one = |contrast: &Contrast| {
         let row = names::row_of(question, contrast.server.as_deref(), &contrast.levels);
         let names = (contrast.new.as_str(), contrast.old.as_str());
-        failing(&row, names, contrast.basis.failed.as_ref()?)
+        failing(&row, names, contrast.basis.failed.as_ref()?, least)
     };
     each_once(contrasts.iter().filter_map(one))
 }
@@ -104,7 +116,12 @@ pub(crate) fn other(question: &Question, contrasts: &[Contrast]) -> Vec<Other> {
     found
 }
 
-fn failing(row: &str, (of, to): (&str, &str), shares: &FailedShares) -> Option<Failing> {
+fn failing(
+    row: &str,
+    (of, to): (&str, &str),
+    shares: &FailedShares,
+    least: f64,
+) -> Option<Failing> {
     let what = match &shares.operation {
         Some(operation) => format!("{operation} on {of}"),
         None => format!("the operations of {of}"),
@@ -114,8 +131,12 @@ fn failing(row: &str, (of, to): (&str, &str), shares: &FailedShares) -> Option<F
     } else {
         format!("{row}: ")
     };
-    let (new, old) = (percent(shares.new), percent(shares.old));
-    (shares.difference() >= NAMED).then(|| Failing {
+    let share = |share: f64| match shares.difference() >= NAMED {
+        true => percent(share),
+        false => format!("{:.4} %", 100.0 * share),
+    };
+    let (new, old) = (share(shares.new), share(shares.old));
+    (shares.difference() >= least).then(|| Failing {
         sides: format!("{place}{of} against {to}"),
         sentence: format!("{place}{new} of {what} failed, {old} of {to}"),
         difference: shares.difference(),

@@ -36,8 +36,8 @@ pub(super) fn headline(context: &Context, document: &Document, loads: &Loads) ->
         .or_else(largest)
         .or_else(|| best(loads))
         .or_else(|| alone(context));
-    let failing = failures::of_claims(run, claims).into_iter();
-    let compared = failures::of_contrasts(&run.question, &document.contrasts);
+    let failing = failures::of_claims(run, claims, failures::NAMED).into_iter();
+    let compared = failures::of_contrasts(&run.question, &document.contrasts, failures::NAMED);
     let further = doubts(
         [&document.faults],
         failing.chain(compared),
