@@ -130,7 +130,7 @@ fn by_row<'t>(trials: &[&'t Trial]) -> BTreeMap<RowKey<'t>, Vec<&'t Trial>> {
 }
 
 /// The first row of a cell without a valid trial, and why. `by_audit`: one that was audited is enough.
-fn unmeasured_row(cell: &Cell, trials: &[&Trial], by_audit: bool) -> Option<String> {
+pub(super) fn unmeasured_row(cell: &Cell, trials: &[&Trial], by_audit: bool) -> Option<String> {
     if trials.is_empty() {
         return Some(format!(
             "no trial of {} was measured",

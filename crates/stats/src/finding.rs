@@ -112,8 +112,11 @@ fn binomial(trials: u64, share: f64) -> Option<Binomial> {
 pub(super) fn shown(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Shown, String> {
     let matching = cells::matching(trials, of);
     let counted = match finding {
-        // A trial whose speed does not count shows what it lost all the same.
-        Finding::Losses | Finding::NoLosses => audited(&matching),
+        // A trial whose speed does not count shows what it lost and read all the same.
+        Finding::Losses | Finding::NoLosses => {
+            and_those(&matching, |one| one.trial.audit.is_some())
+        }
+        Finding::StaleReads | Finding::NoStaleReads => and_those(&matching, has_stale_reads),
         _ => counted(&matching),
     };
     if counted.is_empty() {
@@ -145,11 +148,16 @@ pub(super) fn shown(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Sh
     })
 }
 
-/// The trials with an audit, valid or not, and those that count.
-fn audited<'t>(trials: &[&'t Trial]) -> Vec<Counted<'t>> {
+/// The trials that count, and the others that show it.
+fn and_those<'t>(trials: &[&'t Trial], show: impl Fn(&Counted) -> bool) -> Vec<Counted<'t>> {
     let mut loaded = with_load(trials);
-    loaded.retain(|one| one.trial.audit.is_some() || one.trial.state == TrialState::Done);
+    loaded.retain(|one| one.trial.state == TrialState::Done || show(one));
     loaded
+}
+
+fn has_stale_reads(one: &Counted) -> bool {
+    let reads = one.summary.stale_reads.as_ref();
+    reads.is_some_and(|reads| reads.stale_s > 0)
 }
 
 /// A shape of the throughput, in a trial that is long enough to show it.

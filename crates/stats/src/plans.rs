@@ -109,6 +109,17 @@ pub(super) fn seen<'t>(trials: &'t [Trial], cell: &Cell) -> Result<Sights<'t>, S
 }
 
 impl<'t> Sights<'t> {
+    /// Returns an error that names the first row of these trials without a plan.
+    pub(super) fn of_every_row(&self, trials: &[&Trial]) -> Result<(), String> {
+        let seen: BTreeSet<RowKey> = (self.0.iter())
+            .map(|sight| row_key(&sight.trial.key))
+            .collect();
+        let mut rows = trials.iter().map(|trial| row_key(&trial.key));
+        rows.find(|row| !seen.contains(row)).map_or(Ok(()), |row| {
+            Err(format!("no plan of {} is recorded", row_words(row)))
+        })
+    }
+
     pub(super) fn blocks(&self) -> usize {
         self.0
             .iter()

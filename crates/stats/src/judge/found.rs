@@ -5,11 +5,11 @@ use super::super::decide::{Missing, Side};
 use super::super::lender::{self, Lenders};
 use super::super::ratio::{Band, CONFIDENCE, LogMean, MARGIN};
 use super::super::spread::Spread;
-use super::super::{finding, plans};
+use super::super::{basis, finding, plans};
 use super::{Decision, PlanHolds};
 use record::claim::{BlocksUsed, Bound, Cell, Claim, Direction, Finding, Limit, Subject, Value};
 use record::percent;
-use record::trial::Trial;
+use record::trial::{Trial, TrialState};
 use std::collections::BTreeSet;
 
 const LIMIT: &str = "a query reached the time limit: the figure is a bound";
@@ -348,15 +348,20 @@ fn find_shape(
     of: &Cell,
     reads: &PlanHolds,
 ) -> Result<Found, String> {
-    cells::all_applied(&cells::matching(trials, of))?;
+    let matching = cells::matching(trials, of);
+    cells::all_applied(&matching)?;
     let (blocks, seen, words) = match finding {
         Finding::PlanChanged => {
             let seen = plans::seen(trials, of)?;
             let (changed, words) = seen.changed();
+            if !changed {
+                seen.of_every_row(&matching)?;
+            }
             (seen.blocks(), Evidence::Seen(changed), words)
         }
         Finding::PlanHolds(text) => {
             let seen = plans::seen(trials, of)?;
+            seen.of_every_row(&matching)?;
             let (holds, words) = seen.holds(text, reads)?;
             (seen.blocks(), Evidence::Seen(holds), words)
         }
@@ -375,13 +380,24 @@ fn find_shape(
             (shown.blocks, evidence, shown.words(p))
         }
     };
+    let is_on_losses = matches!(finding, Finding::Losses | Finding::NoLosses);
+    let is_proved = is_proved(finding, &seen);
+    let has_changed = matches!(
+        (finding, &seen),
+        (Finding::PlanChanged, Evidence::Seen(true))
+    );
+    let unmeasured = basis::unmeasured_row(of, &matching, is_on_losses);
+    if let Some(why) = unmeasured.filter(|_| !is_proved && !has_changed) {
+        return Err(why);
+    }
     let used = used(trials, &[of], u32::MAX, blocks);
-    let is_open = blocks < 2 && !is_proved(finding, &seen);
+    let is_open = blocks < 2 && !is_proved;
+    let left_out = left_out_note(used).or_else(|| left_out_trials(&matching));
     Ok(Found {
         evidence: if is_open { Evidence::OneBlock } else { seen },
         blocks,
         used: Some(used),
-        notes: std::iter::once(words).chain(left_out_note(used)).collect(),
+        notes: std::iter::once(words).chain(left_out).collect(),
         ..Found::default()
     })
 }
@@ -437,6 +453,14 @@ fn used(trials: &[Trial], cells: &[&Cell], until: u32, used: usize) -> BlocksUse
         used: used as u32,
         of: blocks.len() as u32,
     }
+}
+
+/// The trials of a shape that do not count in blocks of which others do.
+fn left_out_trials(matching: &[&Trial]) -> Option<String> {
+    let is_out = |trial: &&&Trial| trial.state != TrialState::Done && trial.audit.is_none();
+    let left_out = matching.iter().filter(is_out).count();
+    let all = matching.len();
+    (left_out > 0).then(|| format!("{left_out} of {all} trials failed or are invalid"))
 }
 
 fn left_out_note(BlocksUsed { used, of }: BlocksUsed) -> Option<String> {

@@ -145,6 +145,49 @@ fn a_loss_in_a_trial_that_is_invalid_counts_and_so_does_one_in_a_single_block() 
     }
 }
 
+#[test]
+fn a_shape_of_a_row_that_was_not_measured_is_not_available() {
+    let mut trials: Vec<Trial> = (0..2)
+        .flat_map(|block| [closed(block, 8, 1000.0), closed(block, 16, 1000.0)])
+        .collect();
+    let of = |trials: &[Trial]| finds(trials, Finding::Stall, Cell::default());
+    assert_eq!(of(&trials).0, Verdict::NotReproduced);
+    trials[1].invalidate(FlagKind::EngineLimit, "the machine was busy");
+    let (verdict, words) = of(&trials);
+    assert_eq!(verdict, Verdict::NotReproduced, "{words}");
+    assert!(
+        words.contains("1 of 4 trials failed or are invalid"),
+        "{words}"
+    );
+    trials[3].invalidate(FlagKind::EngineLimit, "the machine was busy");
+    let (verdict, words) = of(&trials);
+    assert_eq!(verdict, Verdict::NotAvailable, "{words}");
+    assert!(
+        words.contains("clients 16: invalid: the machine"),
+        "{words}"
+    );
+}
+
+#[test]
+fn a_stale_read_in_a_trial_that_is_invalid_counts() {
+    let read = |block: u32, stale_s: u64| {
+        let mut trial = common::with_summary(closed(block, 8, 1000.0));
+        let load = trial.load.as_mut().unwrap();
+        load.summary.as_mut().unwrap().stale_reads = Some(StaleReads {
+            read_s: 50,
+            stale_s,
+            ..StaleReads::default()
+        });
+        trial
+    };
+    let mut stale = read(2, 7);
+    stale.invalidate(FlagKind::EngineLimit, "the machine was busy");
+    let trials = [read(0, 0), read(1, 0), stale];
+    let verdict = |finding| finds(&trials, finding, Cell::default()).0;
+    assert_eq!(verdict(Finding::NoStaleReads), Verdict::NotReproduced);
+    assert_eq!(verdict(Finding::StaleReads), Verdict::Reproduced);
+}
+
 /// A random load: its length, the scatter of its seconds around 1,000 ops/s, and what else is random in it.
 struct Random {
     seconds: usize,
