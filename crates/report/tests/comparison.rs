@@ -410,6 +410,11 @@ fn runs_on_other_data_are_named_and_their_answers_are_not_compared() {
     assert!(json.contains("\"kind\": \"data\""), "{json}");
 }
 
+fn differ_in(comparison: &Comparison, what: &str) -> bool {
+    let mut differences = comparison.differences.iter();
+    differences.any(|found| found.what == what)
+}
+
 #[test]
 fn another_answer_on_the_same_data_fails() {
     let answered = |rows: u64, hash: &str| {
@@ -437,6 +442,24 @@ fn another_answer_on_the_same_data_fails() {
         "{}",
         comparison.headline
     );
+    assert!(differ_in(&comparison, "answers"));
     let (_, gate) = answered(first.rows, "0000");
     assert_eq!(gate.outcome(), Outcome::Failed);
+}
+
+#[test]
+fn files_of_another_size_are_named_among_the_differences() {
+    let of_size = |measured: &mut Measured, bytes: u64| {
+        with_datasets(measured, "sql-1");
+        for trial in &mut measured.trials {
+            trial.dataset.as_mut().unwrap().data_bytes = bytes;
+        }
+    };
+    let (run, trials) = fixture::published();
+    let mut old = measured(run.clone(), trials.clone());
+    let mut new = measured(run, trials);
+    of_size(&mut old, 1 << 20);
+    of_size(&mut new, 1 << 21);
+    let comparison = Comparison::of(vec![old, new], Vec::new(), 0.05);
+    assert!(differ_in(&comparison, "data"));
 }

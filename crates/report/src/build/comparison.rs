@@ -48,6 +48,8 @@ impl Comparison {
         let headline = contrasts::headline(question, &across.contrasts);
         let headline = headline.unwrap_or_else(|| "Nothing can be compared.".into());
         let others = failures::other(question, &across.contrasts);
+        let of_rows = differences::of_rows(&others, runs.len(), &differences);
+        differences.extend(of_rows);
         let others = others.first().map(|other| {
             Headline::default()
                 .stress(format::capitalised(&other.sentence))

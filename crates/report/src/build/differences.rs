@@ -1,5 +1,6 @@
 //! What is not the same in all runs that are compared: their environments, servers and effective settings.
 
+use super::failures::{Other, OtherOf};
 use crate::document::{Difference, DifferenceKind};
 use crate::format;
 use record::{Run, ServerIdentity, Trial};
@@ -61,7 +62,7 @@ fn identity(server: &ServerIdentity) -> String {
     }
 }
 
-/// The datasets of the trials, by their fingerprints with their rows.
+/// The datasets of the trials, by their fingerprints with their rows; none of a run that does not name its data.
 pub(super) fn of_datasets(trials: &[Vec<Trial>]) -> Option<Difference> {
     let of_run = |trials: &Vec<Trial>| {
         let notes = trials.iter().filter_map(|trial| trial.dataset.as_ref());
@@ -82,8 +83,27 @@ pub(super) fn of_datasets(trials: &[Vec<Trial>]) -> Option<Difference> {
         what: "dataset".to_string(),
         values: trials.iter().map(of_run).collect(),
     };
-    let is_known = found.values.iter().all(Option::is_some);
-    Some(found).filter(|found| is_known && differs(found))
+    Some(found).filter(differs)
+}
+
+/// Of rows that are compared: their answers, and data that differ under one name. The sentence is beside the further run.
+pub(super) fn of_rows(others: &[Other], runs: usize, known: &[Difference]) -> Vec<Difference> {
+    let are_named = known.iter().any(|one| one.kind == DifferenceKind::Data);
+    let one = |other: &Other| {
+        let what = match other.of {
+            OtherOf::Data if are_named => return None,
+            OtherOf::Data => "data",
+            OtherOf::Answers => "answers",
+        };
+        let value =
+            |run: usize| (other.new == format!("run {run}")).then(|| other.sentence.clone());
+        Some(Difference {
+            kind: DifferenceKind::Data,
+            what: what.to_string(),
+            values: (1..=runs).map(value).collect(),
+        })
+    };
+    others.iter().filter_map(one).collect()
 }
 
 /// Of the first nodes, without folders and ports. The second figure counts the settings that only some runs have.

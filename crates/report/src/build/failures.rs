@@ -73,6 +73,8 @@ pub(super) fn headline(all: Vec<Failing>) -> Option<Headline> {
 pub(crate) struct Other {
     /// `run 2 against run 1`, with the row.
     pub(crate) sides: String,
+    /// `run 2`
+    pub(crate) new: String,
     pub(crate) of: OtherOf,
     /// `run 2 has another dataset (...)`
     pub(crate) sentence: String,
@@ -103,6 +105,7 @@ pub(crate) fn other(question: &Question, contrasts: &[Contrast]) -> Vec<Other> {
         let (of, sentence) = answer.or(data)?;
         Some(Other {
             sides: format!("{place}{new} against {}", contrast.old),
+            new: new.clone(),
             of,
             sentence,
         })
