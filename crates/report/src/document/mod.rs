@@ -18,7 +18,7 @@ pub use table::{Across, Badge, Cell, Column, Kind, Ratio, Row, Table, marks};
 
 use crate::looks::Blocks;
 use explain::{Explanation, QueryPlans, Why};
-use record::{Judged, Run, Summary, Trial, TrialState};
+use record::{Judged, Run, Sharing, Summary, Trial, TrialState};
 use stats::{Basis, Contrast, Control, LeftOut, Progress};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -63,6 +63,8 @@ pub struct Faults {
     pub invalid: Vec<String>,
     /// How far a run is that was interrupted; None for a complete one.
     pub missing: Option<Progress>,
+    /// Of which whole the run is a part alone (`--part`, `--shard`), as a sentence.
+    pub part: Option<String>,
 }
 
 impl Faults {
@@ -76,16 +78,27 @@ impl Faults {
         Faults {
             invalid: trials.iter().chain(controls).filter_map(invalid).collect(),
             missing: stats::incomplete(&run.question, trials),
+            part: part(run),
         }
     }
 
-    /// `the run is incomplete: 9 of 12 trials`
+    /// `the run is incomplete: 9 of 12 trials`, or of which whole it is a part.
     pub(crate) fn incomplete(&self) -> Option<String> {
-        let Progress { recorded, planned } = self.missing?;
-        Some(format!(
-            "the run is incomplete: {recorded} of {planned} trials"
-        ))
+        let missing = self.missing.map(|Progress { recorded, planned }| {
+            format!("the run is incomplete: {recorded} of {planned} trials")
+        });
+        missing.or_else(|| self.part.clone())
     }
+}
+
+/// `the run is part 2/4 of its matrix`, `the run is shard 2/4 of its load`
+fn part(run: &Run) -> Option<String> {
+    let part = run.part.as_ref();
+    let part = part.map(|part| format!("the run is part {part} of its matrix"));
+    part.or_else(|| match &run.sharing {
+        Some(shard @ Sharing::Shard(_)) => Some(format!("the run is {} of its load", shard.text())),
+        Some(Sharing::Merged(_)) | None => None,
+    })
 }
 
 /// Runs side by side, ready to be rendered.

@@ -150,6 +150,7 @@ struct Case {
     sides: [Side; 2],
     /// The throughput of the control in each block; none without a control.
     control: Option<f64>,
+    part: Option<String>,
     claims: Vec<Claim>,
     /// What happens to the trials, the old side's and the new side's of each block.
     spoil: fn(&mut Vec<Trial>),
@@ -162,6 +163,7 @@ impl Case {
             blocks: 3,
             sides: [old, new],
             control: None,
+            part: None,
             claims: Vec::new(),
             spoil: |_| (),
             planned: None,
@@ -203,6 +205,7 @@ impl Case {
             trials: self.trials(),
             controls: self.controls(),
             planned: self.planned.unwrap_or(2 * u64::from(self.blocks)),
+            part: self.part,
             claims: self.claims,
         }
     }
@@ -213,13 +216,17 @@ struct Recorded {
     trials: Vec<Trial>,
     controls: Vec<Trial>,
     planned: u64,
+    part: Option<String>,
     claims: Vec<Claim>,
 }
 
 impl Recorded {
     /// The status of `run` or `show`.
     fn of_run(&self, gating: &Gating, when: When) -> Option<Status> {
-        let run = run(&["old", "new"], self.claims.clone(), self.planned);
+        let run = Run {
+            part: self.part.clone(),
+            ..run(&["old", "new"], self.claims.clone(), self.planned)
+        };
         let trials = (self.trials.as_slice(), self.controls.as_slice());
         let document = Document::within(gating.tolerance, &run, trials, Detail::Brief);
         gating.of_run(&document, when).ok()
@@ -231,7 +238,10 @@ impl Recorded {
             return None;
         }
         let side = |name: &str| Measured {
-            run: run(&[name], Vec::new(), self.planned / 2),
+            run: Run {
+                part: self.part.clone(),
+                ..run(&[name], Vec::new(), self.planned / 2)
+            },
             trials: (self.trials.iter())
                 .filter(|trial| trial.key.server_name() == name)
                 .cloned()
@@ -389,6 +399,10 @@ fn path(name: &str) -> Case {
                 trial.dataset = Some(dataset(trial.key.server_name()));
             }
         }),
+        "the run is a part of its matrix (`--part`) or load (`--shard`)" => Case {
+            part: Some("1/2".into()),
+            ..Case::slower_by(1.0)
+        },
         "the run was interrupted" => Case {
             planned: Some(8),
             ..Case::slower_by(1.0)
