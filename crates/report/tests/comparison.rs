@@ -306,6 +306,20 @@ fn a_comparison_with_an_invalid_trial_does_not_pass_and_counts_the_blocks() {
 }
 
 #[test]
+fn figures_by_other_rules_are_a_difference() {
+    let (comparison, _) = changed(|new| {
+        new.run.slim = Some(record::Slim {
+            prony_version: "0.1.0".into(),
+            rules: 1,
+            verdicts: Vec::new(),
+        });
+    });
+    let mut found = comparison.differences.iter();
+    let rules = found.find(|found| found.what == "rules of the figures");
+    assert_eq!(rules.unwrap().values[1].as_deref(), Some("1"));
+}
+
+#[test]
 fn an_incomplete_run_is_named_in_headline_gate_summary_and_json() {
     let (comparison, gate) = changed(|new| {
         new.trials.truncate(9);

@@ -23,7 +23,15 @@ pub(super) fn of_environments(runs: &[Run]) -> Vec<Difference> {
         }
     }
     found.extend(of_servers(runs));
+    found.extend(of_rules(runs));
     found
+}
+
+/// The rules that made the figures of loads: those of a slim record cannot be made again.
+fn of_rules(runs: &[Run]) -> Option<Difference> {
+    let rules = |run: &Run| run.slim.as_ref().map_or(stats::RULES, |slim| slim.rules);
+    let rules = runs.iter().map(|run| Some(rules(run).to_string()));
+    Some(difference("rules of the figures", rules.collect())).filter(differs)
 }
 
 fn difference(what: &str, values: Vec<Option<String>>) -> Difference {
