@@ -137,6 +137,32 @@ fn a_gate_fails_for_a_decided_slowdown_and_passes_for_none() {
     assert_eq!(same.outcome(), Outcome::Passed, "{}", same.headline());
 }
 
+#[test]
+fn a_percentile_that_is_uncertain_says_so_in_headline_and_gate() {
+    let (run, mut trials) = fixture::timed::open();
+    trials.retain(|trial| {
+        trial.key.level("rate") == Some("60% of max") && trial.key.level("workers") == Some("16")
+    });
+    let of = |p99_ms: f64| {
+        let mut trials = trials.clone();
+        for trial in &mut trials {
+            let summary = trial.load.as_mut().unwrap().summary.as_mut().unwrap();
+            let response = summary.latency.response.as_mut().unwrap();
+            response.p99_ms = Some(p99_ms);
+            response.uncertain = vec![record::Percentile::P99];
+        }
+        measured(run.clone(), trials)
+    };
+    let comparison = Comparison::of(vec![of(10.0), of(20.0)], Vec::new(), 0.05);
+    let gate = Gate::of_comparison(&comparison, &allowed(Strictness::Decided));
+    let why = "come from fewer than 10 seconds";
+    let check = &gate.checks[0];
+    assert_eq!(check.result, CheckResult::Failed, "{}", check.text);
+    assert!(check.text.contains(why), "{}", check.text);
+    let headline = &comparison.headline;
+    assert!(headline.contains(why), "{headline}");
+}
+
 /// A gate on a run whose claims cannot be decided.
 fn undecided(strictness: Strictness) -> Gate {
     let (run, trials): (Run, Vec<Trial>) = fixture::long(1);

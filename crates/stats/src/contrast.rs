@@ -32,6 +32,8 @@ pub struct Contrast {
     pub subject: Compared,
     pub old_value: Option<Estimate>,
     pub new_value: Option<Estimate>,
+    /// Why a percentile of a side is uncertain (rule 4): the first one that is.
+    pub uncertain: Option<String>,
     pub basis: Basis,
     /// The claim that new is slower by the tolerance at most. Its ratio is new over old.
     pub judged: Judged,
@@ -244,6 +246,7 @@ pub(super) fn contrasts(
             levels: pair.levels.clone(),
             old_value: value(&pair.cells.0),
             new_value: value(&pair.cells.1),
+            uncertain: uncertain(trials, pair, compared),
             subject: compared.clone(),
             basis: Basis {
                 other_data: pair.other_data.clone(),
@@ -295,4 +298,15 @@ fn estimate(trials: &[Trial], cell: &Cell, value: &Value) -> Option<Estimate> {
     let known_to = cells::known_to(&rows, &cells::common_blocks(&[&rows]));
     let found = Estimate::of_bounds(&values.map(|value| (*value, at_least)).collect::<Vec<_>>());
     found.map(|found| found.known_to(known_to))
+}
+
+fn uncertain(trials: &[Trial], pair: &Pair, compared: &Compared) -> Option<String> {
+    if !matches!(compared.value, Value::Latency { .. }) {
+        return None;
+    }
+    let sides = [&pair.cells.0, &pair.cells.1].into_iter();
+    let rows = sides.filter_map(|side| {
+        cells::series(trials, &narrowed(side, compared), &compared.value, u32::MAX).ok()
+    });
+    rows.flatten().find_map(|row| row.uncertain)
 }

@@ -189,7 +189,7 @@ pub(crate) fn sentence(contrast: &Contrast) -> String {
     let words = way.words();
     let interval = way.interval().map(|interval| format!(" ({interval})"));
     let interval = interval.unwrap_or_default();
-    let blocks = in_blocks(&contrast.judged);
+    let blocks = in_blocks(&contrast.judged) + &doubt(contrast);
     match contrast.verdict() {
         Comparison::Inconclusive => {
             let reason = reason
@@ -204,6 +204,12 @@ pub(crate) fn sentence(contrast: &Contrast) -> String {
             format!("{new} is {words} than {old}{interval}{blocks}")
         }
     }
+}
+
+/// `; ~ server new, block 1: only 50 operations lie above the p99; 20 s would do`; empty of a value that is certain.
+fn doubt(contrast: &Contrast) -> String {
+    let why = contrast.uncertain.as_ref();
+    why.map(|why| format!("; {why}")).unwrap_or_default()
 }
 
 /// `, in 2 of 3 blocks`; empty where all count.
@@ -297,7 +303,7 @@ fn differing(question: &Question, contrast: &Contrast) -> Option<Headline> {
         .chain(without(subject));
     let place = Place::of(question, named, &contrast.levels);
     let what = what_of(subject);
-    let blocks = in_blocks(&contrast.judged);
+    let blocks = in_blocks(&contrast.judged) + &doubt(contrast);
     let rest = format!(" than {what}{old}{}{blocks}.", way.short_interval());
     Some(
         Headline::from(place.before(&format!("{what}{new} is ")))
