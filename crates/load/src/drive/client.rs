@@ -18,6 +18,7 @@ pub(super) struct Client<'a, W: Workload> {
     pub shared: &'a Shared<'a, W>,
     pub recorder: &'a Recorder,
     pub io: Io,
+    /// Among the clients of this drive; see [`Shared::name`].
     pub number: u32,
     pub numbers: &'a Numbers<'a>,
     /// The start of the drive on the reactor's clock.
@@ -171,7 +172,8 @@ impl<W: Workload> Client<'_, W> {
             if self.is_over() {
                 break;
             }
-            match self.shared.workload.open(&self.io, self.number).await {
+            let name = self.shared.name(self.number);
+            match self.shared.workload.open(&self.io, name).await {
                 Ok(session) => {
                     self.session = Some(session);
                     return Ok(());

@@ -88,6 +88,27 @@ fn a_share_has_its_own_clients_and_operation_numbers() {
 }
 
 #[test]
+fn a_client_of_a_share_reconnects_under_its_number_among_all() {
+    let names = std::sync::Arc::new(Mutex::new(Vec::new()));
+    let workload = fake(|_| (MS, Outcome::Lost(2013)));
+    let own = names.clone();
+    *workload.open.lock().unwrap() = Box::new(move |client| {
+        own.lock().unwrap().push(client);
+        Ok(())
+    });
+    let settings = Drive {
+        share: Share::new(1, 2, None),
+        reconnect_for: Duration::from_secs(900),
+        ..closed(4, 200)
+    };
+    let driven = unwatched(&workload, &settings, &AtomicBool::new(false));
+    driven.expect("it starts");
+    let names = names.lock().unwrap();
+    assert!(names.len() > 2, "they reconnect: {names:?}");
+    assert!(names.iter().all(|name| [1, 3].contains(name)), "{names:?}");
+}
+
+#[test]
 fn shares_of_equal_gaps_start_the_operations_of_the_whole() {
     let arrivals = Arrivals::Uniform { rate: 200.0 };
     let of = |share: Share| {
