@@ -12,6 +12,7 @@ use crate::{Observer, Reading, States};
 use host::thread_cpu;
 use record::{Counters, Flag};
 use server::{Connector, Cutter, ServerError};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -48,6 +49,8 @@ pub(super) struct Status {
     before: Option<Before>,
     /// Sums since the first measured second, including levels.
     counters: Counters,
+    /// Those that were reset meanwhile, so that their sums are unknown.
+    reset: BTreeSet<String>,
     /// Time of the first reading that the counters include.
     measured_from: Option<Instant>,
     lost: Option<Gap>,
@@ -86,6 +89,7 @@ impl Status {
             connected: Some(connected),
             before: None,
             counters: Counters::new(),
+            reset: BTreeSet::new(),
             measured_from: None,
             lost: None,
             uncounted: Vec::new(),
@@ -202,6 +206,9 @@ impl Status {
         }
         if before.at >= ticks.due(measured_from_s) {
             for (name, moved) in moved {
+                if was_reset(before.reading[&name], after.reading[&name]) {
+                    self.reset.insert(name.clone());
+                }
                 *self.counters.entry(name).or_default() += moved;
             }
         }
@@ -262,9 +269,10 @@ impl Status {
 
     /// The counters without levels, and without values that fell: those are not counters, or were reset.
     fn without_levels(self) -> Counters {
+        let has_sum = |name: &String| !is_level(name) && !self.reset.contains(name);
         self.counters
             .into_iter()
-            .filter(|(name, moved)| *moved >= 0 && !is_level(name))
+            .filter(|(name, moved)| *moved >= 0 && has_sum(name))
             .collect()
     }
 
@@ -281,4 +289,10 @@ impl Status {
         .into_iter()
         .collect()
     }
+}
+
+/// Whether a counter was reset (FLUSH STATUS), or has wrapped. A smaller fall is the end of a connection whose values counted twice for
+/// a moment.
+fn was_reset(before: i64, after: i64) -> bool {
+    after < before / 2
 }

@@ -145,6 +145,27 @@ fn counters_start_at_the_first_measured_second() {
 }
 
 #[test]
+fn a_counter_that_is_reset_during_the_load_is_absent() {
+    // The first three readings measure the reading cost. After the reset the counter soon exceeds its first value again.
+    let fake = server(|reading| {
+        let since_reset = if reading < 6 { reading } else { reading - 6 };
+        vec![
+            ("Innodb_rows_read", 1000 * reading),
+            ("Innodb_rows_inserted", 1000 * since_reset),
+        ]
+    });
+    let of_nine = |seen: &[Second]| {
+        let read = seen
+            .iter()
+            .filter(|(_, values)| values.contains_key("Innodb_rows_read"));
+        read.count() >= 9
+    };
+    let sampled = sampled(prepared(&fake), 0, of_nine);
+    assert!(sampled.counters["Innodb_rows_read"] >= 9000);
+    assert_eq!(sampled.counters.get("Innodb_rows_inserted"), None);
+}
+
+#[test]
 fn a_hung_server_loses_only_its_own_values_and_stop_returns() {
     let (held, hold) = channel::<()>();
     // The first three readings measure the reading cost.
