@@ -205,7 +205,7 @@ pub fn index_bytes(session: &mut Session, schema: &str) -> Result<Option<u64>, S
 }
 
 /// Disables cached statistics: 8.0 and later report values up to a day old. Others do not know the variable (1193).
-fn ask_anew(session: &mut Session) -> Result<(), ServerError> {
+pub(crate) fn ask_anew(session: &mut Session) -> Result<(), ServerError> {
     match session.execute("SET SESSION information_schema_stats_expiry = 0") {
         Ok(_) | Err(ServerError::Refused { .. }) => Ok(()),
         Err(lost) => Err(lost),

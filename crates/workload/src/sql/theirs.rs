@@ -63,8 +63,9 @@ impl Dataset for Theirs {
 
     /// Counts what is counted in about a second, otherwise takes the server's estimate.
     fn held(&self, session: &mut Session) -> Result<Held, ServerError> {
+        schema::ask_anew(session)?;
         let sql = format!(
-            "SELECT table_name, table_rows, data_length FROM information_schema.tables WHERE table_schema = '{}' AND table_type = 'BASE TABLE' ORDER BY table_name",
+            "SELECT table_name, table_rows, data_length FROM information_schema.tables WHERE table_schema = '{}' AND table_type IN ('BASE TABLE', '{VERSIONED}') ORDER BY table_name",
             self.schema
         );
         let reply = session.query(&sql)?;
@@ -201,6 +202,34 @@ mod tests {
         assert!(shop().enter(&mut refusing("nothing", 0)).is_ok());
         let refused = shop().enter(&mut refusing("READ ONLY", 1064)).unwrap_err();
         assert!(refused.to_string().contains("MySQL 5.6"), "{refused}");
+    }
+
+    fn row(cells: &[&str]) -> Vec<Option<Vec<u8>>> {
+        let cells = cells.iter();
+        cells.map(|cell| Some(cell.as_bytes().to_vec())).collect()
+    }
+
+    #[test]
+    fn every_table_counts_and_no_estimate_is_of_yesterday() {
+        let mut is_anew = false;
+        let mut session = Session::Scripted(Box::new(move |sql: &str| {
+            let rows = if sql.contains("stats_expiry = 0") {
+                is_anew = true;
+                Vec::new()
+            } else if sql.contains("COUNT(*)") {
+                vec![row(&["3"])]
+            } else if is_anew && sql.contains("'SYSTEM VERSIONED'") {
+                vec![row(&["a", "3", "16384"]), row(&["b", "3", "16384"])]
+            } else {
+                vec![row(&["a", "9000000", "16384"])]
+            };
+            Ok(Reply {
+                rows,
+                ..Reply::default()
+            })
+        }));
+        let held = shop().held(&mut session).unwrap();
+        assert_eq!((held.rows, held.is_estimated), (6, false));
     }
 
     #[test]
