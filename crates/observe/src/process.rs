@@ -91,17 +91,25 @@ const SERIES: [(&str, &str, f64); 8] = [
     (DEVICE_FLUSH_US, DEVICE_FLUSH_US, 1.0),
 ];
 
+/// A series that lacks a larger share of the seconds that count has no sum.
+const LACKING_MAX: f64 = 0.25;
+
 /// The resource use of a timed load from this second on, in the seconds that the server's counters cover, under the names that rounds use. A
-/// series without values is absent.
+/// second that was read too late counts with the mean of the others, since the load's operations count in it. A series that lacks many
+/// is absent.
 pub fn over(series: &BTreeMap<String, Vec<Option<f64>>>, from_s: u32) -> Counters {
     let uncounted = series.get(UNCOUNTED).map_or(&[][..], Vec::as_slice);
     let is_counted = |second: usize| uncounted.get(second).copied().flatten() != Some(1.0);
     let sum = |(counter, name, factor): &(&str, &str, f64)| {
         let seconds = series.get(*name)?.iter().enumerate().skip(from_s as usize);
         let counted = seconds.filter(|(second, _)| is_counted(*second));
-        let counted = counted.filter_map(|(_, value)| *value);
-        let sum = counted.reduce(|sum, second| sum + second)?;
-        Some((counter.to_string(), (sum * factor).round() as i64))
+        let counted: Vec<Option<f64>> = counted.map(|(_, value)| *value).collect();
+        let known = counted.iter().flatten();
+        let share = known.clone().count() as f64 / counted.len().max(1) as f64;
+        (share >= 1.0 - LACKING_MAX).then(|| {
+            let sum = known.sum::<f64>() / share;
+            (counter.to_string(), (sum * factor).round() as i64)
+        })
     };
     SERIES.iter().filter_map(sum).collect()
 }
@@ -136,20 +144,21 @@ mod tests {
     }
 
     #[test]
-    fn the_use_of_a_load_adds_up_the_seconds_that_count() {
+    fn the_use_of_a_load_is_that_of_all_seconds_that_count() {
         let series = BTreeMap::from([
             (
                 "server cpu".to_string(),
-                vec![Some(9.0), Some(0.5), None, Some(0.25)],
+                vec![Some(9.0), Some(0.5), None, Some(0.25), Some(0.75)],
             ),
             (
-                "device reads".to_string(),
-                vec![Some(7.0), None, None, None],
+                "server cpu system".to_string(),
+                vec![Some(9.0), Some(0.5), None, None, Some(0.75)],
             ),
+            ("device reads".to_string(), vec![Some(7.0); 1]),
         ]);
         assert_eq!(
             over(&series, 1),
-            Counters::from([("server cpu us".into(), 750_000)])
+            Counters::from([("server cpu us".into(), 2_000_000)])
         );
     }
 
