@@ -124,6 +124,13 @@ impl WireError {
         }
     }
 
+    /// Whether a statement that commits may have done so although it failed with this error: it is unanswered, or the server closed the
+    /// connection, which can be after the commit.
+    pub fn may_have_committed(&self) -> bool {
+        let is_closed = matches!(self, WireError::Server { .. }) && self.is_lost();
+        self.is_unanswered() || is_closed
+    }
+
     #[cold]
     pub(crate) fn malformed(what: &str) -> WireError {
         WireError::Protocol(what.into())
@@ -199,5 +206,20 @@ mod tests {
             !server(1053, "08S01").is_unanswered(),
             "an error is a reply"
         );
+    }
+
+    #[test]
+    fn a_commit_is_open_unless_it_was_refused_or_never_sent() {
+        for kind in [ErrorKind::UnexpectedEof, ErrorKind::TimedOut] {
+            assert!(WireError::Io(kind.into()).may_have_committed(), "{kind}");
+        }
+        assert!(
+            server(1927, "70100").may_have_committed(),
+            "killed, perhaps after it committed"
+        );
+        assert!(server(1053, "08S01").may_have_committed(), "shut down");
+        assert!(!WireError::Io(ErrorKind::BrokenPipe.into()).may_have_committed());
+        assert!(!server(1213, "40001").may_have_committed());
+        assert!(!WireError::Ended.may_have_committed());
     }
 }

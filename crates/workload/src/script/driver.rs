@@ -123,7 +123,7 @@ impl Driver {
             return Outcome::Lost(error.code());
         }
         match verdict {
-            Verdict::Lost(code) if commits && error.is_unanswered() => Outcome::Unknown(code),
+            Verdict::Lost(code) if commits && error.may_have_committed() => Outcome::Unknown(code),
             Verdict::Lost(code) => Outcome::Lost(code),
             Verdict::Repeat(code) if retries < self.script.policy.retries_max => {
                 Outcome::Retry(code)
@@ -316,6 +316,20 @@ mod tests {
             Outcome::Done,
         ];
         assert_eq!(outcomes, expected);
+    }
+
+    #[test]
+    fn a_commit_at_which_the_server_closes_the_connection_is_unknown() {
+        // Killed (MariaDB).
+        let killed_at = |statement: u64| Behaviour {
+            error_every: Some((FIRST + statement, 1927)),
+            ..Behaviour::default()
+        };
+        let sql = "begin; update t set a = 1; commit";
+        assert_eq!(outcome(sql, killed_at(2)), Outcome::Lost(1927));
+        assert_eq!(outcome(sql, killed_at(3)), Outcome::Unknown(1927));
+        let alone = "update t set a = 1";
+        assert_eq!(outcome(alone, killed_at(1)), Outcome::Unknown(1927));
     }
 
     #[test]

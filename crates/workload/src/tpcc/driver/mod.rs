@@ -39,7 +39,7 @@ use load::{Background, Failure, Io, Left, Outcome, Pauses, Request, Standard, Wo
 use queue::{Queue, Queued};
 use std::sync::Arc;
 use stop::{Finish, Stop};
-use wire::{Login, WireError};
+use wire::Login;
 
 /// Retries of one transaction before it counts as failed.
 const RETRIES_MAX: u16 = 100;
@@ -181,7 +181,7 @@ impl Driver {
                 session.book.acknowledged(session.now_ns(request));
                 Outcome::Done
             }
-            Err(error) if is_open(&error) => {
+            Err(error) if error.may_have_committed() => {
                 session.book.unknown();
                 Outcome::Unknown(error.code())
             }
@@ -226,11 +226,6 @@ impl Driver {
             Outcome::Done
         })
     }
-}
-
-/// Whether a COMMIT that failed with this error may have committed. A server that kills a connection may do so after the commit.
-fn is_open(error: &WireError) -> bool {
-    error.is_unanswered() || error.is_lost() && matches!(error, WireError::Server { .. })
 }
 
 impl Workload for Driver {

@@ -76,21 +76,3 @@ fn the_clients_use_the_schema_of_the_workload() {
     let driver = driver(&section(Delivery::Inline, Waits::None));
     assert_eq!(driver.login.schema.as_deref(), Some(SCHEMA));
 }
-
-#[test]
-fn a_commit_is_unknown_unless_it_was_refused_or_never_sent() {
-    let server = |code, state: &str| WireError::Server {
-        code,
-        state: state.into(),
-        message: String::new(),
-    };
-    let io = |kind: std::io::ErrorKind| WireError::Io(kind.into());
-    assert!(is_open(&io(std::io::ErrorKind::UnexpectedEof)));
-    assert!(is_open(&io(std::io::ErrorKind::TimedOut)));
-    assert!(
-        is_open(&server(1927, "70100")),
-        "killed, perhaps after it committed"
-    );
-    assert!(!is_open(&io(std::io::ErrorKind::BrokenPipe)));
-    assert!(!is_open(&server(1213, "40001")));
-}
