@@ -148,7 +148,9 @@ pub fn parse(
     );
     match experiment {
         Some(experiment) if notes.count() == 0 => {
-            place::answer(&experiment, cluster::unfit(&experiment))?;
+            let unfit = cluster::unfit(&experiment).into_iter();
+            let all = unfit.chain(served::without_effect(&experiment));
+            place::answer(&experiment, all.collect())?;
             Ok(experiment)
         }
         _ => Err(SpecError::new(path_shown, source, notes.into_vec())),
