@@ -131,9 +131,7 @@ impl Overrides {
         if self.accept_warnings {
             experiment = experiment.with_accepted_warnings()?;
         }
-        for server in &self.server {
-            experiment = experiment.with_server(server)?;
-        }
+        experiment = experiment.with_servers(&self.server)?;
         self.apply_to_load(experiment)?.with_only(&self.only)
     }
 }

@@ -240,11 +240,49 @@ impl Experiment {
         }
     }
 
+    /// `--server`, any number of times. Later ones replace earlier ones: `--server mariadb --server new=mysql@8.0.33` is all but one.
+    ///
+    /// # Errors
+    /// As for `with_server`, and for one that later ones replace on all of its servers.
+    pub fn with_servers(self, texts: &[impl AsRef<str>]) -> Result<Experiment, OverrideError> {
+        let names = texts.iter().map(|text| build::split_name(text.as_ref()).0);
+        let names: Vec<Option<&str>> = names.collect();
+        let is_meant = |name: &Option<&str>, server: &str| name.is_none_or(|name| name == server);
+        let has_no_effect = |index: usize| {
+            let meant = self.servers.iter().map(|server| server.name.as_str());
+            let mut meant = meant
+                .filter(|server| is_meant(&names[index], server))
+                .peekable();
+            let later = &names[index + 1..];
+            let is_replaced = |server: &str| later.iter().any(|name| is_meant(name, server));
+            meant.peek().is_some() && meant.all(is_replaced)
+        };
+        if (0..names.len()).any(has_no_effect) {
+            return Err(mistake(
+                "--server: a later --server replaces all that an earlier one sets",
+                "give each server once: --server 5.5=BUILD --server 5.6=BUILD; prony bench compares builds without a file",
+            ));
+        }
+        let mut texts = texts.iter();
+        texts.try_fold(self, |experiment, text| {
+            experiment.with_server(text.as_ref())
+        })
+    }
+
     /// `--server BUILD` for all servers of the file, or `--server NAME=BUILD` for one.
     ///
     /// # Errors
-    /// Fails for unknown names and builds. No message contains a password.
+    /// Fails for unknown names and builds, and where the workload has no server. No message contains a password.
     pub fn with_server(mut self, text: &str) -> Result<Experiment, OverrideError> {
+        if self.servers.is_empty() {
+            return Err(mistake(
+                format!(
+                    "--server: the workload \"{}\" runs on a folder, without a server",
+                    self.workload
+                ),
+                "remove it",
+            ));
+        }
         let (name, build) = build::split_name(text);
         let build: BuildSpec = build.parse().map_err(|error: build::BuildError| {
             mistake(format!("--server: {error}"), error.help())

@@ -105,6 +105,40 @@ fn a_build_that_varies_cannot_be_replaced_by_the_command_line() {
     assert!(experiment("").with_server("5.6=mariadb").is_ok());
 }
 
+#[test]
+fn a_server_of_the_command_line_that_has_no_effect_is_refused() {
+    let with = |texts: &[&str]| experiment("").with_servers(texts);
+    let builds = |texts: &[&str]| {
+        let servers = with(texts).unwrap().servers;
+        servers
+            .iter()
+            .map(|server| server.build.to_string())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        builds(&["mariadb", "5.6=mysql@8.0.33"]),
+        ["mariadb", "mysql@8.0.33"]
+    );
+    assert_eq!(
+        builds(&["5.5=mariadb", "5.6=mariadb"]),
+        ["mariadb", "mariadb"]
+    );
+    for texts in [
+        &["mariadb", "mysql@8.0.33"][..],
+        &["5.6=mariadb", "mysql@8.0.33"],
+        &["5.6=mariadb", "5.6=mysql@8.0.33"],
+        &["mariadb", "5.5=mysql@8.0.33", "5.6=mysql@8.0.33"],
+    ] {
+        let error = with(texts).unwrap_err();
+        assert!(
+            error.says.contains("a later --server"),
+            "{texts:?}: {error}"
+        );
+    }
+    let error = on_folder("").unwrap().with_server("mariadb").unwrap_err();
+    assert!(error.says.contains("without a server"), "{error}");
+}
+
 fn on_folder(added: &str) -> Result<Experiment, SpecError> {
     let check = |_: &str, _: &Section| Some(TargetKind::Folder);
     let source = format!("title = \"t\"\n[workload.fileio]\nfiles = 1\n{added}");
