@@ -3,7 +3,7 @@
 //! Purpose: check `protocol.queries`, `observe` and claims before anything is loaded.
 //! Boundaries: the caller passes the names of the workload's queries.
 
-use super::experiment::{Experiment, ObservePatch, PlanCheck};
+use super::experiment::{Experiment, ObservePatch, PlanCheck, Plans};
 use super::mistake::{SpecError, suggestion};
 use super::place::{Late, Path, answer, path};
 use record::{Cell, Subject};
@@ -116,20 +116,26 @@ fn checked(observe: &[&str], checks: &[PlanCheck]) -> Vec<(Path, String)> {
     found
 }
 
-/// Notes checks of plans in a timed load, which records none.
+/// Notes checks and analyses of plans in a timed load, which records none.
 fn without_plans(experiment: &Experiment) -> Vec<Late> {
-    let late = |observe: &Path, checks: &[PlanCheck]| {
-        let at = [observe.as_slice(), &["check_plan".to_string()]].concat();
-        (!checks.is_empty()).then(|| Late {
-            path: at,
-            says: "a timed load records no plans, so none can be checked".to_string(),
+    let late = |observe: &Path, checks: &[PlanCheck], plans: Option<Plans>| {
+        let wrong = [
+            (!checks.is_empty(), "check_plan", "checked"),
+            (plans == Some(Plans::Analyze), "plans", "analyzed"),
+        ];
+        let wrong = wrong.into_iter().filter(|(is_there, ..)| *is_there);
+        let late = wrong.map(|(_, key, done)| Late {
+            path: [observe.as_slice(), &[key.to_string()]].concat(),
+            says: format!("a timed load records no plans, so none can be {done}"),
             label: "no plans",
             help: "remove it; plans are recorded in rounds of queries only".to_string(),
-        })
+        });
+        late.collect::<Vec<Late>>()
     };
-    let base = late(&path(&["observe"]), &experiment.observe.checks);
+    let base = &experiment.observe;
+    let base = late(&path(&["observe"]), &base.checks, Some(base.plans));
     let levels = observed(experiment).into_iter();
     base.into_iter()
-        .chain(levels.filter_map(|(at, patch)| late(&at, &patch.checks)))
+        .chain(levels.flat_map(|(at, patch)| late(&at, &patch.checks, patch.plans)))
         .collect()
 }

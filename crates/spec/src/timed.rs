@@ -47,7 +47,13 @@ pub fn long_enough(experiment: &Experiment) -> Result<(), SpecError> {
 pub fn check(experiment: &Experiment, has_driver: bool) -> Result<(), SpecError> {
     let workload = &experiment.workload;
     let late = match (has_driver, experiment.protocol.is_timed()) {
-        (true, true) => traces::without_arrivals(experiment, loads_of_levels(experiment)),
+        (true, true) => {
+            let traces = traces::without_arrivals(experiment, loads_of_levels(experiment));
+            traces
+                .into_iter()
+                .chain(further_rounds(experiment))
+                .collect()
+        }
         (true, false) => vec![Late {
             path: path(&["workload", workload]),
             says: format!(
@@ -98,7 +104,7 @@ fn of_rounds(experiment: &Experiment) -> Vec<Late> {
     clients.chain(others).chain(rounds).chain(profile).collect()
 }
 
-/// Notes rounds of levels that the protocol does not have, because the columns of tables are those of the protocol.
+/// Notes rounds of levels that the protocol does not have, because the columns of tables are those of the protocol. A timed load has none.
 fn further_rounds(experiment: &Experiment) -> Vec<Late> {
     let has = |kind: RoundKind, rounds: &[RoundKind]| {
         rounds.iter().filter(|round| **round == kind).count()
@@ -123,12 +129,22 @@ fn further_rounds(experiment: &Experiment) -> Vec<Late> {
         std::iter::once((at, &level.patch)).chain(on)
     });
     let beyond = patches.filter(|(_, patch)| patch.rounds.as_deref().is_some_and(exceeds));
+    let (says, help) = match experiment.protocol.is_timed() {
+        true => (
+            "a timed load has no rounds that a level could choose",
+            "remove it",
+        ),
+        false => (
+            "the level adds rounds that [protocol] does not have",
+            "list all rounds in [protocol]; a level can only omit some of them",
+        ),
+    };
     beyond
         .map(|(at, _)| Late {
             path: [at, path(&["protocol", "rounds"])].concat(),
-            says: "the level adds rounds that [protocol] does not have".to_string(),
+            says: says.to_string(),
             label: "not in the protocol",
-            help: "list all rounds in [protocol]; a level can only omit some of them".to_string(),
+            help: help.to_string(),
         })
         .collect()
 }

@@ -252,6 +252,14 @@ fn a_level_can_omit_rounds_but_not_add_any() {
 }
 
 #[test]
+fn a_timed_load_has_no_rounds_that_a_level_could_choose() {
+    let experiment =
+        right("[factor.disk.slow]\nprotocol = { rounds = ['cold'] }\n[protocol]\ntime = \"60s\"\n");
+    let says = shown(&timed::check(&experiment, true).unwrap_err());
+    assert!(says.contains("a timed load has no rounds"), "{says}");
+}
+
+#[test]
 fn rounds_of_queries_take_several_clients() {
     for load in [
         "[load.closed]\nclients = [1, 2, 4, 8]\n",

@@ -69,6 +69,20 @@ fn a_timed_load_has_no_plans_to_check() {
     insta::assert_snapshot!(shown(&error));
 }
 
+#[test]
+fn a_timed_load_has_no_plans_to_analyze() {
+    let timed = "[protocol]\ntime = \"1s\"\n";
+    for observe in [
+        "[observe]\nplans = \"analyze\"\n",
+        "[factor.plans.all]\nobserve = { plans = \"analyze\" }\n",
+    ] {
+        let of = |protocol: &str| read(&format!("{RIGHT}{observe}{protocol}")).unwrap();
+        let says = shown(&queries::check(&of(timed), &[]).unwrap_err());
+        assert!(says.contains("none can be analyzed"), "{says}");
+        assert!(queries::check(&of(""), &[]).is_ok());
+    }
+}
+
 proptest! {
     #[test]
     fn no_value_of_a_check_makes_the_reader_panic(value in "[\\[\\]a-zQ1. =\"{},]{0,40}") {
