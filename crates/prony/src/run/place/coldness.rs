@@ -6,9 +6,10 @@
 use host::cold::{device_reads, evict as evict_files, residency};
 use observe::Observer;
 use record::Coldness;
+use server::ServerError;
 use std::path::Path;
 
-/// InnoDB's default page size, to convert pages of the buffer pool to bytes.
+/// InnoDB's default page size, of a server that does not tell its own.
 const PAGE_BYTES: u64 = 16 * 1024;
 
 /// Maximum share of the data in a cache before a cold round. A server that has started has read its dictionary and undo pages.
@@ -28,6 +29,8 @@ pub(crate) fn empty_page_cache(data: &Path) -> String {
 /// The evidence before the first query of a cold round.
 pub(crate) struct Before {
     coldness: Coldness,
+    /// Of a page in the buffer pool; None if the pool could not be looked at.
+    page_bytes: Option<u64>,
     device_read_bytes: Option<u64>,
 }
 
@@ -38,25 +41,25 @@ impl Before {
         data: Option<&Path>,
         observer: Option<&mut Observer>,
     ) -> Before {
-        let pool_pages = observer.and_then(|observer| {
-            observer
-                .status("Innodb_buffer_pool_pages_data")
-                .ok()
-                .flatten()
-        });
+        let pool = observer.map_or(Ok((None, PAGE_BYTES)), pool);
+        let (pool_pages, page_bytes) = match pool {
+            Ok((pages, bytes)) => (pages, Some(bytes)),
+            Err(_) => (None, None),
+        };
         let resident = data.and_then(|data| residency(data).ok());
         Before {
             coldness: Coldness {
                 proved: false,
                 eviction,
                 server_restarted,
-                pool_pages: pool_pages.and_then(|pages| u64::try_from(pages).ok()),
+                pool_pages,
                 resident_bytes: resident.as_ref().map(|resident| resident.resident_bytes),
                 file_bytes: resident.as_ref().map(|resident| resident.file_bytes),
                 passes: Some(1),
                 device_read_bytes: None,
                 reason: None,
             },
+            page_bytes,
             device_read_bytes: data.and_then(read_so_far),
         }
     }
@@ -68,10 +71,20 @@ impl Before {
             .device_read_bytes
             .zip(data.and_then(read_so_far))
             .map(|(before, after)| after.saturating_sub(before));
-        coldness.reason = objection(&coldness, data_bytes);
+        coldness.reason = objection(&coldness, self.page_bytes, data_bytes);
         coldness.proved = coldness.reason.is_none();
         coldness
     }
+}
+
+/// The pages with data in the buffer pool, none without InnoDB, and the bytes of each.
+fn pool(observer: &mut Observer) -> Result<(Option<u64>, u64), ServerError> {
+    let mut status = |name: &str| {
+        let value = observer.status(name)?;
+        Ok::<_, ServerError>(value.and_then(|value| u64::try_from(value).ok()))
+    };
+    let pages = status("Innodb_buffer_pool_pages_data")?;
+    Ok((pages, status("Innodb_page_size")?.unwrap_or(PAGE_BYTES)))
 }
 
 /// Joins the proofs of a round whose queries were each made cold: keeps the weaker proof and adds up the disk reads.
@@ -95,15 +108,18 @@ pub(crate) fn join(one: Coldness, other: Coldness) -> Coldness {
 }
 
 /// Why a round does not count as cold. None if all evidence is in order.
-fn objection(coldness: &Coldness, data_bytes: u64) -> Option<String> {
+fn objection(coldness: &Coldness, page_bytes: Option<u64>, data_bytes: u64) -> Option<String> {
     if !coldness.server_restarted {
         return Some("the server was not restarted".into());
     }
     if coldness.eviction == "none" {
         return Some("the page cache could not be emptied".into());
     }
+    let Some(page_bytes) = page_bytes else {
+        return Some("the pages in the buffer pool could not be read".into());
+    };
     let pages = coldness.pool_pages.unwrap_or(0).saturating_sub(START_PAGES);
-    if (pages * PAGE_BYTES) as f64 > data_bytes as f64 * MAX_RESIDENT {
+    if (pages * page_bytes) as f64 > data_bytes as f64 * MAX_RESIDENT {
         return Some(format!(
             "the buffer pool held {} pages before the first query",
             coldness.pool_pages.unwrap_or(0)
@@ -149,7 +165,21 @@ mod tests {
 
     #[test]
     fn an_empty_pool_and_an_empty_page_cache_prove_a_cold_round() {
-        assert_eq!(objection(&cold(), 1 << 30), None);
+        assert_eq!(objection(&cold(), Some(PAGE_BYTES), 1 << 30), None);
+    }
+
+    #[test]
+    fn a_page_has_the_size_that_the_server_tells_and_an_unknown_pool_proves_nothing() {
+        let of = |page_bytes| {
+            let pages = Coldness {
+                pool_pages: Some(START_PAGES + 1_000),
+                ..cold()
+            };
+            objection(&pages, page_bytes, 1 << 30)
+        };
+        assert_eq!(of(Some(16 << 10)), None);
+        assert!(of(Some(64 << 10)).unwrap().contains("3000 pages"));
+        assert!(of(None).unwrap().contains("could not be read"));
     }
 
     #[test]
@@ -192,7 +222,7 @@ mod tests {
             ),
         ];
         for (coldness, part) in cases {
-            let reason = objection(&coldness, 1 << 30).unwrap();
+            let reason = objection(&coldness, Some(PAGE_BYTES), 1 << 30).unwrap();
             assert!(reason.contains(part), "{reason}");
         }
     }
