@@ -167,6 +167,50 @@ fn clocks_that_differ_by_hours_are_laid_on_the_servers() {
     );
 }
 
+/// A shard of two that has done 300 operations of one name, with this change.
+fn with(number: u32, change: impl FnOnce(&mut Loaded, String)) -> Option<Trial> {
+    let mut trial = trial_of(number, 2);
+    let load = trial.load.as_mut().unwrap();
+    let operation = load.operations[0].clone();
+    let done = vec![Some(5.0); 60];
+    load.series.insert(done_series(&operation), done);
+    change(load, operation);
+    Some(trial)
+}
+
+#[test]
+fn operations_without_effect_are_a_share_of_those_of_all_shards() {
+    let noticed = with(1, |load, operation| {
+        load.engine.effects = vec![EffectNote {
+            operation,
+            done: 300,
+            changed_nothing: 9,
+            found_nothing: 0,
+            warned: 0,
+        }];
+    });
+    let (_, trial) = merged(&[noticed, with(2, |_, _| ())]);
+    let load = trial.load.unwrap();
+    let effects = &load.engine.effects;
+    assert_eq!((effects[0].done, effects[0].changed_nothing), (600, 9));
+}
+
+#[test]
+fn the_bytes_of_links_are_added_where_every_shard_has_counted_them() {
+    let sent = |number| {
+        with(number, |load, _| {
+            let seconds = vec![Some(8.0); 60];
+            load.series.insert(names::LINK_SENT.into(), seconds);
+        })
+    };
+    let of = |second| {
+        let (_, trial) = merged(&[sent(1), second]);
+        trial.load.unwrap().series.get(names::LINK_SENT).cloned()
+    };
+    assert_eq!(of(sent(2)).unwrap()[0], Some(16.0));
+    assert_eq!(of(with(2, |_, _| ())), None);
+}
+
 #[test]
 fn a_flag_that_not_all_shards_have_names_its_shard() {
     let mut second = trial_of(2, 2);

@@ -13,8 +13,8 @@ use record::load::{
 use record::names::{LINK_RECEIVED, LINK_RECEIVED_PACKETS, LINK_SENT, LINK_SENT_PACKETS};
 use std::collections::BTreeMap;
 
-/// Series that count clients and operations, each shard its own.
-const ADDED: [&str; 14] = [
+/// Series that count clients and operations, each shard its own. One that a shard lacks is 0 there.
+const ADDED: [&str; 10] = [
     "throughput",
     "errors",
     "retried",
@@ -25,6 +25,10 @@ const ADDED: [&str; 14] = [
     "idle",
     CARRIED,
     CARRIED_ERRORS,
+];
+
+/// Series of each shard's way to the server. A shard that lacks them was not looked at, so there is no sum.
+const OF_LINKS: [&str; 4] = [
     LINK_RECEIVED,
     LINK_SENT,
     LINK_RECEIVED_PACKETS,
@@ -41,7 +45,8 @@ pub(super) fn merged(pieces: &[Piece], key: &TrialKey) -> Result<Loaded, MergeEr
     // The clients are the same whatever node a series is of.
     node_series
         .values_mut()
-        .for_each(|of_node| of_node.retain(|name, _| !ADDED.contains(&name.as_str())));
+        .for_each(|of_node| of_node.retain(|name, _| !is_of_clients(name)));
+    series.retain(|name, _| !is_of_clients(name));
     series.extend(added_series(pieces, key)?);
     let mut load = Loaded {
         mode: loads().skip(1).fold(first.load.mode.clone(), |sum, load| {
@@ -57,12 +62,16 @@ pub(super) fn merged(pieces: &[Piece], key: &TrialKey) -> Result<Loaded, MergeEr
         node_series,
         errors: added_errors(pieces, key)?,
         counters: first.load.counters.clone(),
-        engine: engine(pieces),
+        engine: engine(pieces, key)?,
         open: added_open(pieces),
         summary: None,
     };
     load.summary = Some(stats::summarise(&load));
     Ok(load)
+}
+
+fn is_of_clients(name: &str) -> bool {
+    ADDED.contains(&name) || OF_LINKS.contains(&name)
 }
 
 /// Whole seconds between the common start and the piece's own by the server's clock; 0 unless its start was missed.
@@ -84,12 +93,15 @@ fn added_series(
         .operations
         .iter()
         .map(|name| done_series(name));
-    let names: Vec<String> = ADDED.map(String::from).into_iter().chain(done).collect();
+    let names = ADDED.into_iter().chain(OF_LINKS).map(String::from);
+    let names: Vec<String> = names.chain(done).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut sums: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
+    let mut shards: BTreeMap<String, usize> = BTreeMap::new();
     for piece in pieces {
         let shift = shift_s(pieces, piece) as usize;
         for (name, values) in piece.part.store.series(key, &names)? {
+            *shards.entry(name.clone()).or_default() += 1;
             let sum = sums.entry(name).or_default();
             let length = sum.len().max(shift + values.len());
             // A shard that has ended does nothing more.
@@ -99,6 +111,7 @@ fn added_series(
             }
         }
     }
+    sums.retain(|name, _| !OF_LINKS.contains(&name.as_str()) || shards[name] == pieces.len());
     Ok(sums)
 }
 
@@ -160,7 +173,7 @@ fn added_mode(mut sum: Mode, other: &Mode) -> Mode {
 }
 
 /// CPU time, cores and reactors add up; lateness is that of the latest shard, because its percentiles cannot be merged.
-fn engine(pieces: &[Piece]) -> EngineNote {
+fn engine(pieces: &[Piece], key: &TrialKey) -> Result<EngineNote, MergeError> {
     let notes = || pieces.iter().map(|piece| &piece.load.engine);
     let sum = |of: fn(&EngineNote) -> f64| notes().map(of).sum::<f64>();
     let latest = |of: fn(&EngineNote) -> Option<f64>| notes().filter_map(of).reduce(f64::max);
@@ -170,7 +183,7 @@ fn engine(pieces: &[Piece]) -> EngineNote {
         let why = piece.load.engine.stopped.as_ref()?;
         Some(format!("{}: {why}", piece.part.name()))
     });
-    EngineNote {
+    Ok(EngineNote {
         backend: backends.join(", "),
         reactors: notes().map(|note| note.reactors).sum(),
         cpu_user_s: sum(|note| note.cpu_user_s),
@@ -184,10 +197,10 @@ fn engine(pieces: &[Piece]) -> EngineNote {
         stopped,
         until_s: notes().filter_map(|note| note.until_s).reduce(f64::max),
         unfinished: added_unfinished(pieces),
-        effects: added_effects(pieces),
+        effects: added_effects(pieces, key)?,
         shards: pieces.iter().map(|piece| piece.start.clone()).collect(),
         stalls: worst_stalls(pieces),
-    }
+    })
 }
 
 /// Of each second the shard that stood still the longest: its operations are a part of all percentiles.
@@ -225,7 +238,8 @@ fn added_unfinished(pieces: &[Piece]) -> Vec<Unfinished> {
     sums
 }
 
-fn added_effects(pieces: &[Piece]) -> Vec<EffectNote> {
+/// A shard in which an operation always had its effect has no note of it, but has done it too.
+fn added_effects(pieces: &[Piece], key: &TrialKey) -> Result<Vec<EffectNote>, MergeError> {
     let mut sums: Vec<EffectNote> = Vec::new();
     for one in pieces.iter().flat_map(|piece| &piece.load.engine.effects) {
         match sums.iter_mut().find(|sum| sum.operation == one.operation) {
@@ -238,7 +252,17 @@ fn added_effects(pieces: &[Piece]) -> Vec<EffectNote> {
             None => sums.push(one.clone()),
         }
     }
-    sums
+    for sum in &mut sums {
+        let done = done_series(&sum.operation);
+        for piece in pieces {
+            let mut notes = piece.load.engine.effects.iter();
+            if notes.all(|one| one.operation != sum.operation) {
+                let seconds = piece.part.store.series(key, &[done.as_str()])?;
+                sum.done += seconds.values().flatten().flatten().sum::<f64>() as u64;
+            }
+        }
+    }
+    Ok(sums)
 }
 
 fn added_open(pieces: &[Piece]) -> Option<OpenNote> {
