@@ -20,10 +20,13 @@ pub(crate) struct ClientsLink {
     pub bits_per_s: Option<u64>,
 }
 
-/// What a server has to itself, whatever name it is reached by.
-fn which_server(session: &mut Session) -> Result<String, ServerError> {
-    let reply = session.query("SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir)")?;
-    Ok(reply.first_text().unwrap_or_default())
+/// What a server has to itself, whatever name it is reached by. Clones share all but some of it, and no server has all.
+fn which_server(session: &mut Session) -> Result<Vec<String>, ServerError> {
+    let reply = session.query(
+        "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('hostname', 'port', 'datadir', 'server_id', 'server_uuid', 'server_uid')",
+    )?;
+    let texts = (0..reply.rows.len()).filter_map(|row| reply.text(row, 1));
+    Ok(texts.collect())
 }
 
 impl ServerPlace<'_> {
@@ -257,5 +260,29 @@ impl ServerPlace<'_> {
         });
         trial.limits.extend(noted);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use server::Reply;
+
+    #[test]
+    fn clones_with_one_name_and_folder_are_told_apart_by_their_own_number() {
+        let server = |uuid: &'static str| {
+            let reply = move |sql: &str| {
+                assert!(sql.contains("server_uuid"), "{sql}");
+                let row =
+                    |cells: [&str; 2]| cells.map(|cell| Some(cell.as_bytes().to_vec())).to_vec();
+                Ok::<_, ServerError>(Reply {
+                    rows: vec![row(["hostname", "db"]), row(["server_uuid", uuid])],
+                    ..Reply::default()
+                })
+            };
+            which_server(&mut Session::Scripted(Box::new(reply))).unwrap()
+        };
+        assert_eq!(server("a"), server("a"));
+        assert_ne!(server("a"), server("b"));
     }
 }
