@@ -244,6 +244,14 @@ impl Section {
             "write distribution = \"pareto\" and a random pattern, or remove move_every",
         );
         is(
+            self.distribution != Distribution::Uniform
+                && !self.pattern.is_random()
+                && self.move_every.is_none(),
+            &["distribution"],
+            "a pattern that goes through the files in order prefers no blocks",
+            "write a random pattern, or remove distribution",
+        );
+        is(
             grows && !is_in_order,
             &["extents", "pattern"],
             "an empty file can only be appended to",
@@ -465,6 +473,10 @@ mod tests {
             ),
             ("zipf_exponent = 1", "zipf_exponent"),
             ("move_every = 10", "move_every"),
+            (
+                "pattern = \"sequential-read\"\ndistribution = \"zipfian\"",
+                "distribution",
+            ),
             ("distribution = \"pareto\"\nmove_every = 0", "move_every"),
             (
                 "pattern = \"sequential-read\"\ndistribution = \"pareto\"\nmove_every = 10",
