@@ -185,3 +185,27 @@ fn leases(home: &Home) -> Result<Leases, Failure> {
     }
     Ok(leases)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::error::ErrorKind;
+
+    #[test]
+    fn flags_that_would_have_no_effect_are_refused() {
+        for line in [
+            "prony bench oltp-point-select --dry --format json",
+            "prony bench oltp-point-select --dry --gate",
+            "prony bench oltp-point-select --dry --junit x.xml",
+            "prony bench oltp-point-select --dry --shard 1/2",
+            "prony run --resume @latest --accept-warnings",
+            "prony run --resume @latest --no-limits",
+        ] {
+            let refused = Cli::try_parse_from(line.split(' ')).err();
+            let kind = refused.map(|error| error.kind());
+            assert_eq!(kind, Some(ErrorKind::ArgumentConflict), "{line}");
+        }
+        let dry = "prony bench oltp-point-select --dry --clients 1 --time 1s";
+        assert!(Cli::try_parse_from(dry.split(' ')).is_ok());
+    }
+}

@@ -27,7 +27,7 @@ pub(super) struct Args {
     results: Results,
     /// Resume a run that was interrupted or killed (a name or @latest); finished trials are kept. A finished run is extended to --blocks N, or with
     /// --until-decided for the cells of undecided claims
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["scale", "size", "only", "server", "clients", "rate", "workers", "time", "warmup", "no_limits", "part", "shard", "seed"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["scale", "size", "only", "server", "clients", "rate", "workers", "time", "warmup", "no_limits", "accept_warnings", "part", "shard", "seed"])]
     resume: Option<String>,
     /// Only this part of the trials, to spread them over several machines
     #[arg(long, value_name = "K/N", conflicts_with = "shard")]
