@@ -202,7 +202,7 @@ impl Collected {
             series,
             counters: ended.counters,
             flags,
-            gap: ended.gap,
+            gaps: ended.gaps,
             own_statements: ended.own_statements,
         }
     }

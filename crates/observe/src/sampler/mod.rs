@@ -64,12 +64,12 @@ pub struct Sampled {
     /// series [`record::UNCOUNTED`].
     pub counters: Counters,
     pub flags: Vec<Flag>,
-    pub gap: Option<Gap>,
+    pub gaps: Vec<Gap>,
     /// The statements that prony sent to servers while the counters counted; None where nothing was counted.
     pub own_statements: Option<i64>,
 }
 
-/// The seconds in which the server's status could not be read; from the first to the last of several gaps.
+/// Seconds in which the server's status could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
     pub from_s: u32,
@@ -173,7 +173,7 @@ struct StatusValues {
 struct StatusEnd {
     counters: Counters,
     flags: Vec<Flag>,
-    gap: Option<Gap>,
+    gaps: Vec<Gap>,
     /// The seconds that the counters do not cover.
     uncounted: Vec<Range<u32>>,
     own_statements: Option<i64>,

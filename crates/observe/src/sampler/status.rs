@@ -53,7 +53,8 @@ pub(super) struct Status {
     reset: BTreeSet<String>,
     /// Time of the first reading that the counters include.
     measured_from: Option<Instant>,
-    lost: Option<Gap>,
+    /// The last of them may go on.
+    lost: Vec<Gap>,
     /// The seconds that the counters do not cover, the last of which may go on.
     uncounted: Vec<Range<u32>>,
 }
@@ -91,7 +92,7 @@ impl Status {
             counters: Counters::new(),
             reset: BTreeSet::new(),
             measured_from: None,
-            lost: None,
+            lost: Vec::new(),
             uncounted: Vec::new(),
         })
     }
@@ -128,13 +129,13 @@ impl Status {
         }
         self.sample(None, ticks, measured_from_s);
         let flags = self.flags(ticks, measured_from_s);
-        let gap = self.lost.take();
+        let gaps = std::mem::take(&mut self.lost);
         let uncounted = std::mem::take(&mut self.uncounted);
         let own_statements = self.counters.remove(OWN_STATEMENTS);
         let _ = news.send(News::StatusEnded(StatusEnd {
             counters: self.without_levels(),
             flags,
-            gap,
+            gaps,
             uncounted,
             own_statements,
         }));
@@ -239,12 +240,11 @@ impl Status {
         }
         // After the last tick no second is lost.
         if let Some(tick) = tick {
-            let lost = self.lost.get_or_insert(Gap {
+            self.lost.push(Gap {
                 from_s: tick.saturating_sub(1),
                 until_s: None,
                 cause: error.to_string(),
             });
-            lost.until_s = None;
         }
     }
 
@@ -253,7 +253,7 @@ impl Status {
             return;
         }
         self.connected = Connected::open(&self.connector, self.configure).ok();
-        if let (Some(lost), true) = (&mut self.lost, self.connected.is_some()) {
+        if let (Some(lost), true) = (self.lost.last_mut(), self.connected.is_some()) {
             lost.until_s = Some(tick);
         }
         self.hand_over_cutter(cut);

@@ -236,7 +236,7 @@ fn a_lost_connection_is_reopened_and_flagged_once() {
         seen.iter().any(|one| of_status(&one))
     });
     assert!(sampled.flags.is_empty(), "{:?}", sampled.flags);
-    let text = sampled.gap.unwrap().flag().text;
+    let text = sampled.gaps[0].flag().text;
     assert!(
         text.contains("until second") && text.ends_with("gone away"),
         "{text}"
@@ -261,7 +261,7 @@ fn a_stopped_server_is_absent_from_then_on() {
     fake.stop().unwrap();
     let sampled = sampled(prepared, 0, |seen| seen.len() >= 4);
     assert!(sampled.flags.is_empty(), "{:?}", sampled.flags);
-    let text = sampled.gap.unwrap().flag().text;
+    let text = sampled.gaps[0].flag().text;
     assert!(text.contains("from second 0 to the end"), "{text}");
     assert!(sampled.series.contains_key("machine cpu"));
     assert!(sampled.counters.is_empty());

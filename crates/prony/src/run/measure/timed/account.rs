@@ -9,6 +9,7 @@ use crate::run::shards;
 use host::machine;
 use load::{Backend, Driven, Ending, OwnStall, Second, Tally, Window};
 use observe::{Gap, Sampled};
+use record::event::START;
 use record::{
     Account, CARRIED, CARRIED_ERRORS, EngineNote, EngineStall, ErrorCount, ErrorKind, EventNote,
     FlagKind, HistogramNote, Kind, LiveSample, Loaded, Mode, OpenNote, Requirement, ShardStart,
@@ -48,10 +49,9 @@ pub(super) fn enter(
     for text in stats::add_recovered(&mut trial.events, throughput, driven.started_ns) {
         trial.flag(FlagKind::NotRecovered, text);
     }
-    let gap = observed.sampled.gap.filter(|gap| {
-        let outages = trial.events.iter().filter(|event| event.is_outage());
-        !explained(gap, outages, driven.started_ns)
-    });
+    let outages = trial.events.iter().filter(|event| event.is_outage());
+    let down = down(&outages.collect::<Vec<_>>(), driven.started_ns);
+    let gap = unexplained(&observed.sampled.gaps, &down, driven.until.as_secs_f64());
     let flags = observed.sampled.flags.into_iter();
     for one in flags.chain(gap.map(|gap| gap.flag())) {
         trial.flag(one.kind, one.text);
@@ -114,21 +114,53 @@ fn foreign_clients(timed: &Timed, sampled: &Sampled) -> Option<String> {
         .flatten()
 }
 
-/// Whether the server was down when its status could not be read. The sampler notices both ends up to a second late.
-fn explained<'a>(gap: &Gap, outages: impl Iterator<Item = &'a EventNote>, started_ns: i64) -> bool {
+/// From when to when the server was down, in seconds since the start of the load. The sampler reads the first node: if an event left it
+/// down, it is so until another one has started it. Outages that follow each other at once are one.
+fn down(outages: &[&EventNote], started_ns: i64) -> Vec<(f64, f64)> {
     let at_s = |ns: i64| (ns - started_ns) as f64 / 1e9;
-    let of = |event: &EventNote| {
-        (
-            at_s(event.at_ns),
-            event.ended_ns.map_or(f64::INFINITY, at_s),
-        )
+    let ended_s = |event: &EventNote| event.ended_ns.map_or(f64::INFINITY, at_s);
+    let of = |event: &&EventNote| {
+        let is_start = |other: &&&EventNote| {
+            other.kind == START && other.node == event.node && other.at_ns >= event.at_ns
+        };
+        let is_read = event.node.is_none_or(|node| node == 1);
+        let until_s = match is_read && !event.numbers.contains_key("start_s") {
+            true => {
+                let starts = outages.iter().filter(is_start);
+                starts
+                    .map(|start| ended_s(start))
+                    .fold(f64::INFINITY, f64::min)
+            }
+            false => ended_s(event),
+        };
+        (at_s(event.at_ns), until_s)
     };
-    let whole = outages
-        .map(of)
-        .reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
-    whole.is_some_and(|(began_s, ended_s)| {
-        let until_s = gap.until_s.map_or(0.0, f64::from);
-        began_s <= f64::from(gap.from_s) + NOTICED_WITHIN_S && until_s <= ended_s + NOTICED_WITHIN_S
+    let mut each: Vec<(f64, f64)> = outages.iter().map(of).collect();
+    each.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut down: Vec<(f64, f64)> = Vec::new();
+    for (began_s, ended_s) in each {
+        match down.last_mut() {
+            Some(last) if began_s <= last.1 + NOTICED_WITHIN_S => last.1 = last.1.max(ended_s),
+            _ => down.push((began_s, ended_s)),
+        }
+    }
+    down
+}
+
+/// The seconds without a status in which the server was not down, from the first to the last of them. The sampler notices both ends of an
+/// outage up to a second late.
+fn unexplained(gaps: &[Gap], down: &[(f64, f64)], load_s: f64) -> Option<Gap> {
+    let is_explained = |gap: &&Gap| {
+        let until_s = gap.until_s.map_or(load_s, f64::from);
+        down.iter().any(|(began_s, ended_s)| {
+            *began_s <= f64::from(gap.from_s) + NOTICED_WITHIN_S
+                && until_s <= ended_s + NOTICED_WITHIN_S
+        })
+    };
+    let others = gaps.iter().filter(|gap| !is_explained(gap)).cloned();
+    others.reduce(|first, last| Gap {
+        until_s: last.until_s,
+        ..first
     })
 }
 
@@ -394,7 +426,7 @@ mod tests {
     use super::*;
     use crate::run::measure::trial::blank;
     use record::TrialState;
-    use record::event::{KILL, PAUSE};
+    use record::event::{KILL, PAUSE, STOP};
 
     fn account(failed: u64) -> Vec<Account> {
         vec![Account {
@@ -423,6 +455,55 @@ mod tests {
         let explain = |code| (code == 1366).then(|| "error 1366: no integer".to_string());
         flag_failed_operations(&mut trial, &account(failed), &explain);
         trial
+    }
+
+    /// An event between these seconds, which started a server or did not.
+    fn outage(kind: &str, (began_s, ended_s): (i64, i64), starts: bool) -> EventNote {
+        EventNote {
+            at_ns: began_s * 1_000_000_000,
+            ended_ns: Some(ended_s * 1_000_000_000),
+            kind: kind.into(),
+            node: Some(1),
+            numbers: starts
+                .then(|| ("start_s".to_string(), 1.0))
+                .into_iter()
+                .collect(),
+            text: String::new(),
+        }
+    }
+
+    /// The first and the last second of the gaps of a load of 60 s that these outages do not explain.
+    fn left(outages: &[EventNote], gaps: &[(u32, Option<u32>)]) -> Option<(u32, Option<u32>)> {
+        let gap = |(from_s, until_s): &(u32, Option<u32>)| Gap {
+            from_s: *from_s,
+            until_s: *until_s,
+            cause: String::new(),
+        };
+        let gaps: Vec<Gap> = gaps.iter().map(gap).collect();
+        let down = down(&outages.iter().collect::<Vec<_>>(), 0);
+        unexplained(&gaps, &down, 60.0).map(|gap| (gap.from_s, gap.until_s))
+    }
+
+    #[test]
+    fn each_gap_of_the_status_needs_an_outage_of_its_own() {
+        let kills = [(10, 12), (50, 52)].map(|at| outage(KILL, at, true));
+        let known = [(9, Some(14)), (49, Some(54))];
+        assert_eq!(left(&kills, &known), None);
+        let hang = (25, Some(35));
+        assert_eq!(left(&kills, &[known[0], hang, known[1]]), Some(hang));
+        assert_eq!(left(&kills[..1], &[known[0], (40, None)]), Some((40, None)));
+        assert_eq!(left(&[], &[known[0], hang]), Some((9, Some(35))));
+    }
+
+    #[test]
+    fn a_server_that_is_left_down_is_so_until_it_is_started() {
+        let stop = outage(STOP, (10, 11), false);
+        let start = outage(START, (40, 42), true);
+        let whole = [(10, Some(44))];
+        assert_eq!(left(&[stop.clone(), start], &whole), None);
+        assert_eq!(left(&[stop], &[(10, None)]), None);
+        let at_the_end = outage(KILL, (58, 70), true);
+        assert_eq!(left(&[at_the_end], &[(58, None)]), None);
     }
 
     #[test]

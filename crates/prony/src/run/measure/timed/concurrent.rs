@@ -72,7 +72,7 @@ fn counters_of_all(
 ) -> Result<Counters, String> {
     let others = further.range(..=in_use);
     let mut all = std::iter::once((&FIRST_NODE, first)).chain(others.clone());
-    let gap = all.find_map(|(number, node)| Some((number, node.gap.as_ref()?)));
+    let gap = all.find_map(|(number, node)| Some((number, node.gaps.first()?)));
     if let Some((number, gap)) = gap.filter(|_| in_use > 1) {
         return Err(format!(
             "clients used {in_use} nodes, and the counters of node {number} have a gap from second {} on ({}), so no counters are recorded",
@@ -258,11 +258,11 @@ mod tests {
             .map(|(name, moved)| (name.to_string(), *moved));
         Sampled {
             counters: counters.collect(),
-            gap: gap.then(|| observe::Gap {
+            gaps: Vec::from_iter(gap.then(|| observe::Gap {
                 from_s: 3,
                 until_s: Some(5),
                 cause: "gone away".into(),
-            }),
+            })),
             ..Sampled::default()
         }
     }
