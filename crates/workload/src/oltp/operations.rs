@@ -5,7 +5,7 @@
 
 use super::section::Section;
 use crate::script::{Builder, Generator, Headed, Part, Script, headed};
-use datagen::oltp::{C_BYTES, Distribution, Keys, PAD_BYTES};
+use datagen::oltp::{C_BYTES, Keys, PAD_BYTES};
 
 const STATEMENTS: &str = include_str!("operations.sql");
 
@@ -79,16 +79,12 @@ impl Operation {
 pub(super) fn script(section: &Section) -> Script {
     let mut builder = Builder::new(Some(section.data.tables));
     let rows = section.data.rows as i64;
-    let id = builder.parameter(
-        "id",
-        Generator::Keys(Keys::new(section.distribution, 1, rows)),
-    );
+    // As in sysbench, `k` of a new row is drawn as its id is.
+    let keys = || Generator::Keys(Keys::new(section.distribution, 1, rows));
+    let id = builder.parameter("id", keys());
     let add = section.range_size as i64 - 1;
     builder.parameter("last", Generator::Plus { parameter: id, add });
-    builder.parameter(
-        "k",
-        Generator::Keys(Keys::new(Distribution::Uniform, 1, rows)),
-    );
+    builder.parameter("k", keys());
     for (name, bytes) in [("c", C_BYTES), ("pad", PAD_BYTES)] {
         let bytes = bytes as u32;
         builder.parameter(name, Generator::Groups { bytes });
@@ -152,6 +148,18 @@ mod tests {
         assert_eq!(texts("delete-insert", true).len(), 4);
         assert_eq!(texts("delete-insert", false).len(), 2);
         assert_eq!(texts("point-select", true).len(), 1);
+    }
+
+    #[test]
+    fn ids_and_k_come_from_the_distribution() {
+        let keys = |text: &str| {
+            let section = spec::read_text(text, Section::read).unwrap();
+            let script = format!("{:?}", script(&section));
+            ["Keys {", "shape: Uniform"].map(|part| script.matches(part).count())
+        };
+        assert_eq!(keys("operations = \"insert\""), [2, 2]);
+        let pareto = "operations = \"insert\"\ndistribution = \"pareto\"";
+        assert_eq!(keys(pareto), [2, 0]);
     }
 
     #[test]
