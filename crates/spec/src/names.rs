@@ -145,9 +145,26 @@ impl<'e> Names<'e> {
         let restriction = spec.only.iter().find(|(name, _)| name == other);
         restriction.is_none_or(|(_, allowed)| allowed.iter().any(|name| others.contains(name)))
     }
+
+    /// Two of these factors whose levels `only` never combines, in words: no trial has all of them.
+    pub(crate) fn apart(&self, levels: &[(String, Vec<String>)]) -> Option<String> {
+        let named = || levels.iter().filter(|(_, levels)| !levels.is_empty());
+        named().find_map(|(factor, levels)| {
+            let mut rest = named().filter(|(other, _)| other != factor);
+            let (other, others) = rest.find(|(other, others)| {
+                let mut own = levels.iter();
+                !own.any(|level| self.meet((factor, level), (other, others)))
+            })?;
+            Some(format!(
+                "\"{}\" is not measured with {other} \"{}\"",
+                levels.join("\", \""),
+                others.join("\", \"")
+            ))
+        })
+    }
 }
 
-/// Checks `dataset_from` of servers, `only` and `on` of levels, and `only` of events.
+/// Checks `dataset_from` of servers, `only` and `on` of levels, and `only` of events, which would happen nowhere.
 pub(crate) fn check(file: &Section, servers: &[ServerSpec], names: &Names) {
     check_dataset_from(file, servers, names);
     check_every_server_is_measured(file, servers, names);
@@ -315,12 +332,13 @@ fn check_load(load: &Node, names: &Names) {
 }
 
 fn check_only(section_with_only: &Section, own: Option<&str>, names: &Names) {
-    let Some(only) = section_with_only
-        .get("only")
-        .and_then(|node| section(&node))
-    else {
+    let Some(restriction) = section_with_only.get("only") else {
         return;
     };
+    let Some(only) = section(&restriction) else {
+        return;
+    };
+    let mut levels = Vec::new();
     for node in only.entries() {
         if own == Some(node.key) {
             node.note(
@@ -329,8 +347,16 @@ fn check_only(section_with_only: &Section, own: Option<&str>, names: &Names) {
                 "name another factor, or remove it",
             );
         } else {
-            names.check_levels(&node, &[], "only");
+            let found = names.check_levels(&node, &[], "only");
+            levels.push((node.key.to_string(), found));
         }
+    }
+    if let Some(why) = names.apart(&levels) {
+        restriction.note(
+            format!("no trial has all levels of this \"only\": {why}"),
+            "no trials",
+            "see the \"only\" of these levels",
+        );
     }
 }
 

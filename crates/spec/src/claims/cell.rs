@@ -43,25 +43,9 @@ fn leave_out_the_maximum(cell: &mut Cell, names: &Names) {
 
 /// Notes a cell that combines two levels that `only` never combines.
 fn check_not_empty(node: &Node, cell: &Cell, names: &Names) {
-    for (factor, levels) in cell.levels.iter().filter(|(_, levels)| !levels.is_empty()) {
-        for (other, others) in cell
-            .levels
-            .iter()
-            .filter(|(other, others)| other != factor && !others.is_empty())
-        {
-            if !levels
-                .iter()
-                .any(|level| names.meet((factor, level), (other, others)))
-            {
-                let says = format!(
-                    "this cell contains no trials: \"{}\" is not measured with {other} \"{}\"",
-                    levels.join("\", \""),
-                    others.join("\", \"")
-                );
-                node.note(says, "an empty cell", "see the level's \"only\"");
-                return;
-            }
-        }
+    if let Some(why) = names.apart(&cell.levels) {
+        let says = format!("this cell contains no trials: {why}");
+        node.note(says, "an empty cell", "see the level's \"only\"");
     }
 }
 

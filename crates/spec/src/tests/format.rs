@@ -227,6 +227,26 @@ fn the_command_line_changes_scale_blocks_levels_and_servers() {
 }
 
 #[test]
+fn an_only_that_no_trial_meets_is_a_mistake() {
+    let event = |server: &str| {
+        format!(
+            "[[event]]\nat = \"1s\"\nsql = \"select 1\"\nonly = {{ variant = \"old\", server = \"{server}\" }}\n"
+        )
+    };
+    assert!(read(&format!("{RIGHT}{}", event("5.6"))).is_ok());
+    let level =
+        "[factor.join.on]\nonly = { variant = \"old\", server = \"5.5\" }\n[factor.join.off]\n";
+    for added in [event("5.5"), level.to_string()] {
+        let error = read(&format!("{RIGHT}{added}")).unwrap_err();
+        let says = error.mistakes()[0].to_string();
+        assert!(
+            says.contains("\"old\" is not measured with server \"5.5\""),
+            "{says}"
+        );
+    }
+}
+
+#[test]
 fn several_only_options_for_one_factor_add_up_even_for_names_with_commas() {
     let file = RIGHT.replace("[variant.\"old\"]", "[variant.\"old, small\"]");
     let kept = |texts: &[&str]| {
