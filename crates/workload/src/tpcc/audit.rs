@@ -51,11 +51,12 @@ impl Auditor for Audit {
             note.violations.extend(violations.sentences());
             Ok(note)
         };
-        let mut note = of_node(connect)?;
-        for (number, connect) in further {
-            note.violations
-                .extend(differing(*number, &of_node(connect)?, &note));
-        }
+        let first = of_node(connect)?;
+        let further = further
+            .iter()
+            .map(|(number, connect)| Ok((*number, of_node(connect)?)));
+        let further = further.collect::<Result<Vec<_>, ServerError>>()?;
+        let mut note = of_all(first, &further);
         self.check_inputs(&facts, ended.tallies, &mut note);
         let (deliveries, skipped) = facts.skipped_deliveries();
         note.inputs.extend(inputs::skipped(deliveries, skipped));
@@ -97,6 +98,21 @@ impl Audit {
     }
 }
 
+/// The note of all nodes: faults are counted on the node that has the most of them.
+fn of_all(first: AuditNote, further: &[(u32, AuditNote)]) -> AuditNote {
+    let mut all = first.clone();
+    for (number, own) in further {
+        all.violations.extend(differing(*number, own, &first));
+        all.lost = all.lost.max(own.lost);
+        all.partly_applied = all.partly_applied.max(own.partly_applied);
+        all.ghosts = all.ghosts.max(own.ghosts);
+        all.seen_but_lost = all.seen_but_lost.max(own.seen_but_lost);
+        let windows = all.loss_window_s.into_iter().chain(own.loss_window_s);
+        all.loss_window_s = windows.reduce(f64::max);
+    }
+    all
+}
+
 /// What a further node of the server lacks or has wrong, beyond what the first one lacks.
 fn differing(number: u32, own: &AuditNote, first: &AuditNote) -> Vec<String> {
     let named = |text: &String| format!("node {number}: {text}");
@@ -134,5 +150,31 @@ fn servers<'a>(place: Audited<'a>) -> Result<(Connect<'a>, Further<'a>), ServerE
         Audited::Folder(_) => Err(ServerError::Unusable(
             "the audit of TPC-C needs a server".into(),
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_a_further_node_lacks_is_lost() {
+        let lacks = |lost, loss_window_s| AuditNote {
+            acknowledged: 1_000,
+            lost,
+            loss_window_s,
+            ..AuditNote::default()
+        };
+        let further = [(2, lacks(5, Some(0.5))), (3, lacks(2, Some(0.75)))];
+        let all = of_all(lacks(0, None), &further);
+        assert!(all.has_losses());
+        assert_eq!((all.lost, all.loss_window_s), (5, Some(0.75)));
+        let expected = [
+            "node 2: 5 acknowledged transactions are not in its tables, and 0 on the first node",
+            "node 3: 2 acknowledged transactions are not in its tables, and 0 on the first node",
+        ];
+        assert_eq!(all.violations, expected);
+        let none = of_all(lacks(0, None), &[(2, lacks(0, None))]);
+        assert_eq!(none, lacks(0, None));
     }
 }
