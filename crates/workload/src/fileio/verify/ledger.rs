@@ -182,8 +182,16 @@ impl Writes {
         let stamp = match found {
             Ok(stamp) => stamp,
             Err(Fault::Blank) if oldest == 0 => return Judged::Right,
+            Err(Fault::Blank) if has_crashed => {
+                return Judged::Lost(format!("is blank, but write {oldest} was durable"));
+            }
             Err(Fault::Blank) => return Judged::Wrong("was written and is blank now".into()),
             Err(Fault::Changed) if was_exposed => return Judged::Torn,
+            Err(Fault::Changed) if has_crashed && oldest > 0 => {
+                return Judged::Lost(format!(
+                    "does not hold its checksum, but write {oldest} was durable"
+                ));
+            }
             Err(Fault::Changed) => {
                 return Judged::Wrong("was changed: its checksum does not hold".into());
             }
@@ -343,6 +351,25 @@ mod tests {
         torn[300..].fill(0);
         assert_eq!(after_a_cut(&torn), Judged::Torn);
         assert!(is_wrong(&judged(&ledger, &second, false), "is stale"));
+    }
+
+    /// As on a disk that acknowledges flushes and forgets them, in a file that grew.
+    #[test]
+    fn a_durable_write_of_which_a_power_cut_left_nothing_or_a_part_is_lost() {
+        let ledger = Ledger::new(&section(""));
+        let blank = [0; IO_BYTES];
+        write(&ledger, 0, Wrote::Cached);
+        assert_eq!(judged(&ledger, &blank, true), Judged::Right);
+        let mut torn = write(&ledger, 0, Wrote::Durable);
+        torn[300..].fill(0);
+        for bytes in [&blank[..], &torn[..]] {
+            let found = judged(&ledger, bytes, true);
+            assert!(
+                matches!(&found, Judged::Lost(says) if says.ends_with("but write 2 was durable")),
+                "{found:?}"
+            );
+            assert!(matches!(judged(&ledger, bytes, false), Judged::Wrong(_)));
+        }
     }
 
     #[test]
