@@ -6,7 +6,7 @@ use super::sight;
 use record::claim::{Cell, Finding};
 use record::number::grouped;
 use record::trial::{Trial, TrialState};
-use record::{AuditNote, Seen, Shape, Summary};
+use record::{AuditNote, FlagKind, Seen, Shape, Summary};
 use statrs::distribution::{Binomial, DiscreteCDF};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ pub(super) struct Shown {
     pub(super) trials: usize,
     /// Number of trials with the shape.
     pub(super) found: usize,
-    /// Trials without it that are too short to tell, and why the first one is.
+    /// Trials without it that do not tell, most of them because they are too short, and why the first one does not.
     pub(super) unseen: usize,
     too_short: String,
     /// The shape of the first of them in words, or what was found instead; losses of all of them.
@@ -29,7 +29,7 @@ enum Looked {
     Has(String),
     /// What was found instead.
     HasNot(String),
-    /// A shape of this size would hardly have been seen.
+    /// A shape of this size would hardly have been seen, or an audit cannot tell what was lost.
     TooShort(String),
 }
 
@@ -60,6 +60,17 @@ impl Shown {
         }
     }
 
+    /// Whether one trial has it, without a test; None if none has it and some do not tell.
+    pub(super) fn any(&self) -> Option<bool> {
+        (self.found > 0 || self.unseen == 0).then_some(self.found > 0)
+    }
+
+    /// Whether all trials have it, without a test; None if none lacks it and some do not tell.
+    pub(super) fn all(&self) -> Option<bool> {
+        let lacking = self.trials - self.found - self.unseen;
+        (lacking > 0 || self.unseen == 0).then_some(lacking == 0)
+    }
+
     /// Whether too many trials are too short to tell for any answer.
     pub(super) fn is_open(&self, finding: &Finding) -> bool {
         let seen = match finding {
@@ -79,7 +90,7 @@ impl Shown {
         let open = match self.unseen {
             0 => String::new(),
             unseen if unseen == self.trials => return self.too_short.clone(),
-            unseen => format!("; {unseen} more are too short to tell: {}", self.too_short),
+            unseen => format!("; {unseen} more do not tell: {}", self.too_short),
         };
         format!(
             "in {} of {} trials{p}: {}{open}",
@@ -252,16 +263,8 @@ fn look(counted: &Counted, finding: &Finding) -> Result<Looked, String> {
                 .ok_or("only an open loop can be unstable, and this load is a closed loop")?;
             has_or(offered.unstable.clone(), "stable: all requests were served")
         }
-        Finding::Losses | Finding::NoLosses => {
-            let audit = counted.trial.audit.as_ref();
-            let audit =
-                audit.ok_or_else(|| format!("{}: no audit is recorded", counted.trial.key))?;
-            // The counts are those of all trials together, see `losses`.
-            is(
-                audit.has_losses() == (*finding == Finding::Losses),
-                String::new(),
-            )
-        }
+        Finding::Losses => look_for_losses(counted.trial, true)?,
+        Finding::NoLosses => look_for_losses(counted.trial, false)?,
         Finding::StaleReads | Finding::NoStaleReads => {
             let reads = summary.stale_reads.as_ref();
             let reads = reads.ok_or_else(|| {
@@ -284,6 +287,30 @@ fn look(counted: &Counted, finding: &Finding) -> Result<Looked, String> {
             return Err("a timed load has no plans".to_string());
         }
     })
+}
+
+/// The counts are those of all trials together, see `losses`.
+fn look_for_losses(trial: &Trial, are_sought: bool) -> Result<Looked, String> {
+    let audit = trial.audit.as_ref();
+    let audit = audit.ok_or_else(|| format!("{}: no audit is recorded", trial.key))?;
+    Ok(match untold(trial, audit) {
+        Some(why) => Looked::TooShort(format!("{}: {why}", trial.key)),
+        None if audit.has_losses() == are_sought => Looked::Has(String::new()),
+        None => Looked::HasNot(String::new()),
+    })
+}
+
+/// Why an audit that counts no loss does not show that nothing was lost: its data broke other rules, or the event that was to cause a loss
+/// never ran.
+fn untold(trial: &Trial, audit: &AuditNote) -> Option<String> {
+    let violation = audit.violations.first();
+    let violation = violation.map(|text| format!("the audit found other faults: {text}"));
+    let mut flags = trial.flags.iter();
+    let missed = flags.find(|flag| flag.kind == FlagKind::EventMissed);
+    let mut events = trial.events.iter();
+    let missed = missed.filter(|_| !events.any(|event| event.fails_operations()));
+    let why = violation.or(missed.map(|flag| flag.text.clone()));
+    why.filter(|_| !audit.has_losses())
 }
 
 /// The losses of all trials together.

@@ -43,7 +43,7 @@ pub(super) enum Evidence {
     },
     /// Read from the record itself, without noise; no test is needed.
     Seen(bool),
-    /// The trials are too short to tell.
+    /// The trials do not tell: they are too short, or what they were to show did not happen.
     TooShort,
     OneBlock,
     #[default]
@@ -57,6 +57,11 @@ impl Evidence {
             p: p_claimed.min(p_other),
             claimed_side: p_claimed <= p_other,
         }
+    }
+
+    /// Read from the record itself, where it tells.
+    fn seen(holds: Option<bool>) -> Evidence {
+        holds.map_or(Evidence::TooShort, Evidence::Seen)
     }
 
     fn p(&self) -> Option<f64> {
@@ -369,10 +374,8 @@ fn find_shape(
             let shown = finding::shown(trials, finding, of)?;
             let evidence = match finding {
                 // One loss is a loss, and one stale read a stale read.
-                Finding::Losses | Finding::StaleReads => Evidence::Seen(shown.found > 0),
-                Finding::NoLosses | Finding::NoStaleReads => {
-                    Evidence::Seen(shown.found == shown.trials)
-                }
+                Finding::Losses | Finding::StaleReads => Evidence::seen(shown.any()),
+                Finding::NoLosses | Finding::NoStaleReads => Evidence::seen(shown.all()),
                 _ if shown.is_open(finding) => Evidence::TooShort,
                 _ => Evidence::tested(shown.p_values(finding)),
             };

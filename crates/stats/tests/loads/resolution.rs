@@ -146,6 +146,39 @@ fn a_loss_in_a_trial_that_is_invalid_counts_and_so_does_one_in_a_single_block() 
 }
 
 #[test]
+fn an_audit_without_a_loss_is_no_evidence_where_the_crash_never_came_or_the_data_broke_other_rules() {
+    let audited = |block: u32| Trial {
+        audit: Some(AuditNote {
+            acknowledged: 1_000,
+            ..AuditNote::default()
+        }),
+        ..closed(block, 8, 1000.0)
+    };
+    let missed = "the load ended before 90 s had passed, so this \"kill\" event never ran";
+    let mut uncut = audited(1);
+    uncut.flag(FlagKind::EventMissed, missed);
+    let mut broken = audited(1);
+    let violation = "node 2: order 3001 of warehouse 1, district 1, has no lines";
+    broken.audit.as_mut().unwrap().violations = vec![violation.to_string()];
+    broken.invalidate(FlagKind::AuditFailed, violation);
+    for (untold, why) in [(uncut, missed), (broken, violation)] {
+        let trials = [audited(0), untold];
+        for finding in [Finding::NoLosses, Finding::Losses] {
+            let (verdict, words) = finds(&trials, finding, Cell::default());
+            assert_eq!(verdict, Verdict::Inconclusive, "{words}");
+            assert!(words.contains("1 more do not tell: "), "{words}");
+            assert!(words.contains(why), "{words}");
+        }
+        let [mut kept, mut lossy] = trials;
+        lossy.audit.as_mut().unwrap().lost = 1;
+        kept.key.block = 2;
+        let trials = [audited(0), kept, lossy];
+        let (verdict, words) = finds(&trials, Finding::NoLosses, Cell::default());
+        assert_eq!(verdict, Verdict::NotReproduced, "{words}");
+    }
+}
+
+#[test]
 fn a_shape_of_a_row_that_was_not_measured_is_not_available() {
     let mut trials: Vec<Trial> = (0..2)
         .flat_map(|block| [closed(block, 8, 1000.0), closed(block, 16, 1000.0)])
