@@ -13,6 +13,7 @@ use record::AuditNote;
 use server::{ServerError, Session};
 use spec::TargetKind;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -91,8 +92,9 @@ pub trait Auditor: Send {
 pub struct Ended<'a> {
     /// The operations of the whole load, warm-up included, in the order of the driver's operations.
     pub tallies: &'a [Tally],
-    /// When the server was killed or lost its power: nanoseconds since the start of the load, ascending.
-    pub crashes_ns: &'a [u64],
+    /// When the server was killed or lost its power, until its next process was launched: nanoseconds since the start of the load,
+    /// ascending. What a client notes in between, the old process has still answered.
+    pub crashes_ns: &'a [Range<u64>],
 }
 
 /// The nodes for operations that only read.

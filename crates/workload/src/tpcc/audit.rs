@@ -11,6 +11,7 @@ use datagen::tpcc::Constants;
 use load::Tally;
 use record::AuditNote;
 use server::ServerError;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -44,7 +45,9 @@ impl Auditor for Audit {
         let (connect, further) = servers(place)?;
         let facts = self.ledger.take();
         let facts = facts.map_err(|cause| self.unkept(cause))?;
-        let crashes_s: Vec<f64> = ended.crashes_ns.iter().map(|ns| *ns as f64 / 1e9).collect();
+        let crashes_ns = ended.crashes_ns.iter();
+        let crashes_s = crashes_ns.map(|ns| ns.start as f64 / 1e9..ns.end as f64 / 1e9);
+        let crashes_s: Vec<Range<f64>> = crashes_s.collect();
         let of_node = |connect: Connect| -> Result<AuditNote, ServerError> {
             let (violations, tables) = self.read(connect)?;
             let mut note = ledger::check(&facts, &self.before, &tables, &crashes_s);

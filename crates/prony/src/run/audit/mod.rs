@@ -12,6 +12,7 @@ use host::interrupt;
 use load::Tally;
 use record::{AuditNote, EventNote, FlagKind, InputCheck, Trial};
 use server::ServerError;
+use std::ops::Range;
 use std::path::Path;
 use workload::{AuditError, Auditor, Ended};
 
@@ -55,13 +56,17 @@ fn failed(error: AuditError) -> ServerError {
     ServerError::Unusable(format!("the audit failed: {error}"))
 }
 
-/// When the server crashed: nanoseconds since the start of the load, ascending.
-fn crashes_ns(trial: &Trial) -> Vec<u64> {
+/// From each crash of the server until its next process was launched: nanoseconds since the start of the load, ascending.
+fn crashes_ns(trial: &Trial) -> Vec<Range<u64>> {
     let started_ns = trial.load.as_ref().map_or(0, |load| load.started_ns);
-    let since = |event: &EventNote| (event.at_ns - started_ns).max(0) as u64;
+    let crash = |event: &EventNote| {
+        let at_ns = (event.at_ns - started_ns).max(0) as u64;
+        let start_s = event.numbers.get("start_s").copied().unwrap_or(0.0);
+        at_ns..at_ns + (start_s * 1e9) as u64
+    };
     let crashes = trial.events.iter().filter(|event| event.is_crash());
-    let mut crashes: Vec<u64> = crashes.map(since).collect();
-    crashes.sort_unstable();
+    let mut crashes: Vec<Range<u64>> = crashes.map(crash).collect();
+    crashes.sort_unstable_by_key(|crash| crash.start);
     crashes
 }
 
@@ -178,7 +183,11 @@ mod tests {
     #[test]
     fn crashes_are_counted_from_the_start_of_the_load() {
         let trial = judged("power_cut", AuditNote::default());
-        assert_eq!(crashes_ns(&trial), [5]);
-        assert_eq!(crashes_ns(&judged("stop", AuditNote::default())), [0; 0]);
+        assert_eq!(crashes_ns(&trial).first(), Some(&(5..5)));
+        let mut restarted = trial;
+        let numbers = &mut restarted.events[0].numbers;
+        numbers.insert("start_s".into(), 0.5);
+        assert_eq!(crashes_ns(&restarted).first(), Some(&(5..500_000_005)));
+        assert!(crashes_ns(&judged("stop", AuditNote::default())).is_empty());
     }
 }

@@ -4,6 +4,7 @@ use super::{TIME, drive, made};
 use crate::{Audited, Ended, Target};
 use record::AuditNote;
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -12,7 +13,7 @@ fn audited(
     text: &str,
     before: impl Fn(&Path),
     after: impl Fn(&Path),
-    crashes_ns: &[u64],
+    crashes_ns: &[Range<u64>],
 ) -> AuditNote {
     let (folder, workload) = made(&format!("verify = true\n{text}"));
     before(folder.path());
@@ -109,7 +110,7 @@ fn after_a_power_cut_durable_blocks_are_counted_and_lost_ones_are_no_violation()
         file.read_exact_at(&mut kept.borrow_mut(), 0).unwrap();
     };
     let put_back = |folder: &Path| overwrite(folder, 0, &kept.borrow());
-    let note = audited(text, keep, put_back, &[1]);
+    let note = audited(text, keep, put_back, std::slice::from_ref(&(1..2)));
     assert_eq!(note.violations, [""; 0]);
     assert_eq!((note.acknowledged, note.lost), (256, 1), "{note:?}");
     let named = "holds write 1 of this block, but write ";

@@ -19,12 +19,17 @@ use super::tables::{District, Tables};
 use findings::Findings;
 use record::AuditNote;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// D_NEXT_O_ID before the load, by district.
 pub type Before = BTreeMap<District, u32>;
 
-/// Compares the facts with the tables. `crashes_s` are seconds since the start of the load, ascending.
-pub fn check(facts: &Facts, before: &Before, tables: &Tables, crashes_s: &[f64]) -> AuditNote {
+/// From a crash until the next process was launched, in seconds since the start of the load. What clients note in between, the old
+/// process has still answered.
+type CrashS = Range<f64>;
+
+/// Compares the facts with the tables. `crashes_s` are ascending.
+pub fn check(facts: &Facts, before: &Before, tables: &Tables, crashes_s: &[CrashS]) -> AuditNote {
     let mut findings = Findings::default();
     let owners = orders::check(facts, before, tables, &mut findings);
     deliveries::check(facts, tables, &mut findings);
@@ -46,6 +51,11 @@ fn is_fresh(before: &Before) -> bool {
     before.values().all(|next| *next == first)
 }
 
+/// The crash that took what was noted at this time.
+fn after(crashes_s: &[CrashS], at_s: f64) -> Option<&CrashS> {
+    crashes_s.iter().find(|crash| crash.end >= at_s)
+}
+
 /// When a client got its last acknowledgement.
 fn last_s(facts: &Facts) -> f64 {
     let orders = facts.orders.iter().map(|one| one.at_s());
@@ -56,11 +66,11 @@ fn last_s(facts: &Facts) -> f64 {
 
 /// From the oldest lost acknowledgement to the crash that lost it, the longest of all crashes. Where no crash is known, until the
 /// last acknowledgement.
-fn loss_window_s(lost_at_s: &[f64], crashes_s: &[f64], last_s: f64) -> Option<f64> {
+fn loss_window_s(lost_at_s: &[f64], crashes_s: &[CrashS], last_s: f64) -> Option<f64> {
     let window = |at_s: &f64| {
-        let crash = crashes_s.iter().find(|crash| *crash >= at_s);
-        let crash = crash.or(crashes_s.last()).copied().unwrap_or(last_s);
-        f64::max(0.0, crash - at_s)
+        let crash = after(crashes_s, *at_s).or(crashes_s.last());
+        let crash_s = crash.map_or(last_s, |crash| crash.start);
+        f64::max(0.0, crash_s - at_s)
     };
     lost_at_s.iter().map(window).reduce(f64::max)
 }

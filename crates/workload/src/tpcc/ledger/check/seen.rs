@@ -1,8 +1,8 @@
 //! Orders that a reader saw committed and that are gone.
 
-use super::Before;
 use super::findings::{Fault, Findings};
 use super::orders::Owners;
+use super::{Before, CrashS, after};
 use crate::tpcc::ledger::facts::Facts;
 use crate::tpcc::ledger::tables::Key;
 
@@ -12,7 +12,7 @@ pub(super) fn check(
     facts: &Facts,
     before: &Before,
     owners: &Owners,
-    crashes_s: &[f64],
+    crashes_s: &[CrashS],
     findings: &mut Findings,
 ) {
     for (&(w, d), seen) in &facts.seen {
@@ -20,10 +20,10 @@ pub(super) fn check(
             continue;
         };
         let seen_s = seen.at_s();
-        let crash_s = crashes_s.iter().find(|crash_s| **crash_s >= seen_s);
+        let crash = after(crashes_s, seen_s);
         let is_kept = |key: &Key| {
             let owner_s = owners.get(key);
-            owner_s.is_some_and(|at_s| crash_s.is_none_or(|crash_s| at_s <= crash_s))
+            owner_s.is_some_and(|at_s| crash.is_none_or(|crash| *at_s <= crash.end))
         };
         for o in first..seen.what {
             let key = Key { w, d, o };

@@ -10,7 +10,7 @@ const MS: u64 = 1_000_000;
 struct World {
     tables: Tables,
     before: Before,
-    crashes_s: Vec<f64>,
+    crashes_s: Vec<CrashS>,
     clients: Vec<fn(&mut Book)>,
 }
 
@@ -35,8 +35,13 @@ impl World {
         self
     }
 
-    fn crash(mut self, at_s: f64) -> World {
-        self.crashes_s.push(at_s);
+    fn crash(self, at_s: f64) -> World {
+        self.crash_until(at_s, at_s)
+    }
+
+    /// A crash, and when the next process was launched.
+    fn crash_until(mut self, at_s: f64, launched_s: f64) -> World {
+        self.crashes_s.push(at_s..launched_s);
         self
     }
 
@@ -216,6 +221,22 @@ fn a_lost_order_is_named_with_its_keys_and_the_loss_lasts_until_the_crash() {
     let expected =
         "lost: order 3002 of warehouse 1, district 1, customer 5, acknowledged at 1.500 s";
     assert_eq!(note.findings, [expected]);
+}
+
+/// The server answers until the signal reaches it, and clients note an answer later than it was sent.
+#[test]
+fn what_is_noted_just_after_a_crash_belongs_to_it_and_not_to_the_next_one() {
+    let world = World::new()
+        .client(|book| {
+            acknowledge(book, Write::NewOrder(order(3001)), 1_005);
+            acknowledge(book, Write::NewOrder(order(3002)), 1_010);
+        })
+        .client(|book| book.saw(1, 1, 3002, 999 * MS))
+        .crash_until(1.0, 1.25)
+        .crash_until(31.0, 31.25);
+    let note = world.has_order(order(3001)).check();
+    assert_eq!(counts(&note), [2, 1, 0, 0, 0, 0, 0], "{note:?}");
+    assert_eq!(note.loss_window_s, Some(0.0));
 }
 
 #[test]
