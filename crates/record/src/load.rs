@@ -119,6 +119,20 @@ pub enum Mode {
     },
 }
 
+impl Mode {
+    /// Whether the schedule itself makes the throughput rise and fall: with bursts, a ramp or recorded arrivals.
+    pub fn has_changing_rate(&self) -> bool {
+        match self {
+            Mode::Closed { .. } => false,
+            Mode::Open {
+                arrivals: Arrivals::Trace,
+                ..
+            } => true,
+            Mode::Open { range, .. } => range.is_some_and(|range| range.min < range.max),
+        }
+    }
+}
+
 /// The lowest and the highest rate (ops/s) of the measured part, as scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct RateRange {

@@ -33,6 +33,8 @@ enum Looked {
     TooShort(String),
 }
 
+/// Why some open loops show no shape.
+const SCHEDULED: &str = "the schedule of arrivals changes its rate, so the throughput has its shape and not that of the server";
 /// A detector sees its shape in at most so many of the trials without it. Each is tested with simulated seconds.
 const FALSE_ALARMS: f64 = 0.05;
 /// It misses at most so many of the trials with it.
@@ -243,6 +245,9 @@ fn look(counted: &Counted, finding: &Finding) -> Result<Looked, String> {
     let too_short = is_of_seconds && summary.steady.shape == Shape::TooShort;
     if !needs_none && (too_short || summary.steady.seconds() == 0) {
         return Err(format!("{}: {}", counted.trial.key, summary.steady.reason));
+    }
+    if is_of_seconds && counted.load.mode.has_changing_rate() {
+        return Err(format!("{}: {SCHEDULED}", counted.trial.key));
     }
     let has_or = |found: Option<String>, else_: &str| match found {
         Some(found) => Looked::Has(found),

@@ -7,6 +7,7 @@ use super::cells::{RowKey, row_key};
 use super::estimate::Estimate;
 use super::resolution;
 use super::running::median;
+use record::load::Mode;
 use record::names::RECOVERY_NUMBERS;
 use record::trial::{EventNote, Trial, TrialState};
 use std::collections::BTreeMap;
@@ -44,11 +45,13 @@ impl Outage {
 
 /// Adds `recovered_s` to each event with a `commit_s`: from the event to the first second whose throughput, and the running median of
 /// 5 s around it, is at least 95 % of the median of the 30 s before the outage. `throughput` has one value per second of the load, which
-/// started at `started_ns`. Returns a sentence for each outage without the number.
+/// started at `started_ns`. Returns a sentence for each outage without the number; the throughput of a schedule that changes its rate has
+/// no level to return to.
 pub fn add_recovered(
     events: &mut [EventNote],
     throughput: &[Option<f64>],
     started_ns: i64,
+    mode: &Mode,
 ) -> Vec<String> {
     let seconds: Vec<f64> = throughput.iter().map(|done| done.unwrap_or(0.0)).collect();
     let outages: Vec<Option<Outage>> = events
@@ -61,7 +64,11 @@ pub fn add_recovered(
         let Some(outage) = &outages[n] else { continue };
         let next_s = outages[n + 1..].iter().flatten().map(|next| next.down_s);
         let until_s = next_s.fold(seconds.len() as f64, f64::min);
-        match recovered_s(&seconds, outage, up_from_s, until_s) {
+        let recovered = match mode.has_changing_rate() {
+            true => Err("recovered_s needs arrivals at a rate that does not change"),
+            false => recovered_s(&seconds, outage, up_from_s, until_s),
+        };
+        match recovered {
             Ok(recovered_s) => {
                 event.numbers.insert("recovered_s".into(), recovered_s);
             }
@@ -149,7 +156,9 @@ pub fn recoveries(trials: &[Trial]) -> Recoveries<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixture::open;
     use super::*;
+    use record::load::RateRange;
     use record::trial::TrialKey;
 
     const STARTED_NS: i64 = 1_000_000_000_000;
@@ -180,7 +189,11 @@ mod tests {
         events: &mut [EventNote],
         seconds: &[Option<f64>],
     ) -> (Vec<Option<f64>>, Vec<String>) {
-        let missing = add_recovered(events, seconds, STARTED_NS);
+        let closed = Mode::Closed {
+            clients: 8,
+            think_s: 0.0,
+        };
+        let missing = add_recovered(events, seconds, STARTED_NS, &closed);
         let numbers = events
             .iter()
             .map(|event| event.numbers.get("recovered_s").copied());
@@ -193,6 +206,24 @@ mod tests {
         let series = seconds(&[(40, 100.0), (1, 25.0), (4, 0.0), (5, 60.0), (20, 96.0)]);
         let (found, missing) = recovered(&mut events, &series);
         assert_eq!((found, missing), (vec![Some(9.75)], vec![]));
+    }
+
+    /// From 40 s on a ramp offers half of what it began with.
+    #[test]
+    fn a_schedule_that_changes_its_rate_has_no_level_to_return_to() {
+        let mut load = open(100.0, 60, |_| 0.0);
+        let Mode::Open { range, .. } = &mut load.mode else {
+            unreachable!()
+        };
+        *range = Some(RateRange {
+            min: 50.0,
+            max: 100.0,
+        });
+        let mut events = [event(40.0, &[("commit_s", 1.0)])];
+        let series = seconds(&[(40, 100.0), (1, 0.0), (19, 50.0)]);
+        let missing = add_recovered(&mut events, &series, STARTED_NS, &load.mode);
+        assert!(missing[0].ends_with("a rate that does not change"), "{missing:?}");
+        assert!(!events[0].numbers.contains_key("recovered_s"));
     }
 
     #[test]

@@ -20,6 +20,30 @@ fn shapes_of_less_than_20_seconds_are_not_available() {
     assert_eq!(verdict, Verdict::NotReproduced);
 }
 
+/// Bursts of 40 s in every minute: the throughput falls with the arrivals.
+#[test]
+fn a_schedule_that_changes_its_rate_shows_no_shape_of_the_server() {
+    let bursts = |block| {
+        let mut trial = open(block, 16, 2.0, |_| 0.0);
+        let load = trial.load.as_mut().unwrap();
+        let of = |s: usize| if s < 40 { 500.0 } else { 100.0 };
+        load.series.insert("throughput".into(), seconds(of));
+        if let Mode::Open { range, .. } = &mut load.mode {
+            *range = Some(RateRange {
+                min: 100.0,
+                max: 500.0,
+            });
+        }
+        trial
+    };
+    let trials = [bursts(0), bursts(1)];
+    for finding in [Finding::Steady, Finding::LevelShift, Finding::Period] {
+        let (verdict, reason) = finds(&trials, finding, Cell::default());
+        assert_eq!(verdict, Verdict::NotAvailable, "{reason}");
+        assert!(reason.contains("changes its rate"), "{reason}");
+    }
+}
+
 /// 24 s with a drop to a third every four seconds, and 30 s with one by 40 % every five: the period is beyond their sight.
 #[test]
 fn a_period_that_a_short_load_cannot_show_is_undecided_and_names_the_length_that_would_do() {

@@ -42,11 +42,12 @@ pub(super) fn enter(
     trial.flags.extend(effects::flags(&effects));
     let foreign = foreign_clients(timed, &observed.sampled);
     observed.happened.enter(trial);
+    let mode = drive::mode_of(&timed.share(), &timed.planned.load, timed.bench.protocol);
     let throughput = recorded
         .series
         .get("throughput")
         .map_or(&[][..], Vec::as_slice);
-    for text in stats::add_recovered(&mut trial.events, throughput, driven.started_ns) {
+    for text in stats::add_recovered(&mut trial.events, throughput, driven.started_ns, &mode) {
         trial.flag(FlagKind::NotRecovered, text);
     }
     let outages = trial.events.iter().filter(|event| event.is_outage());
@@ -70,7 +71,6 @@ pub(super) fn enter(
         let is_carried = name == CARRIED || name == CARRIED_ERRORS;
         !is_carried || is_in_use(seconds)
     });
-    let mode = drive::mode_of(&timed.share(), &timed.planned.load, timed.bench.protocol);
     let open = matches!(mode, Mode::Open { .. }).then(|| open_note(&driven));
     let mut load = Loaded {
         mode,
