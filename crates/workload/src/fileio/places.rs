@@ -44,6 +44,10 @@ impl Pattern {
         )
     }
 
+    pub(super) fn reads(self) -> bool {
+        !matches!(self, Pattern::RandomWrite | Pattern::SequentialWrite)
+    }
+
     pub(super) fn is_random(self) -> bool {
         matches!(
             self,

@@ -225,7 +225,27 @@ impl Section {
                 "write fsync = \"each\", or another sync_call",
             );
         }
+        self.fits_the_places(section);
         self.fits_what_is_done_beside_the_load(section);
+    }
+
+    fn fits_the_places(&self, section: &spec::Section) {
+        let is_drawn = self.distribution != Distribution::Uniform;
+        let has_hot_blocks = self.pattern.is_random() && is_drawn;
+        if self.move_every.is_some() && !has_hot_blocks {
+            let says = "no blocks are hotter than others, so none move";
+            let help = "write distribution = \"pareto\" and a random pattern, or remove move_every";
+            note(section, &["move_every"], says, help);
+        } else if is_drawn && !has_hot_blocks {
+            let says = "a pattern that goes through the files in order prefers no blocks";
+            let help = "write a random pattern, or remove distribution";
+            note(section, &["distribution"], says, help);
+        }
+        if self.extents == Extents::Unwritten && self.pattern.reads() {
+            let says = "a read of a block that was never written does not reach the disk";
+            let help = "write extents = \"written\", or a pattern that only writes";
+            note(section, &["extents"], says, help);
+        }
     }
 
     fn fits_what_is_done_beside_the_load(&self, section: &spec::Section) {
@@ -235,22 +255,7 @@ impl Section {
             }
         };
         let grows = self.extents == Extents::None;
-        let has_hot_blocks = self.pattern.is_random() && self.distribution != Distribution::Uniform;
         let is_in_order = self.pattern == Pattern::SequentialWrite;
-        is(
-            self.move_every.is_some() && !has_hot_blocks,
-            &["move_every"],
-            "no blocks are hotter than others, so none move",
-            "write distribution = \"pareto\" and a random pattern, or remove move_every",
-        );
-        is(
-            self.distribution != Distribution::Uniform
-                && !self.pattern.is_random()
-                && self.move_every.is_none(),
-            &["distribution"],
-            "a pattern that goes through the files in order prefers no blocks",
-            "write a random pattern, or remove distribution",
-        );
         is(
             grows && !is_in_order,
             &["extents", "pattern"],
@@ -482,6 +487,13 @@ mod tests {
                 "pattern = \"sequential-read\"\ndistribution = \"pareto\"\nmove_every = 10",
                 "move_every",
             ),
+            (
+                "pattern = \"sequential-read\"\ndistribution = \"zipfian\"",
+                "distribution",
+            ),
+            ("extents = \"unwritten\"", "extents"),
+            ("pattern = \"mixed\"\nextents = \"unwritten\"", "extents"),
+            ("preset = \"scan\"\nextents = \"unwritten\"", "extents"),
             ("block_size = \"16K\"", "block_size"),
             ("preset = \"undo\"", "preset"),
             ("preset = \"redo\"\nengine = \"libaio\"", "engine"),
@@ -499,7 +511,7 @@ mod tests {
             ("precondition = \"0x\"", "precondition"),
             ("precondition_round = \"1s\"", "precondition_round"),
             (
-                "precondition = \"2x\"\nextents = \"unwritten\"",
+                "pattern = \"random-write\"\nprecondition = \"2x\"\nextents = \"unwritten\"",
                 "precondition",
             ),
             ("preset = \"page-cleaner\"\nverify = true", "verify"),

@@ -165,7 +165,8 @@ mod tests {
         let counts = host::mount_below(folder).is_ok_and(|mount| mount.moved_bytes().is_some());
         assert_eq!(is_compared("direct = true"), counts);
         assert!(!is_compared("direct = false"));
-        assert!(!is_compared("extents = \"unwritten\""));
+        let unwritten = "pattern = \"random-write\"\nextents = \"unwritten\"";
+        assert!(!is_compared(unwritten));
         assert_eq!(
             host::mount_below(Path::new("/proc")).unwrap().moved_bytes(),
             None

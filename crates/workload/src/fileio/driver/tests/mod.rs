@@ -155,7 +155,10 @@ fn every_pattern_does_its_operations_on_every_engine_without_an_error() {
                 "pattern = \"mixed\"\nfsync = 10\nsync_call = \"fdatasync\"",
                 3,
             ),
-            ("pattern = \"mixed\"\nfiles = 3\nextents = \"unwritten\"", 2),
+            (
+                "pattern = \"random-write\"\nfiles = 3\nextents = \"unwritten\"",
+                1,
+            ),
         ] {
             let text = format!("{engine}{text}");
             let (_folder, driven, note) = driven(&text);
