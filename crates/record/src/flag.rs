@@ -52,6 +52,8 @@ words! {
         /// The server's query cache answered.
         QueryCache = "query_cache",
         HintIgnored = "hint_ignored",
+        /// Some warehouses have no terminal, so a part of the data is hardly used.
+        HomesUnused = "homes_unused",
         LimitLost = "limit_lost",
         LimitNotReached = "limit_not_reached",
         /// The run was started with `--no-limits`, and this trial would have had limits.

@@ -4,6 +4,7 @@
 
 pub(crate) mod answers;
 pub(crate) mod device_queue;
+pub(crate) mod homes;
 pub(crate) mod pool;
 pub(crate) mod reached_disk;
 

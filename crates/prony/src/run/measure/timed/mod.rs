@@ -9,9 +9,8 @@ mod effects;
 mod precondition;
 
 use super::bench::Bench;
-use crate::run::audit::device_queue;
 use crate::run::audit::reached_disk::{self, Device};
-use crate::run::audit::{self, Pending};
+use crate::run::audit::{self, Pending, device_queue, homes};
 use crate::run::drive;
 use crate::run::event::Action;
 use crate::run::place::Place;
@@ -64,6 +63,7 @@ impl Timed<'_> {
             false => "starting the load",
         });
         place.start(trial, preload)?;
+        homes::check(self.workload, self.planned.load.clients(), trial);
         if let Some(files) = self.workload.files() {
             reached_disk::before(files, host::machine::memory_bytes(), trial);
             place.with_target(|target| {
