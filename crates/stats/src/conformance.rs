@@ -12,13 +12,23 @@ use record::{Conformance, Conforming, Steady};
 /// Minimum number of operations above the 90th percentile, so that it means something.
 const SAMPLES_ABOVE: f64 = 10.0;
 
-/// None without a standard.
-pub(super) fn conformance(load: &Loaded, steady: &Steady) -> Option<Conformance> {
+/// None without a standard. `has_percentiles`: an unstable load has none.
+pub(super) fn conformance(
+    load: &Loaded,
+    steady: &Steady,
+    has_percentiles: bool,
+) -> Option<Conformance> {
     let standard = load.standard.as_ref()?;
     let mut operations: Vec<Conforming> = standard
         .requirements
         .iter()
-        .map(|requirement| conforming(load, steady, requirement))
+        .map(|requirement| {
+            let conforming = conforming(load, steady, requirement);
+            Conforming {
+                p90_ms: conforming.p90_ms.filter(|_| has_percentiles),
+                ..conforming
+            }
+        })
         .collect();
     set_shares(standard, &mut operations);
     let mut counted = operations.iter();
@@ -75,7 +85,7 @@ fn p90_ms(load: &Loaded, steady: &Steady, operation: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{closed, histogram, series};
+    use super::super::fixture::{closed, histogram, open, series};
     use super::*;
     use crate::summarise;
     use record::load::{HistogramNote, Warmup};
@@ -151,6 +161,28 @@ mod tests {
         assert_eq!([4_900, 5_100].map(met), [Some(true), Some(false)]);
         let deliver = &of(&load(10.0, 20)).operations[2];
         assert_eq!((deliver.count, deliver.limit_met()), (30, None));
+    }
+
+    /// Half of the arrivals are dropped by a short queue, so those that are served wait for little.
+    #[test]
+    fn an_unstable_load_meets_no_limit() {
+        let served = load(10.0, 20);
+        let dropped = series(40, |_| 20.0);
+        let mut overloaded = open(20.0, 40, |_| 0.0);
+        overloaded.series.extend(served.series);
+        overloaded.series.insert("dropped".into(), dropped);
+        let histograms = served.histograms.into_iter().map(|note| HistogramNote {
+            kind: Kind::Response,
+            ..note
+        });
+        overloaded.histograms = histograms.collect();
+        overloaded.operations = served.operations;
+        overloaded.standard = served.standard;
+        let summary = summarise(&overloaded);
+        assert!(summary.offered.unwrap().unstable.is_some());
+        let found = summary.conformance.unwrap();
+        assert_eq!(found.operations[1].limit_met(), None);
+        assert_eq!(found.rate, Some(10.0));
     }
 
     #[test]

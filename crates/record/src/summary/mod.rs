@@ -287,7 +287,7 @@ pub struct Conforming {
     /// Of the operations of the mix, from 0 to 1; None for one outside of the mix.
     pub share: Option<f64>,
     pub minimum_share: Option<f64>,
-    /// The 90th percentile of the response time (ms); None if fewer than 10 operations lie above it.
+    /// The 90th percentile of the response time (ms); None if fewer than 10 operations lie above it, and of an unstable load.
     pub p90_ms: Option<f64>,
     pub limit_ms: f64,
 }

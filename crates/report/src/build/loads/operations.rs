@@ -141,7 +141,9 @@ fn verdict(blocks: &[&Conforming]) -> Cell {
         .collect();
     match (missed.is_empty(), is_open) {
         (false, _) => Cell::text(missed.join(", ")).badged(Badge::No),
-        (true, true) => Cell::text("too few operations for a p90").badged(Badge::None),
+        (true, true) => {
+            Cell::text("no p90: too few operations, or an unstable load").badged(Badge::None)
+        }
         (true, false) => Cell::text("met").badged(Badge::Yes),
     }
 }
