@@ -38,9 +38,10 @@ pub struct AuditNote {
 }
 
 impl AuditNote {
-    /// The upper 95 % bound of the share of lost transactions where none was lost: 3/n (the rule of three). None otherwise.
+    /// The upper 95 % bound of the share of lost transactions where none was lost, nor a part of one: 3/n (the rule of three). None
+    /// otherwise.
     pub fn lost_bound(&self) -> Option<f64> {
-        let none_lost = self.lost == 0 && self.acknowledged > 0;
+        let none_lost = !self.has_losses() && self.acknowledged > 0;
         none_lost.then(|| 3.0 / self.acknowledged as f64)
     }
 
@@ -146,6 +147,11 @@ mod tests {
             lost,
             ..AuditNote::default()
         };
+        let in_part = AuditNote {
+            partly_applied: 1,
+            ..of(0)
+        };
+        assert_eq!(in_part.lost_bound(), None, "it is lost in part");
         assert_eq!(of(0).lost_bound(), Some(0.01));
         assert_eq!(of(1).lost_bound(), None);
         assert_eq!(AuditNote::default().lost_bound(), None);

@@ -63,7 +63,7 @@ fn has(trials: &[Trial], kind: &str) -> bool {
 #[derive(Default)]
 struct Sums<'a> {
     trials: usize,
-    /// Trials that lost a transaction.
+    /// Trials that lost a transaction, or a part of one.
     losing: usize,
     all: AuditNote,
     violations: usize,
@@ -75,7 +75,7 @@ impl<'a> Sums<'a> {
         let mut sums = Sums::default();
         for note in trials.iter().filter_map(|trial| trial.audit.as_ref()) {
             sums.trials += 1;
-            sums.losing += usize::from(note.lost > 0);
+            sums.losing += usize::from(note.has_losses());
             let all = &mut sums.all;
             all.acknowledged += note.acknowledged;
             all.refused += note.refused;
@@ -165,7 +165,7 @@ fn others(rows: &[(&Row, Sums)]) -> Table {
 /// Each trial that lost something, with the seed by which its power cut can be repeated.
 fn losses(context: &Context) -> Option<Node> {
     let cells = |trial: &Trial| {
-        let note = trial.audit.as_ref().filter(|note| note.lost > 0)?;
+        let note = trial.audit.as_ref().filter(|note| note.has_losses())?;
         let mut events = trial.events.iter();
         let seed = events.find_map(|event| event.numbers.get("seed").copied());
         let mut cells = vec![
@@ -186,8 +186,15 @@ fn count(count: u64) -> Cell {
     Cell::text(format::count(count as f64))
 }
 
-/// `68 (0.32 %)`, or `0 (< 0.014 %)`.
+/// `68 (0.32 %)`, `0 (< 0.014 %)`, or `0, 2 in part`.
 fn lost(note: &AuditNote) -> String {
+    match note.partly_applied {
+        0 => wholly_lost(note),
+        partly => format!("{}, {} in part", wholly_lost(note), format::count(partly as f64)),
+    }
+}
+
+fn wholly_lost(note: &AuditNote) -> String {
     let percent = |share: f64| format!("{} %", significant(100.0 * share));
     match note.lost_bound() {
         Some(bound) => format!("0 (< {})", percent(bound)),
@@ -286,6 +293,11 @@ mod tests {
         assert_eq!(lost(&of(21_000, 0)), "0 (< 0.014 %)");
         assert_eq!(lost(&of(21_197, 68)), "68 (0.321 %)");
         assert_eq!(lost(&of(0, 0)), "0");
+        let in_part = AuditNote {
+            partly_applied: 2,
+            ..of(21_000, 0)
+        };
+        assert_eq!(lost(&in_part), "0, 2 in part");
     }
 
     #[test]
