@@ -39,6 +39,8 @@ words! {
         EventMissed = "event_missed",
         /// Events of the user's tables did not run beside the measurement.
         EventsOff = "events_off",
+        /// Files that should grow, or have unwritten blocks, were written over.
+        FilesOverwritten = "files_overwritten",
         /// Other clients used the server during the load.
         ForeignClients = "foreign_clients",
         /// The frequency governor or its limit changed, or heat slowed a CPU down.

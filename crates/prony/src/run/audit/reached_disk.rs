@@ -38,6 +38,31 @@ pub(crate) fn after(files: &dyn Files, folder: &Path) -> Option<Flag> {
     })
 }
 
+/// A flag if a load wrote over blocks that should be new, in files that grow or consist of unwritten blocks. `are_new`: they were made for
+/// this trial.
+pub(crate) fn overwritten(
+    files: &dyn Files,
+    transferred_bytes: u64,
+    are_new: bool,
+) -> Option<Flag> {
+    let why = match are_new {
+        _ if files.are_written() => return None,
+        false => "an earlier trial of the series has written to the files".to_string(),
+        true if transferred_bytes > files.bytes() => format!(
+            "the load wrote {}, and its files hold {}",
+            disk::shown(transferred_bytes),
+            disk::shown(files.bytes())
+        ),
+        true => return None,
+    };
+    Some(Flag {
+        kind: FlagKind::FilesOverwritten,
+        text: format!(
+            "{why}: the load wrote over blocks that were there, which costs the file system less than new ones; use a larger size or a shorter load, without a series"
+        ),
+    })
+}
+
 /// The device below the files of a load, and what it has moved since boot.
 pub(crate) struct Device {
     mount: Mount,
@@ -105,6 +130,27 @@ mod tests {
         assert!(flags[0].text.starts_with(says), "{flags:?}");
         assert!(flagged("direct = false\nsize = \"32G\"", 16 << 30).is_empty());
         assert!(flagged("direct = true\nsize = \"1G\"", 16 << 30).is_empty());
+    }
+
+    #[test]
+    fn files_whose_blocks_should_be_new_and_are_written_over_are_flagged() {
+        let flagged = |extents: &str, bytes, are_new| {
+            let keys = format!(
+                "pattern = \"sequential-write\"\nsize = \"1M\"\nextents = {extents:?}"
+            );
+            let workload = fileio(&keys);
+            let flag = overwritten(workload.files().unwrap(), bytes, are_new);
+            flag.map(|flag| flag.text)
+        };
+        for extents in ["none", "unwritten"] {
+            assert_eq!(flagged(extents, 1 << 20, true), None);
+            let text = flagged(extents, 4_000_000, true).unwrap();
+            let says = "the load wrote 4.0 MB, and its files hold 1.0 MB: the load wrote over";
+            assert!(text.starts_with(says), "{text}");
+            let text = flagged(extents, 1, false).unwrap();
+            assert!(text.starts_with("an earlier trial of the series"), "{text}");
+        }
+        assert_eq!(flagged("written", 4_000_000, false), None);
     }
 
     /// The flag after the files of 4 MiB were made in a folder in `place`.

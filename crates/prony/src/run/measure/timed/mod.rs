@@ -127,7 +127,8 @@ impl Timed<'_> {
         device.ok()?
     }
 
-    /// Makes a trial invalid whose direct I/O did not reach the disk. `moved_bytes`: by the device during the load, if it is known.
+    /// Makes a trial invalid whose direct I/O did not reach the disk, and flags one that wrote over its own blocks. `moved_bytes`: by the
+    /// device during the load, if it is known.
     fn look_at_the_disk(
         &self,
         place: &Place,
@@ -149,6 +150,11 @@ impl Timed<'_> {
         if let Some(flag) = cached {
             trial.invalidate(flag.kind, flag.text);
         }
+        let over = self.workload.files().and_then(|files| {
+            let bytes = files.transferred_bytes(tallies);
+            reached_disk::overwritten(files, bytes, trial.data_bytes > 0)
+        });
+        trial.flags.extend(over);
         Ok(())
     }
 
