@@ -48,6 +48,11 @@ pub trait Workload: Send + Sync {
         None
     }
 
+    /// Whether operations that only read go to the readers of a target. If not, clients have one connection each.
+    fn routes_reads(&self) -> bool {
+        false
+    }
+
     /// One timed load on this target. None if the workload has only queries, or runs on another kind of target.
     fn work(&self, _target: &Target, _seed: u64) -> Option<Work> {
         None

@@ -53,6 +53,10 @@ impl Workload for Oltp {
         Some(&self.data)
     }
 
+    fn routes_reads(&self) -> bool {
+        true
+    }
+
     fn work(&self, target: &Target, seed: u64) -> Option<Work> {
         let driver = Driver::on(target, &self.script, tables::SCHEMA, seed)?;
         Some(driver.work())

@@ -107,6 +107,10 @@ impl Workload for Sql {
         }
     }
 
+    fn routes_reads(&self) -> bool {
+        true
+    }
+
     fn work(&self, target: &Target, seed: u64) -> Option<Work> {
         let Kind::Timed { script, .. } = &self.work else {
             return None;

@@ -159,8 +159,11 @@ impl Timed<'_> {
     }
 
     fn work(&self, place: &Place) -> Result<Work, ServerError> {
-        let work = place.with_target(|target| self.workload.work(target, self.seed))?;
-        work.ok_or_else(|| {
+        let work = place.with_target(|target| {
+            serves_reads(self.workload, target)?;
+            Ok::<_, ServerError>(self.workload.work(target, self.seed))
+        })?;
+        work?.ok_or_else(|| {
             ServerError::Unusable("the workload has no operations for a timed load".into())
         })
     }
@@ -257,6 +260,16 @@ impl Timed<'_> {
     }
 }
 
+/// # Errors
+/// The file sends reads to other nodes than writes, and the workload does not.
+fn serves_reads(workload: &dyn Workload, target: &Target) -> Result<(), ServerError> {
+    let is_routed = matches!(target, Target::Server { readers: Some(_), .. });
+    match is_routed && !workload.routes_reads() {
+        false => Ok(()),
+        true => Err(ServerError::Unusable("the server's key \"reads\" holds for operations of oltp and sql: a client of this workload has one connection, which goes where writes go; remove reads".into())),
+    }
+}
+
 /// Lets the witness use a connection that is none of the clients'. None where there is no witness, or no single server.
 fn look<T>(
     place: &Place,
@@ -301,5 +314,43 @@ fn explain(error: DriveError) -> ServerError {
             ServerError::Lost(error.to_string())
         }
         _ => ServerError::Unusable(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workload::Readers;
+
+    #[test]
+    fn a_workload_that_does_not_route_reads_is_not_driven_where_they_are_routed() {
+        let login = wire::Login {
+            endpoints: Vec::new(),
+            user: "app".into(),
+            password: None,
+            schema: None,
+            protection: Default::default(),
+            login_timeout: Duration::ZERO,
+            stall_timeout: None,
+        };
+        let serves = |name: &str, is_routed: bool| {
+            let readers = is_routed.then(|| {
+                Box::new(Readers {
+                    login: login.clone(),
+                    in_turn: true,
+                })
+            });
+            let target = Target::Server {
+                login: login.clone(),
+                readers,
+                session: &[],
+            };
+            let workload = workload::open(name, &"".parse().unwrap()).unwrap();
+            serves_reads(workload.as_ref(), &target).map_err(|error| error.to_string())
+        };
+        assert_eq!(serves("oltp", true), Ok(()));
+        assert_eq!(serves("tpcc", false), Ok(()));
+        let says = serves("tpcc", true).unwrap_err();
+        assert!(says.contains("remove reads"), "{says}");
     }
 }
