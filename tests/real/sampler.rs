@@ -84,10 +84,10 @@ fn only_the_loads_statements_are_counted() {
         series,
         counters,
         flags,
-        gap,
+        gaps,
         own_statements: _,
     } = sampler.stop();
-    assert_eq!((flags.as_slice(), gap), (&[][..], None));
+    assert!(flags.is_empty() && gaps.is_empty(), "{flags:?}");
     assert_eq!(counters["Com_select"], sent);
     assert_eq!(counters.get("Threads_running"), None, "it is a level");
     let lengths: Vec<usize> = series.values().map(Vec::len).collect();

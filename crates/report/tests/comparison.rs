@@ -256,6 +256,7 @@ fn failures_in_one_row_do_not_hide_those_in_another() {
         let load = trial.load.as_mut().unwrap();
         let account = &mut load.summary.as_mut().unwrap().accounts[0];
         account.errors = (share * account.starts as f64) as u64;
+        account.done -= account.errors;
     }
     let document = Document::of(&run, &trials, Detail::Brief);
     let gate = Gate::of_run(&document, &allowed(Strictness::Decided));
@@ -278,6 +279,7 @@ fn a_gate_checks_and_names_the_limits_that_were_given() {
         let load = trial.load.as_mut().unwrap();
         let account = &mut load.summary.as_mut().unwrap().accounts[0];
         account.errors = account.starts / 2_000;
+        account.done -= account.errors;
     }
     let document = Document::of(&run, &trials, Detail::Brief);
     let gate = |failures: f64| {

@@ -222,7 +222,10 @@ mod tests {
         let mut events = [event(40.0, &[("commit_s", 1.0)])];
         let series = seconds(&[(40, 100.0), (1, 0.0), (19, 50.0)]);
         let missing = add_recovered(&mut events, &series, STARTED_NS, &load.mode);
-        assert!(missing[0].ends_with("a rate that does not change"), "{missing:?}");
+        assert!(
+            missing[0].ends_with("a rate that does not change"),
+            "{missing:?}"
+        );
         assert!(!events[0].numbers.contains_key("recovered_s"));
     }
 

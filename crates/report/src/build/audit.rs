@@ -190,7 +190,11 @@ fn count(count: u64) -> Cell {
 fn lost(note: &AuditNote) -> String {
     match note.partly_applied {
         0 => wholly_lost(note),
-        partly => format!("{}, {} in part", wholly_lost(note), format::count(partly as f64)),
+        partly => format!(
+            "{}, {} in part",
+            wholly_lost(note),
+            format::count(partly as f64)
+        ),
     }
 }
 

@@ -170,7 +170,8 @@ fn a_loss_in_a_trial_that_is_invalid_counts_and_so_does_one_in_a_single_block() 
 }
 
 #[test]
-fn an_audit_without_a_loss_is_no_evidence_where_the_crash_never_came_or_the_data_broke_other_rules() {
+fn an_audit_without_a_loss_is_no_evidence_where_the_crash_never_came_or_the_data_broke_other_rules()
+{
     let audited = |block: u32| Trial {
         audit: Some(AuditNote {
             acknowledged: 1_000,

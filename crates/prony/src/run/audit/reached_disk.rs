@@ -135,9 +135,8 @@ mod tests {
     #[test]
     fn files_whose_blocks_should_be_new_and_are_written_over_are_flagged() {
         let flagged = |extents: &str, bytes, are_new| {
-            let keys = format!(
-                "pattern = \"sequential-write\"\nsize = \"1M\"\nextents = {extents:?}"
-            );
+            let keys =
+                format!("pattern = \"sequential-write\"\nsize = \"1M\"\nextents = {extents:?}");
             let workload = fileio(&keys);
             let flag = overwritten(workload.files().unwrap(), bytes, are_new);
             flag.map(|flag| flag.text)

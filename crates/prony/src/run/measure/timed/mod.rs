@@ -263,7 +263,13 @@ impl Timed<'_> {
 /// # Errors
 /// The file sends reads to other nodes than writes, and the workload does not.
 fn serves_reads(workload: &dyn Workload, target: &Target) -> Result<(), ServerError> {
-    let is_routed = matches!(target, Target::Server { readers: Some(_), .. });
+    let is_routed = matches!(
+        target,
+        Target::Server {
+            readers: Some(_),
+            ..
+        }
+    );
     match is_routed && !workload.routes_reads() {
         false => Ok(()),
         true => Err(ServerError::Unusable("the server's key \"reads\" holds for operations of oltp and sql: a client of this workload has one connection, which goes where writes go; remove reads".into())),
