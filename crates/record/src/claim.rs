@@ -2,9 +2,11 @@
 //!
 //! Purpose: the data of claims and verdicts. Boundary: judging (intervals, thresholds, Holm) is in `stats`.
 
-use crate::audit::AuditFigure;
-use crate::load::Kind;
-use crate::trial::TrialKey;
+pub use crate::family::percentile::Percentile;
+
+use crate::family::kind::Kind;
+use crate::key::TrialKey;
+use crate::trial::audit::AuditFigure;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,7 +62,7 @@ pub enum Value {
     Variation,
     /// How old reads on further nodes were, in milliseconds: the mean over seconds of the largest age in each.
     ReadAge,
-    /// Of a timed load: of all operations, or of the one that the cell names as its query.
+    /// A percentile of a timed load, over all operations or over the one that the cell names as its query.
     Latency { kind: Kind, percentile: Percentile },
     /// A number of the trial's outages by its name, the mean over them: `recovered_s`.
     Recovery(String),
@@ -68,33 +70,23 @@ pub enum Value {
     Audit(AuditFigure),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Percentile {
-    P50,
-    P95,
-    P99,
-    P999,
-    Max,
-}
-
-impl Percentile {
-    pub const ALL: [Percentile; 5] = [
-        Percentile::P50,
-        Percentile::P95,
-        Percentile::P99,
-        Percentile::P999,
-        Percentile::Max,
-    ];
-
-    pub fn text(self) -> &'static str {
+impl Value {
+    /// Whether only trials with a timed load have it.
+    pub fn is_of_load(&self) -> bool {
         match self {
-            Percentile::P50 => "p50",
-            Percentile::P95 => "p95",
-            Percentile::P99 => "p99",
-            Percentile::P999 => "p999",
-            Percentile::Max => "max",
+            Value::Throughput
+            | Value::Variation
+            | Value::ReadAge
+            | Value::Latency { .. }
+            | Value::Recovery(_)
+            | Value::Audit(_) => true,
+            Value::Elapsed | Value::Counter(_) | Value::Quotient(..) => false,
         }
+    }
+
+    /// Whether a larger value is better.
+    pub fn more_is_better(&self) -> bool {
+        *self == Value::Throughput
     }
 }
 
@@ -144,6 +136,34 @@ pub enum Finding {
     Steady,
 }
 
+impl Finding {
+    /// The findings without a text, by the words of the experiment file.
+    pub const NAMED: [(&str, Finding); 10] = [
+        ("plan changed", Finding::PlanChanged),
+        ("unstable", Finding::Unstable),
+        ("stall", Finding::Stall),
+        ("level shift", Finding::LevelShift),
+        ("period", Finding::Period),
+        ("steady", Finding::Steady),
+        ("losses", Finding::Losses),
+        ("no losses", Finding::NoLosses),
+        ("stale reads", Finding::StaleReads),
+        ("no stale reads", Finding::NoStaleReads),
+    ];
+    /// The word of [`Finding::PlanHolds`].
+    pub const PLAN_HOLDS: &str = "plan holds";
+
+    /// `stall`, `plan holds "Using join buffer"`
+    pub fn text(&self) -> String {
+        if let Finding::PlanHolds(text) = self {
+            return format!("{} {text:?}", Finding::PLAN_HOLDS);
+        }
+        let mut named = Finding::NAMED.iter();
+        let found = named.find(|(_, finding)| finding == self);
+        found.map_or(String::new(), |(name, _)| name.to_string())
+    }
+}
+
 /// A part of the matrix: all trials that match.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
@@ -186,7 +206,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Of a claim with a published figure.
+    /// The verdict on a claim with a published figure.
     pub fn text(self) -> &'static str {
         match self {
             Verdict::Reproduced => "reproduced",
@@ -197,7 +217,7 @@ impl Verdict {
     }
 }
 
-/// On which side of 1 the ratio lies, whatever the threshold.
+/// The side of 1 on which the ratio lies, whatever the threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -214,7 +234,7 @@ pub enum Limit {
     AtMost,
 }
 
-/// The numbers of blocks after which the answers were decided; none where they are not.
+/// The numbers of blocks after which the answers were decided; none if they are not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecidedAfter {
     pub threshold: Option<u32>,
@@ -230,12 +250,12 @@ pub struct BlocksUsed {
 }
 
 impl BlocksUsed {
-    /// From 0 to 1.
+    /// The share of the blocks that count, from 0 to 1.
     pub fn share(&self) -> f64 {
         f64::from(self.used) / f64::from(self.of.max(1))
     }
 
-    /// `in 2 of 3 blocks`; None where all count.
+    /// `in 2 of 3 blocks`; None if all count.
     pub fn words(&self) -> Option<String> {
         (self.used < self.of).then(|| format!("in {} of {} blocks", self.used, self.of))
     }
@@ -256,20 +276,20 @@ pub struct Judged {
     /// The threshold in words: `>= 1.34`.
     pub threshold: String,
     pub verdict: Verdict,
-    /// Of all claims together, as the verdict; none for claims that have no ratio of two cells in two blocks.
+    /// Decided for all claims together, like the verdict; none for claims that have no ratio of two cells in two blocks.
     #[serde(default)]
     pub direction: Option<Direction>,
-    /// Whether the published figure lies in the interval; none where nothing was published, or without an interval.
+    /// Whether the published figure lies in the interval; none if nothing was published, or without an interval.
     #[serde(default)]
     pub published_inside: Option<bool>,
-    /// How many blocks would decide what is undecided, with 80 % probability if what was measured is true. None where all is decided,
+    /// How many blocks would decide what is undecided, with 80 % probability if what was measured is true. None if all is decided,
     /// with one block, and beyond 1,000.
     #[serde(default)]
     pub blocks_to_decide: Option<u32>,
-    /// The looks at which it was decided; none where the claims are judged once.
+    /// The looks at which it was decided; none if the claims are judged once.
     #[serde(default)]
     pub decided_after: Option<DecidedAfter>,
-    /// None where nothing could be compared. Of different runs, those of the side that lacks more of them.
+    /// None if nothing could be compared. Of different runs, those of the side that lacks more of them.
     #[serde(default)]
     pub blocks: Option<BlocksUsed>,
     /// Why, if the figures alone do not show it: "single block: variance unknown, so no verdict".

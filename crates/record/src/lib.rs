@@ -4,60 +4,48 @@
 //! a file), no statistics (`stats`), nothing of servers or SQL dialects. Counters, settings and plans are opaque names and
 //! texts here; crate `explain` interprets them.
 
-pub mod answer_hash;
-mod audit;
-mod calendar;
 pub mod claim;
-pub mod environment;
-pub mod event;
-mod flag;
+mod family;
 pub mod histogram;
-mod histogram_sum;
+mod key;
 pub mod load;
-mod load_factor;
-mod looks;
-pub mod names;
-pub mod number;
-pub mod plan;
-mod query_error;
 pub mod run;
-mod sharing;
-mod state;
 pub mod summary;
+mod text;
 pub mod trial;
-pub mod visible;
-mod word;
 
-pub use audit::{AuditFigure, AuditNote, InputCheck};
-pub use calendar::Moment;
 pub use claim::{
-    BlocksUsed, Bound, Cell, Claim, DecidedAfter, Direction, Finding, Judged, Limit, Percentile,
-    RoundSelector, Subject, Value, Verdict,
+    BlocksUsed, Bound, Cell, Claim, DecidedAfter, Direction, Finding, Judged, Limit, RoundSelector,
+    Subject, Value, Verdict,
 };
-pub use environment::{Conditions, Environment, ServerIdentity};
-pub use flag::{Flag, FlagKind};
-pub use histogram::PackedHistogram;
-pub use histogram_sum::HistogramSum;
+pub use family::kind::Kind;
+pub use family::load_factor::LoadFactor;
+pub use family::percentile::{Percentile, SAMPLES_ABOVE, SAMPLES_ABOVE_MIN, SPANS_ABOVE};
+pub use family::state::{State, StateKind};
+pub use family::{Counters, names};
+pub use histogram::{HistogramSum, PackedHistogram};
+pub use key::{Role, TrialKey};
 pub use load::{
     Arrivals, CARRIED, CARRIED_ERRORS, EffectNote, EngineNote, EngineStall, ErrorCount, ErrorKind,
-    HistogramNote, Kind, LiveSample, LiveTrial, Loaded, Mode, OpenNote, RateRange, Requirement,
+    HistogramNote, LiveSample, LiveTrial, Loaded, Mode, OpenNote, RateRange, Requirement,
     ShardStart, Standard, UNCOUNTED, Unfinished, Warmup, done_series,
 };
-pub use load_factor::LoadFactor;
-pub use looks::{Ended, Look, Looks};
-pub use number::{grouped, percent, separated};
-pub use plan::{FormKind, PlanForm};
-pub use query_error::QueryError;
-
+pub use run::environment::{self, Conditions, Environment, ServerIdentity};
+pub use run::looks::{Ended, Look, Looks};
+pub use run::sharing::{ShardNote, Sharing};
 pub use run::{Factor, Question, Run, Slim, WorkloadNote};
-pub use sharing::{ShardNote, Sharing};
-pub use state::{State, StateKind};
 pub use summary::{
     Account, AtEdge, Conformance, Conforming, EngineCheck, Latency, LevelShift, Moved, Offered,
-    OwnStalls, Percentiles, Period, SAMPLES_ABOVE, SAMPLES_ABOVE_MIN, SPANS_ABOVE, Seen, Shape,
-    Sight, StaleReads, Stall, Steady, Summary,
+    OwnStalls, Percentiles, Period, Seen, Shape, Sight, StaleReads, Stall, Steady, Summary,
 };
+pub use text::calendar::Moment;
+pub use text::number::{self, grouped, percent, separated};
+pub use text::visible;
+pub use trial::audit::{AuditFigure, AuditNote, InputCheck};
+pub use trial::event::{self, EventNote};
+pub use trial::flag::{Flag, FlagKind};
+pub use trial::plan::{FormKind, PlanForm};
+pub use trial::query_error::QueryError;
 pub use trial::{
-    Answer, Coldness, Counters, DatasetNote, EventNote, LimitNote, Query, Role, Round, Trial,
-    TrialKey, TrialState,
+    Answer, Coldness, DatasetNote, LimitNote, Query, Round, Trial, TrialState, answer_hash,
 };

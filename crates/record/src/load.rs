@@ -3,9 +3,13 @@
 //! Purpose: plain data from which every figure of the trial can be recomputed. Boundaries: times of rounds of queries are in
 //! `trial::Round`, judging is in `stats`.
 
+pub use crate::family::kind::Kind;
+
+use crate::family::Counters;
 use crate::histogram::PackedHistogram;
+use crate::key::TrialKey;
 use crate::summary::Summary;
-use crate::word::words;
+use crate::text::word::words;
 use std::collections::BTreeMap;
 
 /// The timed load of a trial, instead of rounds.
@@ -16,7 +20,7 @@ pub struct Loaded {
     pub warmup: Warmup,
     /// Nanoseconds since the Unix epoch when the first operation was due.
     pub started_ns: i64,
-    /// Until the last operation ended, warm-up included.
+    /// Seconds until the last operation ended, warm-up included.
     pub elapsed_s: f64,
     /// The names of the operations, in the workload's order.
     pub operations: Vec<String>,
@@ -24,7 +28,7 @@ pub struct Loaded {
     pub standard: Option<Standard>,
     /// All operations' response each second (`operation` none, `every_s` 1), each operation and kind each ten seconds.
     pub histograms: Vec<HistogramNote>,
-    /// By name, one value a second from second 0; none where it could not be read. Own names: `throughput`, `errors`
+    /// By name, one value a second from second 0; none if it could not be read. Own names: `throughput`, `errors`
     /// (`unknown` among them: COMMIT sent, no answer), `retried`, `dropped`, `queued`, `running`, `idle`, [`CARRIED`], [`UNCOUNTED`]; `server cpu` (cores), `machine cpu` (cores, everything that runs on
     /// it), `server context switches`, `device read bytes`, `device written bytes`, `network bytes`, `sampler cpu`; status
     /// counters of the server by their own names, as differences a second; gauges of the server as they stood.
@@ -32,9 +36,9 @@ pub struct Loaded {
     /// Series of further nodes, by their number from 2; `series` has those of the first node.
     pub node_series: BTreeMap<u32, BTreeMap<String, Vec<Option<f64>>>>,
     pub errors: Vec<ErrorCount>,
-    /// Of all nodes that clients use, over all seconds after a fixed warm-up, or over all seconds if the warm-up is detected, without those
-    /// of the series [`UNCOUNTED`].
-    pub counters: crate::Counters,
+    /// The counters of all nodes that clients use, over all seconds after a fixed warm-up, or over all seconds if the warm-up is detected,
+    /// without the seconds of the series [`UNCOUNTED`].
+    pub counters: Counters,
     pub engine: EngineNote,
     /// Open loop alone.
     pub open: Option<OpenNote>,
@@ -44,12 +48,12 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// The seconds of a series; none where it is not in the record.
+    /// The seconds of a series; none if it is not in the record.
     pub fn seconds(&self, name: &str) -> &[Option<f64>] {
         self.series.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// The value of a series in a second; None where it could not be read or is not in the record.
+    /// The value of a series in a second; None if it could not be read or is not in the record.
     pub fn at(&self, name: &str, second: usize) -> Option<f64> {
         self.seconds(name).get(second).copied().flatten()
     }
@@ -74,7 +78,7 @@ pub struct Standard {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Requirement {
     pub operation: String,
-    /// Of all operations of the mix, from 0 to 1.
+    /// The smallest share of all operations of the mix, from 0 to 1.
     pub minimum_share: Option<f64>,
     /// False for work in the background, which no client chooses.
     pub is_in_mix: bool,
@@ -86,7 +90,7 @@ pub struct Requirement {
 /// are in no other series, and have no latency. Absent without any, and in older records, where they count as measured.
 pub const CARRIED: &str = "carried";
 
-/// The same of operations that were not done. Absent without any.
+/// The series of such operations that were not done. Absent without any.
 pub const CARRIED_ERRORS: &str = "carried errors";
 
 /// The series with a 1 for each second that the counters of the server do not cover, because it did not answer. Absent where they cover
@@ -113,7 +117,7 @@ pub enum Mode {
         workers: u32,
         queue: u64,
         when_full: String,
-        /// Where the rate changes.
+        /// The lowest and the highest rate; none if the rate is constant.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         range: Option<RateRange>,
     },
@@ -157,19 +161,6 @@ pub enum Warmup {
     Seconds(f64),
     /// Rule 5: the change points decide.
     Find,
-}
-
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    Response,
-    Wait,
-    Service,
-    /// The response of operations that the server refused, in closed loop their service; none in older records, where these are among
-    /// the others.
-    Failed,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -240,7 +231,7 @@ pub struct EngineNote {
     /// What the server's replies say of the operations, where they say something more; none in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<EffectNote>,
-    /// Of a load that several runs share: when this shard began, or each of those that were merged. Empty for a whole load.
+    /// When this shard of a shared load began, or each of those that were merged. Empty for a whole load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shards: Vec<ShardStart>,
     /// The seconds in which its threads did not run for more than 20 ms at a time, in order; empty in older records.
@@ -253,7 +244,7 @@ pub struct EngineNote {
 pub struct EngineStall {
     /// Since the start of the load.
     pub second: u32,
-    /// In this second, the mean of the threads (s).
+    /// For how long the threads did not run in this second, their mean (s).
     pub stood_s: f64,
     /// The longest time at once (s), of which this second may have only a part.
     pub longest_s: f64,
@@ -262,12 +253,12 @@ pub struct EngineStall {
 /// The start of one shard of a load, by the clock of the server on which the shards met.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ShardStart {
-    /// From 1.
+    /// The number of the shard, from 1.
     pub number: u32,
     pub of: u32,
     /// The server's clock minus the clock of the shard's machine (s).
     pub clock_offset_s: f64,
-    /// Of the exchange that measured the offset (s): the offset is wrong by at most half of it.
+    /// The round trip of the exchange that measured the offset (s): the offset is wrong by at most half of it.
     pub round_trip_s: f64,
     /// The common start by the server's clock: nanoseconds since the Unix epoch.
     pub start_ns: i64,
@@ -313,18 +304,18 @@ pub struct OpenNote {
 /// One second of a running trial, for live display, or of a trial that was killed.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct LiveSample {
-    /// By the names of `Loaded::series`; values that could not be read are absent.
+    /// Values by the names of `Loaded::series`; values that could not be read are absent.
     pub values: BTreeMap<String, f64>,
     /// Response time of all operations in this second (ms), by percentile (`p50`, `p99`, `max`).
     pub latency_ms: BTreeMap<String, f64>,
-    /// By code.
+    /// The number of errors by code.
     pub errors: BTreeMap<u16, u64>,
 }
 
 /// The trial that is running, or was running when prony was killed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LiveTrial {
-    pub key: crate::TrialKey,
-    /// In order.
+    pub key: TrialKey,
+    /// The seconds, in order.
     pub seconds: Vec<(u32, LiveSample)>,
 }

@@ -2,7 +2,7 @@
 //!
 //! Boundary: crate `stats` finds them.
 
-use crate::number::grouped;
+use crate::text::number::grouped;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use std::ops::Range;
 /// loop also a second whose median response is a large part of a second.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stall {
-    /// Of the trial.
+    /// The first second of the stall, counted from the start of the trial.
     pub start_s: u32,
     pub seconds: u32,
     /// Fewer operations than usual by this number; 0 where all were done in the same second, but late.
     pub operations_lost: f64,
-    /// Where the response times alone show it: their median (ms) in that second.
+    /// The median response time (ms) in that second, if response times alone show the stall.
     #[serde(default)]
     pub late_ms: Option<f64>,
     /// Series that rose during the stall, the largest rise first.
@@ -88,9 +88,10 @@ impl LevelShift {
             "the throughput {verb} from {:.0} to {:.0} ops/s at {} s",
             self.from, self.to, self.at_s
         );
-        match self.from > 0.0 {
-            true => format!("{moved} ({:+.0} %)", (self.to / self.from - 1.0) * 100.0),
-            false => moved,
+        if self.from > 0.0 {
+            format!("{moved} ({:+.0} %)", (self.to / self.from - 1.0) * 100.0)
+        } else {
+            moved
         }
     }
 }
@@ -118,7 +119,7 @@ impl Period {
 pub struct StaleReads {
     /// Seconds in which a node was read, each node for itself.
     pub read_s: u64,
-    /// Those of them with a read that was stale.
+    /// Seconds of `read_s` with a stale read.
     pub stale_s: u64,
     /// The mean over `read_s` of the largest age in each second.
     pub age_ms_mean: f64,

@@ -2,16 +2,11 @@
 //!
 //! Boundary: crate `stats` reads them from histograms.
 
-use crate::claim::Percentile;
-use crate::load::Kind;
+use crate::family::kind::Kind;
+use crate::family::percentile::{
+    Percentile, SAMPLES_ABOVE, SAMPLES_ABOVE_MIN, SPANS_ABOVE, samples_above,
+};
 use serde::{Deserialize, Serialize};
-
-/// With fewer samples above it a percentile is uncertain: their count has a standard error of 10 %.
-pub const SAMPLES_ABOVE: f64 = 100.0;
-/// With fewer it is not shown.
-pub const SAMPLES_ABOVE_MIN: f64 = 10.0;
-/// Samples above a percentile that come from fewer spans than this may be one event: a flush delays all that wait for it.
-pub const SPANS_ABOVE: usize = 10;
 
 /// One kind of latency (ms).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,7 +24,7 @@ pub struct Percentiles {
     /// Percentiles of few samples, or whose samples come from few seconds.
     #[serde(default)]
     pub uncertain: Vec<Percentile>,
-    /// Those of them that the load generator's own stalls decide.
+    /// The uncertain percentiles that the load generator's own stalls decide.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub of_generator: Vec<Percentile>,
 }
@@ -44,12 +39,13 @@ impl Percentiles {
     /// Why a percentile is missing.
     pub fn why_not(&self, percentile: Percentile) -> String {
         let all = self.count + self.unanswered;
-        match self.is_unanswered(percentile) {
-            true => format!(
+        if self.is_unanswered(percentile) {
+            format!(
                 "{} of {all} arrivals were never answered, so it exceeds every measured latency",
                 self.unanswered
-            ),
-            false => format!("fewer than {SAMPLES_ABOVE_MIN} of {all} operations lie above it"),
+            )
+        } else {
+            format!("fewer than {SAMPLES_ABOVE_MIN} of {all} operations lie above it")
         }
     }
 
@@ -62,7 +58,7 @@ impl Percentiles {
         samples_above(self.count + self.unanswered, percentile) < SAMPLES_ABOVE
     }
 
-    /// Why a percentile is uncertain, and how long a load of this rate would do; none where it is certain or missing.
+    /// Why a percentile is uncertain, and how long a load of this rate would do; none if it is certain or missing.
     ///
     /// `only 50 operations lie above the p99: 20 s would do`
     pub fn why_uncertain(&self, percentile: Percentile, seconds: u32) -> Option<String> {
@@ -89,7 +85,7 @@ impl Percentiles {
             })
     }
 
-    /// In milliseconds.
+    /// The percentile (ms).
     pub fn at(&self, percentile: Percentile) -> Option<f64> {
         match percentile {
             Percentile::P50 => self.p50_ms,
@@ -101,30 +97,13 @@ impl Percentiles {
     }
 }
 
-/// The part of all samples below a percentile, from 0 to 1.
-pub fn share_below(percentile: Percentile) -> f64 {
-    match percentile {
-        Percentile::P50 => 0.5,
-        Percentile::P95 => 0.95,
-        Percentile::P99 => 0.99,
-        Percentile::P999 => 0.999,
-        Percentile::Max => 1.0,
-    }
-}
-
-/// How many of all samples lie above a percentile.
-pub fn samples_above(all: u64, percentile: Percentile) -> f64 {
-    // 99.999 where 100 are meant would fall to the rounding of 1 - 0.99.
-    all as f64 * (1.0 - share_below(percentile)) + 1e-6
-}
-
 /// Response, wait and service time; in closed loop the response time is the service time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     pub response: Option<Percentiles>,
     pub wait: Option<Percentiles>,
     pub service: Option<Percentiles>,
-    /// Of operations that the server refused; none in older records, where these are among the others.
+    /// Times of operations that the server refused; none in older records, where these are among the others.
     #[serde(default)]
     pub failed: Option<Percentiles>,
 }

@@ -5,10 +5,9 @@
 mod disturbance;
 mod latency;
 
+pub use crate::family::percentile::{samples_above, share_below};
 pub use disturbance::{LevelShift, Moved, Period, StaleReads, Stall};
-pub use latency::{
-    Latency, Percentiles, SAMPLES_ABOVE, SAMPLES_ABOVE_MIN, SPANS_ABOVE, samples_above, share_below,
-};
+pub use latency::{Latency, Percentiles};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -20,7 +19,7 @@ pub struct Summary {
     pub steady: Steady,
     /// Operations done, the retried among them.
     pub operations: u64,
-    /// Those over which the record's counters were taken: from the fixed warm-up on, or all.
+    /// Operations over which the record's counters were taken: from the fixed warm-up on, or all.
     pub operations_counted: u64,
     pub retried: u64,
     /// Failed, lost or unknown, those that were lost after the end of the load among them.
@@ -36,9 +35,9 @@ pub struct Summary {
     /// The standard deviation of the throughput of single seconds as a share of its mean; none under 10 s.
     #[serde(default)]
     pub variation: Option<f64>,
-    /// Of all operations together; empty where the load was unstable.
+    /// The latency of all operations together; empty if the load was unstable.
     pub latency: Latency,
-    /// By operation, in the workload's order, where they were recorded.
+    /// The latency of each recorded operation, in the workload's order.
     pub by_operation: Vec<(String, Latency)>,
     /// What became of every operation, in the workload's order.
     #[serde(default)]
@@ -47,7 +46,7 @@ pub struct Summary {
     pub offered: Option<Offered>,
     pub engine: EngineCheck,
     pub stalls: Vec<Stall>,
-    /// Of all seconds after a warm-up, those before a slowdown among them.
+    /// Level shifts in all seconds after a warm-up, those before a slowdown among them.
     pub shifts: Vec<LevelShift>,
     pub period: Option<Period>,
     /// None in older records that were read without their seconds.
@@ -91,7 +90,7 @@ pub struct Steady {
     /// The first second that was not whole.
     pub until_s: u32,
     pub shape: Shape,
-    /// Where the change points lie, seconds of the trial.
+    /// The change points, in seconds of the trial.
     pub changes_s: Vec<u32>,
     /// The beginning by MSER-5; none if the load is too short.
     pub mser_s: Option<u32>,
@@ -137,7 +136,7 @@ pub struct AtEdge {
 pub struct Seen {
     /// The probability, from 0 to 1.
     pub power: f64,
-    /// The number of seconds that would do at this scatter; None where that is many hours.
+    /// The number of seconds that would do at this scatter; None if that is many hours.
     pub enough_s: Option<u32>,
 }
 
@@ -153,7 +152,7 @@ pub enum Shape {
     Slowdown,
     /// The throughput changes in the last quarter, or back and forth.
     NoSteadyState,
-    /// The change points and MSER-5 give different throughputs, or the throughput goes on rising or falling.
+    /// The change points and MSER-5 give different throughputs, or the throughput keeps rising or falling.
     NotShown,
     /// Shorter than 20 s: no steady state can be established.
     TooShort,
@@ -174,11 +173,11 @@ pub struct Account {
     pub is_in_mix: bool,
     /// All of them: `ends` and `unfinished`.
     pub starts: u64,
-    /// Those that ended before the end of the load, done or not.
+    /// Operations that ended before the end of the load, done or not.
     pub ends: u64,
-    /// Those of `ends` that were done.
+    /// Operations of `ends` that were done.
     pub done: u64,
-    /// Those that were still running at the end of the load.
+    /// Operations that were still running at the end of the load.
     pub unfinished: u64,
     /// Failed, lost or unknown: of `ends`, and of `unfinished` after the end of the load.
     pub errors: u64,
@@ -207,7 +206,7 @@ impl Account {
         self.starts - self.done
     }
 
-    /// Their share, from 0 to 1.
+    /// The share that failed, was lost or did not finish, from 0 to 1.
     pub fn spoiled_share(&self) -> f64 {
         self.spoiled() as f64 / self.starts.max(1) as f64
     }
@@ -229,9 +228,9 @@ pub struct Offered {
     /// Arrivals of the warm-up that were queued when measuring began.
     #[serde(default)]
     pub queued_at_start: u64,
-    /// In all, warm-up included.
+    /// Dropped arrivals of the whole load, warm-up included.
     pub dropped: u64,
-    /// By how many the queue grows each second: the slope of a line through it.
+    /// The growth of the queue (requests/s): the slope of a line through it.
     pub growth: f64,
     /// Why there are no percentiles; none if the load was stable.
     pub unstable: Option<String>,
@@ -249,7 +248,7 @@ pub struct EngineCheck {
     pub invalid: Option<String>,
     /// Lateness that is a visible part of the percentiles, which remain valid.
     pub note: Option<String>,
-    /// Seconds of the measured part in which it did not run; none where they matter to no figure, and in older records.
+    /// Seconds of the measured part in which it did not run; none if they matter to no figure, and in older records.
     #[serde(default)]
     pub stalls: Option<OwnStalls>,
 }
@@ -284,7 +283,7 @@ pub struct Conforming {
     pub name: String,
     /// Operations done in the measured seconds.
     pub count: u64,
-    /// Of the operations of the mix, from 0 to 1; None for one outside of the mix.
+    /// The share of the operations of the mix, from 0 to 1; None for an operation outside of the mix.
     pub share: Option<f64>,
     pub minimum_share: Option<f64>,
     /// The 90th percentile of the response time (ms); None if fewer than 10 operations lie above it, and of an unstable load.

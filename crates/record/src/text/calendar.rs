@@ -10,7 +10,7 @@ pub struct Moment {
 }
 
 const DAY_S: i64 = 24 * 3600;
-/// From 1 March of the year 0 to 1 January 1970.
+/// Days from 1 March of the year 0 to 1 January 1970.
 const DAYS_TO_EPOCH: i64 = 719_468;
 const DAYS_OF_400_YEARS: i64 = 146_097;
 

@@ -15,9 +15,10 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     }
     let mut shown = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        match is_layout(c) {
-            true => shown.push(c),
-            false => push_visible(&mut shown, c),
+        if is_layout(c) {
+            shown.push(c)
+        } else {
+            push_visible(&mut shown, c)
         }
     }
     Cow::Owned(shown)

@@ -1,25 +1,15 @@
 //! The sum of packed histograms, of one or of many.
 //!
 //! Purpose: decode into the sum. Unpacking each histogram and adding it takes several times as long, because both touch every bucket.
-//! Boundary: only histograms as prony writes them (`HistogramSum::add`). `histogram` writes them.
-//!
-//! The form is V2 of HdrHistogram: a header, then the counts in the order of the buckets as ZigZag LEB128 numbers, of which a negative one
-//! skips that many empty buckets; all of it deflated (<https://hdrhistogram.org>).
+//! Boundary: only histograms as prony packs them (`PackedHistogram`).
 
-use crate::histogram::PackedHistogram;
+use super::PackedHistogram;
+use super::buckets::{DIGITS, HEADER, PLACES, value_of, varint};
 use flate2::{Decompress, FlushDecompress, Status};
 use hdrhistogram::Histogram;
 
-/// Significant digits of every histogram of prony.
-const DIGITS: u8 = 3;
-/// Half of the linear steps that 3 digits need.
-const HALF_BITS: usize = 10;
 /// Bytes before the deflated part: a cookie and its length.
 const OUTER: usize = 8;
-/// Bytes before the counts: cookie, length, offset, digits, lowest and highest value, ratio.
-const HEADER: usize = 40;
-/// The buckets of all 64-bit values.
-const PLACES: usize = (u64::BITS as usize + 1 - HALF_BITS) << HALF_BITS;
 /// The longest header and counts: nine bytes for each bucket.
 const PLAIN_MAX: usize = HEADER + 9 * PLACES;
 
@@ -55,7 +45,7 @@ impl HistogramSum {
         let word = |at: usize| u32::from_be_bytes(header[at..at + 4].try_into().expect("4 bytes"));
         let lowest = (word(16), word(20));
         if word(12) != u32::from(DIGITS) || lowest != (0, 1) || word(8) != 0 {
-            return Err("it has not three digits from 1 on".into());
+            return Err("it does not have three significant digits from 1 on".into());
         }
         let end = HEADER + word(4) as usize;
         let bytes = self.plain.get(HEADER..end);
@@ -103,12 +93,6 @@ impl HistogramSum {
         self.used = 0;
         whole
     }
-}
-
-/// The lowest value of a bucket: from 2,048 on, each doubling has 1,024 buckets.
-fn value_of(place: usize) -> u64 {
-    let doublings = (place >> HALF_BITS).saturating_sub(1);
-    ((place - (doublings << HALF_BITS)) as u64) << doublings
 }
 
 /// The high bits of eight bytes: a byte without one is a whole code.
@@ -172,22 +156,6 @@ fn add_short(counts: &mut [u64], bytes: &mut &[u8], mut place: usize) -> usize {
     place
 }
 
-/// Seven bits per byte, lowest first; the ninth byte has eight.
-fn varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut value = 0;
-    for shift in (0..56).step_by(7) {
-        let (first, rest) = bytes.split_first()?;
-        *bytes = rest;
-        value |= u64::from(first & 0x7f) << shift;
-        if *first < 0x80 {
-            return Some(value);
-        }
-    }
-    let (last, rest) = bytes.split_first()?;
-    *bytes = rest;
-    Some(value | u64::from(*last) << 56)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,6 +215,6 @@ mod tests {
     fn a_histogram_of_other_digits_is_refused() {
         let coarse = PackedHistogram::from(Histogram::<u64>::new(2).unwrap());
         let says = HistogramSum::default().add(coarse.v2()).unwrap_err();
-        assert!(says.contains("three digits"), "{says}");
+        assert!(says.contains("three significant digits"), "{says}");
     }
 }

@@ -1,6 +1,6 @@
 //! Flags: caveats on a trial's figures.
 
-use crate::word::words;
+use crate::text::word::words;
 use serde::{Deserialize, Serialize};
 
 /// A caveat on the figures, in one sentence.
@@ -37,7 +37,7 @@ words! {
         /// An event left the server changed, so that no other trial may use it.
         EventLeft = "event_left",
         EventMissed = "event_missed",
-        /// Events of the user's tables did not run beside the measurement.
+        /// Events of the user's tables did not run during the measurement.
         EventsOff = "events_off",
         /// Files that should grow, or have unwritten blocks, were written over.
         FilesOverwritten = "files_overwritten",
@@ -60,7 +60,7 @@ words! {
         LimitNotReached = "limit_not_reached",
         /// The run was started with `--no-limits`, and this trial would have had limits.
         LimitsNotApplied = "limits_not_applied",
-        /// The data lay on a file system of its own on a loop device.
+        /// The data lay on a separate file system on a loop device.
         LoopVolume = "loop_volume",
         /// A round that should have been cold was not.
         Lukewarm = "lukewarm",
@@ -87,7 +87,7 @@ words! {
         QueryFailed = "query_failed",
         /// A query reached the time limit: its time is a lower bound.
         QueryTimedOut = "query_timed_out",
-        /// At the end of the load the nodes that ran were too few to go on.
+        /// At the end of the load too few nodes ran to continue.
         QuorumLost = "quorum_lost",
         SamplerAbsent = "sampler_absent",
         /// The answer of a search for the maximum rate.

@@ -1,93 +1,23 @@
-//! One measured trial: its place in the matrix, its rounds, their queries.
+//! One measured trial: its rounds or its timed load, its flags, its audit.
 //!
 //! Purpose: plain data that serialises. Boundary: judging is in `claim` and `stats`.
 
-use crate::flag::{Flag, FlagKind};
-use crate::query_error::QueryError;
+pub mod answer_hash;
+pub(crate) mod audit;
+pub mod event;
+pub(crate) mod flag;
+pub(crate) mod plan;
+pub(crate) mod query_error;
+
+pub use crate::family::Counters;
+pub use crate::key::{Role, TrialKey};
+pub use event::EventNote;
+
 use crate::summary::EngineCheck;
+use flag::{Flag, FlagKind};
+use query_error::QueryError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// Differences of the server's cumulative counters over one query or one round, by name as the server spells it.
-/// A counter that the server has and that did not move is 0; one that the server lacks is not in the map ("absent").
-pub type Counters = BTreeMap<String, i64>;
-
-/// What a trial is measured for.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// The question of the experiment.
-    #[default]
-    Measured,
-    /// The A/A control: a cell of the matrix once more, to show how much the same setup differs from itself.
-    Control,
-}
-
-/// A trial's place in the matrix, unique within a run.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct TrialKey {
-    /// The repetition of the whole matrix, from 0.
-    pub block: u32,
-    /// The server's name in the experiment file (`5.6`), not its build. None where the target is no server (file I/O).
-    #[serde(default)]
-    pub server: Option<String>,
-    /// (factor, level) in the file's order of factors, without the server; holds `("variant", ...)` where there are variants.
-    pub levels: Vec<(String, String)>,
-    #[serde(default)]
-    pub role: Role,
-}
-
-impl TrialKey {
-    pub fn is_control(&self) -> bool {
-        self.role == Role::Control
-    }
-
-    /// The level of a factor; `server` is one. None where the trial has no such factor.
-    pub fn level(&self, factor: &str) -> Option<&str> {
-        if factor == "server" {
-            return self.server.as_deref();
-        }
-        self.levels
-            .iter()
-            .find(|(name, _)| name == factor)
-            .map(|(_, level)| level.as_str())
-    }
-
-    /// The levels for one line, without the block: `5.6 small pool, 8`, and `5.6 small pool, 8 (control)`.
-    pub fn label(&self) -> String {
-        let levels: Vec<&str> = self
-            .levels
-            .iter()
-            .map(|(_, level)| level.as_str())
-            .collect();
-        let label = format!("{} {}", self.server_name(), levels.join(", "));
-        let control = if self.is_control() { " (control)" } else { "" };
-        format!("{}{control}", label.trim())
-    }
-
-    /// The server's name, empty where the target is no server.
-    pub fn server_name(&self) -> &str {
-        self.server.as_deref().unwrap_or_default()
-    }
-}
-
-impl std::fmt::Display for TrialKey {
-    /// `server 5.6, variant small pool, block 1`, of the control `..., block 1 (control)`: for people, who count from 1.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let server = self.server.iter().map(|server| ("server", server));
-        let levels = self
-            .levels
-            .iter()
-            .map(|(factor, level)| (factor.as_str(), level));
-        server
-            .chain(levels)
-            .try_for_each(|(factor, level)| write!(f, "{factor} {level}, "))?;
-        write!(f, "block {}", self.block + 1)?;
-        f.write_str(if self.is_control() { " (control)" } else { "" })
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -111,22 +41,22 @@ pub struct Trial {
     /// Seconds that the server took from its start to its first answer, by start within the trial.
     pub start_s: Vec<f64>,
     pub rounds: Vec<Round>,
-    /// Where the load was timed, instead of rounds. Kept in tables of its own, so JSON leaves it out.
+    /// The timed load, instead of rounds. Kept in separate tables, so JSON leaves it out.
     #[serde(skip)]
     pub load: Option<Box<crate::load::Loaded>>,
-    /// What the audit after a timed load found; none if the workload has no audit. Kept in a table of its own.
+    /// What the audit after a timed load found; none if the workload has no audit. Kept in a separate table.
     #[serde(skip)]
-    pub audit: Option<crate::audit::AuditNote>,
+    pub audit: Option<audit::AuditNote>,
     /// Effective settings of the first node, as the server itself reports them.
     pub settings: BTreeMap<String, String>,
-    /// The same of further nodes, by their number from 2; empty for a server of one node.
+    /// Effective settings of further nodes, by their number from 2; empty for a server of one node.
     #[serde(default)]
     pub node_settings: BTreeMap<u32, BTreeMap<String, String>>,
     /// Every plan text seen in this trial, by its hash.
     pub plans: BTreeMap<String, String>,
     /// The same plans in the finer forms that the server has.
     #[serde(default)]
-    pub plan_forms: Vec<crate::plan::PlanForm>,
+    pub plan_forms: Vec<plan::PlanForm>,
     pub events: Vec<EventNote>,
     /// The server's resource limits; empty if it had the whole machine.
     #[serde(default)]
@@ -200,7 +130,7 @@ impl Trial {
         self.take_out(TrialState::Failed, FlagKind::TrialFailed, reason.into());
     }
 
-    /// Why the trial does not count; none where it does, or where no reason is recorded.
+    /// Why the trial does not count; none if it does, or where no reason is recorded.
     pub fn reason(&self) -> Option<&str> {
         let first = self
             .flags
@@ -209,70 +139,6 @@ impl Trial {
         first.map(|flag| flag.text.as_str())
     }
 
-    /// Sets the state, with its reason before the flags that only warn.
-    fn take_out(&mut self, state: TrialState, kind: FlagKind, text: String) {
-        let reason = Flag { kind, text };
-        self.flags.retain(|flag| *flag != reason);
-        self.flags.insert(0, reason);
-        self.state = state;
-    }
-}
-
-/// A dataset as it was loaded on one build of a server. A trial that starts from a kept snapshot has the times of the load that
-/// made the snapshot.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DatasetNote {
-    pub fingerprint: String,
-    /// The build, its version and its binary.
-    pub server: String,
-    /// When the tables were loaded; on an external server, before the run, and before each timed load.
-    pub rows: u64,
-    /// Whether the server has estimated `rows`.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub rows_estimated: bool,
-    /// The share of sampled rows that differ from the loaded ones (0 to 1), on an external server before the run or the timed load; none
-    /// where no sample was taken.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moved: Option<f64>,
-    /// Of the tables with their indexes, as the server reports them.
-    pub data_bytes: u64,
-    /// Index size as the server reports it; none where it was not requested.
-    #[serde(default)]
-    pub index_bytes: Option<u64>,
-    /// From the first row to the last commit, without indexes that were built afterwards; none where the tables were there already.
-    pub load_s: Option<f64>,
-    /// Seconds of the indexes that were built after the rows, by table; empty where the rows came with them.
-    #[serde(default)]
-    pub index_s: BTreeMap<String, f64>,
-    /// How the rows were loaded, or `already there`.
-    pub method: String,
-    /// Events that the user's statements have made.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub events: Vec<String>,
-    /// Of the text columns of the user's tables.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub collations: Vec<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Round {
-    /// `cold`, `hot`, or `lukewarm` where a cold round was requested and not reached.
-    pub name: String,
-    /// From 1 within its name: cold 1, hot 1, hot 2.
-    pub index: u32,
-    pub started_ns: i64,
-    pub ended_ns: i64,
-    /// With one client the sum of the queries' times, in seconds; the protocol's own work between them is not in it. With several the
-    /// time from their common start to the end of the last one, added up over the passes of the round.
-    pub elapsed_s: f64,
-    /// The evidence that a cold round was cold (rule 6).
-    pub coldness: Option<Coldness>,
-    pub queries: Vec<Query>,
-    /// Over the whole round: with one client the sum over its queries, with several all that there is.
-    pub counters: Counters,
-}
-
-impl Trial {
     /// Whether the server lacks what the trial needs, so that there are no figures. A trial with figures may carry the flag too,
     /// for settings that are not available.
     pub fn is_not_available(&self) -> bool {
@@ -302,6 +168,68 @@ impl Trial {
         let flag = flags.find(|flag| flag.kind == FlagKind::NotAvailable)?;
         Some(&flag.text)
     }
+
+    /// Sets the state, with its reason before the flags that only warn.
+    fn take_out(&mut self, state: TrialState, kind: FlagKind, text: String) {
+        let reason = Flag { kind, text };
+        self.flags.retain(|flag| *flag != reason);
+        self.flags.insert(0, reason);
+        self.state = state;
+    }
+}
+
+/// A dataset as it was loaded on one build of a server. A trial that starts from a kept snapshot has the times of the load that
+/// made the snapshot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DatasetNote {
+    pub fingerprint: String,
+    /// The build, its version and its binary.
+    pub server: String,
+    /// When the tables were loaded; on an external server, before the run, and before each timed load.
+    pub rows: u64,
+    /// Whether the server has estimated `rows`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rows_estimated: bool,
+    /// The share of sampled rows that differ from the loaded ones (0 to 1), on an external server before the run or the timed load; none
+    /// where no sample was taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<f64>,
+    /// Size of the tables with their indexes, as the server reports it.
+    pub data_bytes: u64,
+    /// Index size as the server reports it; none if it was not requested.
+    #[serde(default)]
+    pub index_bytes: Option<u64>,
+    /// From the first row to the last commit, without indexes that were built afterwards; none if the tables were there already.
+    pub load_s: Option<f64>,
+    /// Seconds of the indexes that were built after the rows, by table; empty if the rows came with them.
+    #[serde(default)]
+    pub index_s: BTreeMap<String, f64>,
+    /// How the rows were loaded, or `already there`.
+    pub method: String,
+    /// Events that the user's statements have made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<String>,
+    /// The collations of the text columns of the user's tables.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub collations: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Round {
+    /// `cold`, `hot`, or `lukewarm` where a cold round was requested and not reached.
+    pub name: String,
+    /// The number within its name, from 1: cold 1, hot 1, hot 2.
+    pub index: u32,
+    pub started_ns: i64,
+    pub ended_ns: i64,
+    /// Seconds: with one client the sum of the queries' times, without the protocol's own work between them. With several clients the time
+    /// from their common start to the end of the last one, added up over the passes of the round.
+    pub elapsed_s: f64,
+    /// The evidence that a cold round was cold (rule 6).
+    pub coldness: Option<Coldness>,
+    pub queries: Vec<Query>,
+    /// Over the whole round: with one client the sum over its queries, with several all that there is.
+    pub counters: Counters,
 }
 
 impl Round {
@@ -321,7 +249,14 @@ impl Round {
         self.queries.iter().any(Query::has_failed)
     }
 
-    /// Queries that were answered, over the round's time; none where a query failed.
+    /// Whether one of its queries reached the time limit, so that its time is a lower bound.
+    pub fn timed_out(&self) -> bool {
+        self.queries
+            .iter()
+            .any(|query| query.timed_out_s().is_some())
+    }
+
+    /// Queries that were answered, over the round's time; none if a query failed.
     pub fn queries_per_hour(&self) -> Option<f64> {
         let all_answered = self.queries.iter().all(|query| query.error.is_none());
         (all_answered && self.elapsed_s > 0.0)
@@ -372,7 +307,7 @@ pub struct Query {
     pub answer: Answer,
     /// SHA-256 of the rows in their canonical form, so that servers and rounds can be compared.
     pub answer_hash: String,
-    /// Hash of the plan, a key of `Trial::plans`; none where it was not requested or failed.
+    /// Hash of the plan, a key of `Trial::plans`; none if it was not requested or failed.
     pub plan_hash: Option<String>,
     /// Empty with several concurrent clients, where the server's counters cannot be attributed to a query.
     pub counters: Counters,
@@ -380,16 +315,6 @@ pub struct Query {
     pub profile: Vec<(String, f64)>,
     /// Why it has no answer. Its time is the limit where that stopped it, and means nothing where it failed.
     pub error: Option<QueryError>,
-}
-
-/// A resource limit of a trial's server: IOPS, bytes per second, bytes of memory or CPUs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LimitNote {
-    /// As in the experiment file: `read_iops`.
-    pub name: String,
-    pub asked: f64,
-    /// By a short measurement within the limits, before the server was started.
-    pub measured: f64,
 }
 
 fn first_client() -> u32 {
@@ -411,55 +336,19 @@ impl Query {
     }
 }
 
-impl Round {
-    /// Whether one of its queries reached the time limit, so that its time is a lower bound.
-    pub fn timed_out(&self) -> bool {
-        self.queries
-            .iter()
-            .any(|query| query.timed_out_s().is_some())
-    }
-}
-
+/// A resource limit of a trial's server: IOPS, bytes per second, bytes of memory or CPUs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct EventNote {
-    pub at_ns: i64,
-    /// None if the event had not ended when the trial ended, or its end was not recorded.
-    #[serde(default)]
-    pub ended_ns: Option<i64>,
-    /// The experiment file's word for it: `sql`, `kill`.
-    pub kind: String,
-    /// The node that it happened to, from 1; none where it is of no single node.
-    #[serde(default)]
-    pub node: Option<u32>,
-    /// What was measured of it, by names that end in the unit: `recovered_s`.
-    #[serde(default)]
-    pub numbers: BTreeMap<String, f64>,
-    pub text: String,
+pub struct LimitNote {
+    /// The name in the experiment file: `read_iops`.
+    pub name: String,
+    pub asked: f64,
+    /// The result of a short measurement within the limits, before the server was started.
+    pub measured: f64,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_trial_without_a_server_is_named_by_its_other_levels() {
-        let key = TrialKey {
-            block: 0,
-            server: None,
-            levels: vec![("size".into(), "4K".into())],
-            role: Role::Measured,
-        };
-        assert_eq!(key.to_string(), "size 4K, block 1");
-        assert_eq!((key.level("server"), key.level("size")), (None, Some("4K")));
-        let json = serde_json::to_value(&key).unwrap();
-        assert_eq!(json["server"], serde_json::Value::Null);
-        assert_eq!(serde_json::from_value::<TrialKey>(json).unwrap(), key);
-        let control = TrialKey {
-            role: Role::Control,
-            ..key
-        };
-        assert_eq!(control.to_string(), "size 4K, block 1 (control)");
-    }
 
     fn with_a_warning() -> Trial {
         let key = TrialKey {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum QueryError {
-    /// The protocol's limit stopped it after so many seconds.
+    /// The protocol's limit stopped it.
     TimedOut { limit_s: f64 },
     /// The server refused it, or the connection was lost, which has no code.
     Failed { code: Option<u16>, message: String },

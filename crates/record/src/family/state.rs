@@ -8,7 +8,7 @@ use std::fmt::{Display, Formatter};
 /// Whether a state is a gauge or a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateKind {
-    /// As it stands at the end of a second.
+    /// The value at the end of a second.
     Level,
     /// Its change per second.
     Rate,
@@ -23,7 +23,7 @@ macro_rules! states {
         }
 
         impl State {
-            /// In the order of a report.
+            /// All states, in the order of a report.
             pub const ALL: &'static [State] = &[$(State::$state,)+];
 
             /// The name of its series: `checkpoint age`.

@@ -14,7 +14,7 @@ const SHARES_OF_TWO: [f64; 2] = [0.5, 0.5];
 /// The looks of a run at its claims.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Looks {
-    /// At least one; the numbers of blocks ascend, and the weights add up to 1.
+    /// The looks, at least one. Their numbers of blocks ascend, and their weights add up to 1.
     all: Vec<Look>,
     /// Measured time (s): no block after the first look starts that would end later.
     pub within_s: Option<f64>,

@@ -2,8 +2,8 @@
 //!
 //! Purpose: answers are compared only where their hashes say something of each other. Boundaries: the workload computes the hash.
 
-/// Before the digits. Version 1, of records before 2026-11, had none: it took text for numbers, NULL for the text `\N`, and bytes
-/// that are no UTF-8 for each other.
+/// The version, before the digits. Hashes of version 1, in records before 2026-11, have no prefix: they took text for numbers, NULL for the
+/// text `\N`, and bytes that are no UTF-8 for each other.
 const VERSION: &str = "2:";
 
 /// A hash of today's form, from its digits.

@@ -5,7 +5,12 @@
 //! One of 3 digits takes up to 270 KB unpacked and about 2 KB packed, in HdrHistogram's own interchange form "V2 deflate"
 //! (<https://hdrhistogram.org>), so other tools read what the store holds.
 
-use crate::histogram_sum::HistogramSum;
+mod buckets;
+mod sum;
+
+pub use sum::HistogramSum;
+
+use buckets::{HEADER, place_of, push_varint};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use hdrhistogram::Histogram;
@@ -79,7 +84,7 @@ fn unpack(bytes: &[u8]) -> Result<Histogram<u64>, String> {
 /// negative number.
 fn plain(histogram: &Histogram<u64>) -> Vec<u8> {
     let codes = codes(histogram);
-    let mut plain = Vec::with_capacity(40 + codes.len());
+    let mut plain = Vec::with_capacity(HEADER + codes.len());
     let offset = 0;
     for word in [
         PLAIN,
@@ -101,7 +106,7 @@ fn codes(histogram: &Histogram<u64>) -> Vec<u8> {
     let mut codes = Vec::new();
     let mut next = 0;
     for step in histogram.iter_recorded() {
-        let place = place_of(step.value_iterated_to(), histogram);
+        let place = place_of(step.value_iterated_to());
         match place - next {
             0 => {}
             1 => codes.push(0),
@@ -116,35 +121,13 @@ fn codes(histogram: &Histogram<u64>) -> Vec<u8> {
     codes
 }
 
-/// The bucket of a value. The first buckets have the width of the lowest value, rounded down to a power of 2, as many as the digits
-/// need. Then each doubling has half as many.
-fn place_of(value: u64, histogram: &Histogram<u64>) -> u64 {
-    let steps = 10_u64.pow(histogram.sigfig().into());
-    let half_bits = u64::BITS - (steps - 1).leading_zeros();
-    let units = value >> histogram.low().ilog2();
-    let doublings = units.max(1).ilog2().saturating_sub(half_bits);
-    (units >> doublings) + (u64::from(doublings) << half_bits)
-}
-
-/// Seven bits per byte, lowest first; the ninth byte has eight.
-fn push_varint(mut value: u64, codes: &mut Vec<u8>) {
-    for _ in 0..8 {
-        if value < 0x80 {
-            break;
-        }
-        codes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    codes.push(value as u8);
-}
-
 /// All of them in one, by adding the counts: exact where they have the same digits (HdrHistogram's own rule), and the
 /// only way to a percentile over several. None without any value.
 pub fn merged<'h>(parts: impl IntoIterator<Item = &'h PackedHistogram>) -> Option<Histogram<u64>> {
     merged_seeing(parts, |_| ())
 }
 
-/// The same, and shows each part before it is added.
+/// Merges like [`merged`], and shows each part to `see` before it is added.
 pub fn merged_seeing<'h>(
     parts: impl IntoIterator<Item = &'h PackedHistogram>,
     mut see: impl FnMut(&Histogram<u64>),

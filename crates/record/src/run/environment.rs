@@ -18,7 +18,7 @@ pub struct Environment {
     /// What decides the machine's speed, at the start of the run.
     #[serde(flatten)]
     pub conditions: Conditions,
-    /// By server name.
+    /// The servers by name.
     pub servers: BTreeMap<String, ServerIdentity>,
     /// Names of the servers for which the experiment has settings that could not be applied, because prony does not configure
     /// them. None in older records.
@@ -26,7 +26,7 @@ pub struct Environment {
     pub unconfigured: BTreeSet<String>,
 }
 
-/// Settings and state of a machine that change its speed. None where the kernel does not show it, and in older records.
+/// Settings and state of a machine that change its speed. None if the kernel does not show it, and in older records.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Conditions {
@@ -37,22 +37,22 @@ pub struct Conditions {
     /// `always`, `madvise`, `never`
     pub transparent_huge_pages: Option<String>,
     pub clocksource: Option<String>,
-    /// Of the disk below the work folder: `mq-deadline`.
+    /// The scheduler of the disk below the work folder: `mq-deadline`.
     pub io_scheduler: Option<String>,
     /// `KVM`, or `none`.
     pub hypervisor: Option<String>,
     /// Runnable processes, the mean of the last minute.
     pub load_at_start: Option<f64>,
-    /// Of prony and its servers.
+    /// The niceness of prony and its servers.
     pub nice: Option<i32>,
 }
 
 /// How a server identifies itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerIdentity {
-    /// As in the experiment file; an address without its password.
+    /// The build as in the experiment file; an address without its password.
     pub build: String,
-    /// As the server reports it.
+    /// The version as the server reports it.
     pub version: String,
     /// `version_comment`, compile machine and the like.
     pub comment: String,
@@ -61,7 +61,7 @@ pub struct ServerIdentity {
 }
 
 impl Environment {
-    /// The differences that forbid mixing results, one line each: (what, ours, theirs). Empty when alike. Builds of one release of
+    /// The differences that forbid mixing results, one line each: (what, ours, theirs). Empty if there are none. Builds of one release of
     /// prony may be mixed.
     pub fn differences(&self, other: &Environment) -> Vec<(String, String, String)> {
         let mut found = self.surroundings(other);
@@ -73,7 +73,7 @@ impl Environment {
         found
     }
 
-    /// The same without the servers.
+    /// The differences of the machines alone.
     pub fn surroundings(&self, other: &Environment) -> Vec<(String, String, String)> {
         let mut found = Vec::new();
         let mut compare = |what: &str, ours: String, theirs: String| {
@@ -123,7 +123,7 @@ impl Environment {
     }
 }
 
-/// As many digits of a binary's SHA-256 as tell builds apart.
+/// The digits of a binary's SHA-256 that are enough to tell builds apart.
 const DIGITS: usize = 12;
 
 /// `old 5.6.14 (Community Server, binary 9f86d081884c)`

@@ -1,10 +1,14 @@
 //! One run: its question and its environment.
 
+pub mod environment;
+pub(crate) mod looks;
+pub(crate) mod sharing;
+
 use crate::claim::{Claim, Judged};
-use crate::environment::Environment;
-use crate::looks::Looks;
-use crate::sharing::Sharing;
+use environment::Environment;
+use looks::Looks;
 use serde::{Deserialize, Serialize};
+use sharing::Sharing;
 
 /// One execution of an experiment; the first row of `run.sqlite`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,7 +24,7 @@ pub struct Run {
     /// `2/4` where only a part of the matrix was requested.
     #[serde(alias = "shard")]
     pub part: Option<String>,
-    /// None where the run offered the whole load of its trials.
+    /// None if the run offered the whole load of its trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sharing: Option<Sharing>,
     pub started_ns: i64,
@@ -30,7 +34,7 @@ pub struct Run {
     pub slim: Option<Slim>,
 }
 
-/// What stands in a slim record for the series and histograms of the whole one.
+/// What a slim record has in the place of the series and histograms of the whole one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slim {
     /// The prony that made it.

@@ -19,9 +19,10 @@ pub fn separated(digits: &str, between: &str) -> String {
 
 /// A rate: whole with commas from 1,000 on, below that with these decimals.
 pub fn rate(per_s: f64, decimals: usize) -> String {
-    match per_s >= 1000.0 {
-        true => grouped(per_s.round() as u64),
-        false => format!("{per_s:.decimals$}"),
+    if per_s >= 1000.0 {
+        grouped(per_s.round() as u64)
+    } else {
+        format!("{per_s:.decimals$}")
     }
 }
 

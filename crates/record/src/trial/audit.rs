@@ -71,7 +71,7 @@ pub enum AuditFigure {
 }
 
 impl AuditFigure {
-    /// With the names that files and JSON use.
+    /// Each figure with its name in files and JSON.
     pub const NAMED: [(&str, AuditFigure); 8] = [
         ("acknowledged", AuditFigure::Acknowledged),
         ("refused", AuditFigure::Refused),
@@ -112,10 +112,10 @@ impl AuditFigure {
 /// One property of a load's inputs and the range that it must be in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InputCheck {
-    /// With its unit: `rollbacks (%)`.
+    /// The name with its unit: `rollbacks (%)`.
     pub name: String,
     pub observed: f64,
-    /// Both included.
+    /// The lowest and the highest allowed value.
     pub low: f64,
     pub high: f64,
     /// How many inputs it was computed from.

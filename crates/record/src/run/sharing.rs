@@ -18,10 +18,10 @@ pub enum Sharing {
 /// One shard of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardNote {
-    /// From 1.
+    /// The number of the shard, from 1.
     pub number: u32,
     pub of: u32,
-    /// The name of its own run.
+    /// The name of the shard's own run.
     pub run: String,
     /// The name of its machine.
     pub machine: String,
@@ -36,9 +36,10 @@ impl Sharing {
             Sharing::Shard(shard) => format!("shard {}/{}", shard.number, shard.of),
             Sharing::Merged(shards) => {
                 let of = shards.first().map_or(0, |shard| shard.of);
-                match shards.len() as u32 == of {
-                    true => format!("merged from {of} shards"),
-                    false => format!("merged from {} of {of} shards", shards.len()),
+                if shards.len() as u32 == of {
+                    format!("merged from {of} shards")
+                } else {
+                    format!("merged from {} of {of} shards", shards.len())
                 }
             }
         }

@@ -1,6 +1,7 @@
-//! The kinds of events that end or start the server, by the experiment file's words for them.
+//! Events during a load, and the kinds that end or start the server, by the experiment file's words for them.
 
-use crate::EventNote;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 pub const KILL: &str = "kill";
 pub const STOP: &str = "stop";
@@ -12,6 +13,23 @@ pub const POWER_CUT: &str = "power_cut";
 
 /// The number of a server's nodes that remain while one is taken away, among the numbers of an event.
 pub const OTHERS: &str = "other_nodes";
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EventNote {
+    pub at_ns: i64,
+    /// None if the event had not ended when the trial ended, or its end was not recorded.
+    #[serde(default)]
+    pub ended_ns: Option<i64>,
+    /// The experiment file's word for it: `sql`, `kill`.
+    pub kind: String,
+    /// The node that it happened to, from 1; none if it is of no single node.
+    #[serde(default)]
+    pub node: Option<u32>,
+    /// What was measured of it, by names that end in the unit: `recovered_s`.
+    #[serde(default)]
+    pub numbers: BTreeMap<String, f64>,
+    pub text: String,
+}
 
 impl EventNote {
     /// Whether acknowledged transactions may be missing after it.
