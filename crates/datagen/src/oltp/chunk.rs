@@ -80,7 +80,7 @@ impl Oltp {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
     oltp: Oltp,
-    /// From 1.
+    /// The number of the table, from 1.
     table: u32,
     ids: Range<u64>,
 }

@@ -28,11 +28,28 @@ pub struct Chunk {
     units: Range<u64>,
 }
 
-impl Chunk {
-    pub(super) fn new(ssb: Ssb, table: Table, units: Range<u64>) -> Chunk {
-        Chunk { ssb, table, units }
+impl Ssb {
+    /// The whole table as one chunk, which can be split lazily.
+    pub fn whole(&self, table: Table) -> Chunk {
+        Chunk {
+            ssb: *self,
+            table,
+            units: 0..self.units(table),
+        }
     }
 
+    /// Splits the table into `n` chunks (at least one) of about equal size, in order. Concatenated, they are the whole table.
+    pub fn chunks(&self, table: Table, n: usize) -> Vec<Chunk> {
+        self.whole(table).split(n as u64).collect()
+    }
+
+    /// The exact number of rows. For lineorder this draws the line count of each order: some milliseconds at scale 1.
+    pub fn rows(&self, table: Table) -> u64 {
+        self.whole(table).rows()
+    }
+}
+
+impl Chunk {
     /// The table that the rows belong to.
     pub fn table(&self) -> Table {
         self.table
@@ -65,7 +82,10 @@ impl Chunk {
     /// # Panics
     /// If `i` is not below `n`.
     pub fn part(&self, i: u64, n: u64) -> Chunk {
-        Chunk::new(self.ssb, self.table, part(&self.units, i, n))
+        Chunk {
+            units: part(&self.units, i, n),
+            ..*self
+        }
     }
 
     /// Writes the rows and returns their number.

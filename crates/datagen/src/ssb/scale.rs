@@ -3,8 +3,6 @@
 //! Goal: the row counts and key ranges of the common C generator, extended to fractional scale factors.
 //! Non-goal: the generator's own handling of fractional scales, which also truncates the date table or drops the fraction.
 
-use super::chunk::Chunk;
-use super::lineorder::line_counts;
 use super::table::Table;
 
 /// The largest scale factor for which the reference generator is defined.
@@ -73,14 +71,6 @@ impl Ssb {
         })
     }
 
-    /// The exact number of rows. For lineorder this draws the line count of each order: some milliseconds at scale 1.
-    pub fn rows(&self, table: Table) -> u64 {
-        match table {
-            Table::Lineorder => line_counts(0..self.orders),
-            other => self.units(other),
-        }
-    }
-
     /// Estimated size of the table as `.tbl` text, in bytes. The error is below 10 % (keys are shorter at small scales).
     pub fn bytes_estimate(&self, table: Table) -> u64 {
         // Bytes per row at scale 1; for lineorder, bytes per order (four rows on average).
@@ -92,16 +82,6 @@ impl Ssb {
             Table::Supplier => 83.34,
         };
         (self.units(table) as f64 * width) as u64
-    }
-
-    /// Splits the table into `n` chunks (at least one) of about equal size, in order. Concatenated, they are the whole table.
-    pub fn chunks(&self, table: Table, n: usize) -> Vec<Chunk> {
-        self.whole(table).split(n as u64).collect()
-    }
-
-    /// The whole table as one chunk, which can be split lazily.
-    pub fn whole(&self, table: Table) -> Chunk {
-        Chunk::new(*self, table, 0..self.units(table))
     }
 
     /// The units that a table is split by: orders for lineorder, rows otherwise.

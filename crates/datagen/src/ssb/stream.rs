@@ -47,7 +47,7 @@ impl Stream {
         Stream(multiply(self.0, jump(steps)))
     }
 
-    /// This stream after the number of draws that `factor` stands for, see [`jump`].
+    /// This stream after the number of draws that `factor` represents, see [`jump`].
     #[inline(always)]
     pub(super) const fn jumped(self, factor: u64) -> Stream {
         Stream(multiply(self.0, factor))

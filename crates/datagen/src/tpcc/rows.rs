@@ -18,9 +18,9 @@ const NAMED_IN_ORDER: u64 = 1_000;
 /// Writes the rows of one table.
 pub(super) struct Rows {
     table: Table,
-    /// Of the table's streams.
+    /// The seed of the table's streams.
     seed: u64,
-    /// Of the streams that fix the number of an order's lines.
+    /// The seed of the streams that fix the number of an order's lines.
     line_seed: u64,
     constants: Constants,
     customers: Permutation,

@@ -36,16 +36,23 @@ pub struct Chunk {
     granules: Range<u64>,
 }
 
-impl Chunk {
-    pub(super) fn whole(tpch: Tpch, table: Table) -> Chunk {
-        let granules = 0..granules(tpch, table);
+impl Tpch {
+    /// The whole table as one chunk, which can be split lazily.
+    pub fn whole(&self, table: Table) -> Chunk {
         Chunk {
-            tpch,
+            tpch: *self,
             table,
-            granules,
+            granules: 0..granules(*self, table),
         }
     }
 
+    /// The exact number of rows. For lineitem this draws the line count of each order: some milliseconds at scale 1.
+    pub fn rows(&self, table: Table) -> u64 {
+        self.whole(table).rows()
+    }
+}
+
+impl Chunk {
     /// The table that the rows belong to.
     pub fn table(&self) -> Table {
         self.table

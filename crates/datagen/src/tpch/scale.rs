@@ -3,7 +3,6 @@
 //! Goals: the row counts of the reference program; an error for scale factors whose rows violate a primary key.
 //! Non-goal: counting the rows of lineitem, which are random (see `chunk`).
 
-use super::chunk::Chunk;
 use super::table::Table;
 
 /// The largest scale factor for which row counts and keys are tested.
@@ -66,11 +65,6 @@ impl Tpch {
         }
     }
 
-    /// The exact number of rows. For lineitem this draws the line count of each order: some milliseconds at scale 1.
-    pub fn rows(&self, table: Table) -> u64 {
-        self.whole(table).rows()
-    }
-
     /// Estimated size of the table as `.tbl` text, in bytes. The error is below 10 % (keys are shorter at small scales).
     pub fn bytes_estimate(&self, table: Table) -> u64 {
         // Bytes per unit at scale 1: per row; for lineitem per order (four rows on average); for partsupp per part (four rows).
@@ -85,11 +79,6 @@ impl Tpch {
             Table::Supplier => 140.9,
         };
         (self.units(table) as f64 * width) as u64
-    }
-
-    /// The whole table as one chunk, which can be split lazily.
-    pub fn whole(&self, table: Table) -> Chunk {
-        Chunk::whole(*self, table)
     }
 
     /// The number of generator units: orders for lineitem, parts for partsupp, rows otherwise.
