@@ -12,7 +12,7 @@ use crate::reply::Done;
 use load::{Io, OnSilence, Stopper};
 use std::time::{Duration, Instant};
 
-/// Capabilities of sessions beside those of loads.
+/// Capabilities of sessions in addition to those of loads.
 const MORE: Capabilities = Capabilities::LOCAL_FILES.union(Capabilities::MULTI_STATEMENTS);
 
 /// How long closing may wait for a server that does not read.
@@ -25,7 +25,7 @@ pub struct Blocking {
     statement_timeout: Option<Duration>,
     /// The server's summary of the last load.
     info: String,
-    /// Of the last statement.
+    /// The number of warnings of the last statement.
     warnings: u16,
 }
 

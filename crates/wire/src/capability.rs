@@ -3,7 +3,7 @@
 //! Source: "Capabilities Flags" in the server's protocol documentation.
 
 bitflags::bitflags! {
-    /// Those that prony uses or offers. The others of a server are ignored.
+    /// The capabilities that prony uses or offers. Others of a server are ignored.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) struct Capabilities: u32 {
         const LONG_PASSWORD = 1;

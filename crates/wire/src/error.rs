@@ -136,7 +136,7 @@ impl WireError {
         WireError::Protocol(what.into())
     }
 
-    /// The peer is no server that prony can log in to. `text` is the cause and the fix.
+    /// The peer is not a server that prony can log in to. `text` is the cause and the fix.
     #[cold]
     pub(crate) fn unsuitable(text: String) -> WireError {
         WireError::Login {

@@ -55,7 +55,7 @@ pub enum ServerKey {
     /// The password is not sent.
     #[default]
     Refused,
-    /// The key that the server sends. A man in the middle can send one of its own.
+    /// The key that the server sends. A man in the middle can send another one.
     Requested,
     /// The key in this PEM file.
     File(PathBuf),

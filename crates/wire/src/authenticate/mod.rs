@@ -6,19 +6,23 @@
 //! The password is sent hashed with the server's nonce. It is sent in clear text only over TLS or a Unix socket, or encrypted with
 //! a public key that the caller names, or accepts from the server.
 
+mod explain;
+mod greeting;
+pub(crate) mod plugin;
+mod rsa;
+
 use crate::capability::Capabilities;
 use crate::channel::Channel;
-use crate::deadline::Deadline;
+use crate::channel::deadline::Deadline;
+use crate::channel::link::Link;
+use crate::channel::tls::{self, Encrypted};
 use crate::error::WireError;
-use crate::explain;
-use crate::greeting::Greeting;
-use crate::link::Link;
 use crate::login::{Login, ServerKey, Tls};
 use crate::packet::{self, Fields};
-use crate::plugin::Plugin;
-use crate::rsa::PublicKey;
-use crate::tls::{self, Encrypted};
+use greeting::Greeting;
 use load::{Endpoint, Io};
+use plugin::Plugin;
+use rsa::PublicKey;
 use std::io;
 use std::path::Path;
 
@@ -70,7 +74,7 @@ pub(crate) struct LoggedIn {
     pub capabilities: Capabilities,
 }
 
-/// Connects and logs in at one endpoint, which errors call `place`. `more` are capabilities to request beside the usual ones.
+/// Connects and logs in at one endpoint, which errors call `place`. `more` are capabilities to request in addition to the usual ones.
 ///
 /// # Errors
 /// Each names the place, the cause and the fix, and never contains the password.

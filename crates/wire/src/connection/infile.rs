@@ -4,8 +4,8 @@
 //! that requests another name than that of the statement is refused.
 
 use super::{Connection, QUERY};
+use crate::channel::link::Link;
 use crate::error::WireError;
-use crate::link::Link;
 use crate::packet::{self, Fields, HEADER};
 use std::future::Future;
 use std::io::{self, ErrorKind, Write};

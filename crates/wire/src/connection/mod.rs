@@ -2,6 +2,8 @@
 
 mod infile;
 mod pending;
+pub(crate) mod request;
+pub(crate) mod sent;
 mod text;
 
 pub use infile::WriteFile;
@@ -11,15 +13,15 @@ pub use text::Sink;
 
 use crate::authenticate::{self, LoggedIn};
 use crate::capability::Capabilities;
+use crate::channel::link::Link;
 use crate::error::WireError;
-use crate::link::Link;
 use crate::login::{self, Login};
 use crate::packet::{self, Fields};
+use crate::reply::row::{self, Column, Value};
 use crate::reply::{Done, Step, Walk};
-use crate::request::{Bound, Param};
-use crate::row::{self, Column, Value};
-use crate::sent::Sent;
 use load::Io;
+use request::{Bound, Param};
+use sent::Sent;
 use std::borrow::Borrow;
 use std::io;
 
@@ -375,7 +377,7 @@ impl Connection {
         }
     }
 
-    /// `error` is None where the reply was correct but excess bytes follow it.
+    /// `error` is None if the reply was correct but excess bytes follow it.
     #[cold]
     fn failed(&mut self, error: Option<WireError>) -> WireError {
         match error {

@@ -4,8 +4,8 @@
 
 use super::{Connection, QUERY};
 use crate::error::WireError;
+use crate::reply::row::{self, ColumnKind, Described};
 use crate::reply::{Done, Step, Walk};
-use crate::row::{self, ColumnKind, Described};
 
 /// Receives the parts of a reply in order: for each result its columns, then its rows.
 pub trait Sink {

@@ -2,10 +2,10 @@
 
 use super::Behaviour;
 use crate::authenticate::UTF8MB4_GENERAL_CI;
+use crate::authenticate::plugin::Plugin;
 use crate::capability::Capabilities;
 use crate::field_type;
 use crate::packet::{self, Fields, HEADER};
-use crate::plugin::Plugin;
 
 const VERSION: &str = "8.0.0-prony-null";
 

@@ -5,6 +5,7 @@
 //!
 //! Source: "Text Resultset", "OK_Packet" and "EOF_Packet" in the server's protocol documentation.
 
+pub(crate) mod row;
 mod whole;
 
 pub(crate) use whole::whole;

@@ -39,9 +39,10 @@ impl Reply {
                         put(b"\xfe\0\0\x02\0");
                     }
                     rows.iter().for_each(|row| put(row));
-                    match self.ends_by_ok {
-                        true => put(&[0xfe, 0, 0, 2 | more, 0, 0, 0]),
-                        false => put(&[0xfe, 0, 0, 2 | more, 0]),
+                    if self.ends_by_ok {
+                        put(&[0xfe, 0, 0, 2 | more, 0, 0, 0])
+                    } else {
+                        put(&[0xfe, 0, 0, 2 | more, 0])
                     }
                 }
             }

@@ -2,7 +2,7 @@
 //!
 //! Boundary: `trust` decides which server is accepted.
 
-use crate::deadline::Deadline;
+use super::deadline::Deadline;
 use load::{Endpoint, Stream};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};

@@ -1,6 +1,6 @@
 //! Sends and receives one packet at a time, for login and prepare, which are not on the hot path.
 
-use crate::channel::Channel;
+use super::Channel;
 use crate::error::WireError;
 use crate::packet::{self, CONTROL_MAX, HEADER};
 use std::io;

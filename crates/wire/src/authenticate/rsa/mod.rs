@@ -6,8 +6,8 @@
 
 mod modulus;
 
+use super::plugin::sha1;
 use crate::packet::Fields;
-use crate::plugin::sha1;
 use modulus::Modulus;
 use ring::rand::{SecureRandom, SystemRandom};
 use rustls::pki_types::SubjectPublicKeyInfoDer;

@@ -2,10 +2,14 @@
 //!
 //! Goal: a plain channel costs one extra branch. Non-goals: packets, reconnecting.
 
-use crate::tls::Encrypted;
+pub(crate) mod deadline;
+pub(crate) mod link;
+pub(crate) mod tls;
+
 use load::Stream;
 use std::io;
 use std::time::Duration;
+use tls::Encrypted;
 
 /// A channel with the interface of [`Stream`]: append to `outgoing`, send, receive, read `incoming`, consume.
 pub(crate) enum Channel {
