@@ -48,9 +48,9 @@ pub struct Failure {
 /// How long a client pauses around one operation, in closed loop. Pauses are not part of the operation's response time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pauses {
-    /// Between choosing the operation and its scheduled time.
+    /// The pause between choosing the operation and its scheduled time.
     pub before_ns: u64,
-    /// Between its end and choosing the next one.
+    /// The pause between its end and choosing the next one.
     pub after_ns: u64,
 }
 
@@ -60,7 +60,7 @@ pub struct Pauses {
 /// not in the totals of a second or of the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Background {
-    /// Number of sessions beside those of the clients.
+    /// Number of sessions in addition to those of the clients.
     pub workers: u32,
 }
 
@@ -80,14 +80,14 @@ pub struct Standard {
     pub counted: u16,
     /// The name of these operations per minute.
     pub per_minute: &'static str,
-    /// By operation.
+    /// The requirement of each operation.
     pub requirements: Vec<Requirement>,
 }
 
 /// What a standard requires of one operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Requirement {
-    /// Of all operations of the mix, from 0 to 1.
+    /// The smallest share of all operations of the mix, from 0 to 1.
     pub minimum_share: Option<f64>,
     /// False for the operation of the [`Background`].
     pub is_in_mix: bool,
@@ -133,7 +133,7 @@ pub trait Workload: Sync {
     fn placement(&self) -> Placement {
         Placement::Reactors
     }
-    /// Operations that each client has in flight. A client is a queue: the engine runs so many sessions for it, on one reactor,
+    /// Operations that each client has in flight. A client is a queue: the engine runs this many sessions for it, on one reactor,
     /// each with its own operations, and the next operation of a session is due when its previous one has ended.
     fn depth(&self) -> u32 {
         1

@@ -3,8 +3,6 @@
 //! Goal: the shares together are exactly the whole load: every client, every place of the queue and every operation number belongs to
 //! one of them. Non-goal: starting them together (`drive::Watch::ready`).
 
-use crate::drive::Load;
-
 /// Spreads the seeds of shares: 2^64 times the fractional part of the square root of 2.
 const SPREAD: u64 = 0x6A09_E667_F3BC_C909;
 
@@ -13,7 +11,7 @@ const SPREAD: u64 = 0x6A09_E667_F3BC_C909;
 pub struct Share {
     index: u32,
     of: u32,
-    groups: Option<u32>,
+    pub(crate) groups: Option<u32>,
 }
 
 impl Share {
@@ -70,41 +68,12 @@ impl Share {
         number * u64::from(self.of) + u64::from(self.index)
     }
 
-    /// A seed of its own for what is random in each share. The seed of a whole load stays as it is.
+    /// The share's seed for what is random. The seed of a whole load stays as it is.
     pub(crate) fn seed(&self, seed: u64) -> u64 {
-        match self.is_whole() {
-            true => seed,
-            false => seed.wrapping_add((u64::from(self.index) + 1).wrapping_mul(SPREAD)),
-        }
-    }
-
-    /// Checks that this share and every other one has a client and a place in the queue.
-    ///
-    /// # Errors
-    /// One sentence with the numbers and the fix.
-    pub fn check(&self, load: &Load) -> Result<(), String> {
-        let of = self.of;
-        let too_few = |count: u64, what: &str| {
-            format!(
-                "{count} {what} cannot be divided among {of} shards: use at most {count} shards"
-            )
-        };
-        let clients = load.clients();
-        if let Some(groups) = self.groups.filter(|groups| *groups < of) {
-            return Err(too_few(groups.into(), "warehouses"));
-        }
-        if clients < of {
-            let what = match load {
-                Load::Closed(_) => "clients",
-                Load::Open(_) => "workers",
-            };
-            return Err(too_few(clients.into(), what));
-        }
-        match load {
-            Load::Open(open) if open.queue > 0 && open.queue < u64::from(of) => {
-                Err(too_few(open.queue, "places in the queue"))
-            }
-            _ => Ok(()),
+        if self.is_whole() {
+            seed
+        } else {
+            seed.wrapping_add((u64::from(self.index) + 1).wrapping_mul(SPREAD))
         }
     }
 }
@@ -113,7 +82,7 @@ impl Share {
 mod tests {
     use super::*;
     use crate::arrivals::{Arrivals, Schedule};
-    use crate::drive::Open;
+    use crate::drive::{Load, Open};
     use crate::pacer::WhenFull;
     use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Arrival schedules for open loop: when operations are due, as pure functions of a seed.
 //!
 //! Goal: exact schedules. Each schedule maps one sequence of unit arrivals (exponential gaps of mean 1, or equal gaps) through the
-//! inverse of its integrated rate. There is no random thinning, and one seed serves every kind of schedule.
+//! inverse of its integrated rate. It needs no random thinning, and one seed serves every kind of schedule.
 //! Non-goals: waiting for due times (`drive`), queues (`pacer`).
 
 mod intensity;
@@ -71,7 +71,7 @@ impl Arrivals {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
     pub mean: f64,
-    /// The lowest and the highest; None where the rate does not change, and of a trace.
+    /// The lowest and the highest; None if the rate does not change, and of a trace.
     pub range: Option<(f64, f64)>,
 }
 

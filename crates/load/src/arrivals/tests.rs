@@ -260,9 +260,10 @@ fn the_rates_of_bursts_and_ramps_are_those_of_the_part_that_is_measured() {
 proptest! {
     #[test]
     fn the_mean_rate_is_that_of_the_schedule(seed: u64, from_s in 0.0..40.0f64, ramp: bool) {
-        let arrivals = match ramp {
-            true => Arrivals::Ramp { from: 500.0, to: 100.0, over_s: 30.0 },
-            false => Arrivals::Bursts { rate: 50.0, burst_rate: 1_000.0, every_s: 7.0, burst_s: 2.0 },
+        let arrivals = if ramp {
+            Arrivals::Ramp { from: 500.0, to: 100.0, over_s: 30.0 }
+        } else {
+            Arrivals::Bursts { rate: 50.0, burst_rate: 1_000.0, every_s: 7.0, burst_s: 2.0 }
         };
         let until_s = from_s + 60.0;
         let part = (from_s * 1e9) as u64..(until_s * 1e9) as u64;

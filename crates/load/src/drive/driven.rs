@@ -1,6 +1,5 @@
 //! The results of a drive: seconds, windows, totals, errors.
 
-use super::stalls::OwnStall;
 use crate::io::Backend;
 use crate::recorder::{Carried, Fault, Kind, Tally};
 use crate::seam::Failure;
@@ -17,7 +16,7 @@ pub struct Second {
     pub response: Histogram<u64>,
     /// How these operations ended.
     pub tally: Tally,
-    /// The same per operation in the order of [`crate::Workload::operations`], with the one of the background.
+    /// The tallies per operation in the order of [`crate::Workload::operations`], with the one of the background.
     pub tallies: Vec<Tally>,
     /// Errors of operations that were not done, and errors that led to retries.
     pub errors: BTreeMap<Fault, u64>,
@@ -40,6 +39,17 @@ pub struct Window {
     pub nanoseconds: Histogram<u64>,
 }
 
+/// A second in which client threads did not run for more than 20 ms at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnStall {
+    /// Since the start of the drive.
+    pub second: u32,
+    /// For how long the threads did not run in this second, their mean.
+    pub stood: Duration,
+    /// The longest time at once, of which this second may have only a part.
+    pub longest: Duration,
+}
+
 /// The results of a whole drive.
 #[derive(Clone, Debug)]
 pub struct Driven {
@@ -53,7 +63,7 @@ pub struct Driven {
     pub lateness: Histogram<u64>,
     /// How operations ended, per operation in the order of [`crate::Workload::operations`].
     pub tallies: Vec<Tally>,
-    /// Of these, the operations that were still running at `until`: how they ended after it, or when they were abandoned.
+    /// The operations of `tallies` that were still running at `until`: how they ended after it, or when they were abandoned.
     pub late: Vec<Tally>,
     /// The sum of `started`, `queued_at_end` and `dropped`.
     pub arrived: u64,

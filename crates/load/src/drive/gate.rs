@@ -123,12 +123,11 @@ impl Gate {
 
     /// Waits for time zero. None if the drive does not start.
     pub(super) async fn pass(&self, io: &Io, waiting: &Waiting) -> Option<u64> {
-        match waiting.is_watched.replace(true) {
-            false => {
-                self.watch(io).await;
-                waiting.wake_all(io);
-            }
-            true => self.wait(io, waiting).await,
+        if waiting.is_watched.replace(true) {
+            self.wait(io, waiting).await
+        } else {
+            self.watch(io).await;
+            waiting.wake_all(io);
         }
         let zero_ns = self.zero_ns()?;
         while io.now_ns() < zero_ns {

@@ -7,18 +7,13 @@
 //! supervises (`control`), and one thread collects the seconds (`collect`). Times are nanoseconds since the start of the drive,
 //! which is when all sessions are open (`gate`).
 
-mod background;
-mod backoff;
 mod client;
-mod closed;
 mod collect;
 mod control;
 mod drivable;
 mod driven;
 mod gate;
-mod open;
 mod panic_guard;
-mod sessions;
 mod settings;
 mod shared;
 mod stalls;
@@ -26,9 +21,8 @@ mod threads;
 mod usage;
 
 pub use drivable::{Drivable, Needs};
-pub use driven::{DriveError, Driven, Second, Window};
+pub use driven::{DriveError, Driven, OwnStall, Second, Window};
 pub use settings::{Closed, Drive, Load, Open, RECONNECT_FOR};
-pub use stalls::OwnStall;
 pub use threads::cores;
 
 use crate::executor;

@@ -65,6 +65,14 @@ impl Load {
             think: Duration::ZERO,
         })
     }
+
+    /// The number of sessions: clients in closed loop, workers in open loop.
+    pub fn clients(&self) -> u32 {
+        match self {
+            Load::Closed(closed) => closed.clients,
+            Load::Open(open) => open.workers,
+        }
+    }
 }
 
 impl Drive {
@@ -152,12 +160,34 @@ impl Drive {
     }
 }
 
-impl Load {
-    /// The number of sessions: clients in closed loop, workers in open loop.
-    pub fn clients(&self) -> u32 {
-        match self {
-            Load::Closed(closed) => closed.clients,
-            Load::Open(open) => open.workers,
+impl Share {
+    /// Checks that this share and every other one has a client and a place in the queue.
+    ///
+    /// # Errors
+    /// One sentence with the numbers and the fix.
+    pub fn check(&self, load: &Load) -> Result<(), String> {
+        let of = self.of();
+        let too_few = |count: u64, what: &str| {
+            format!(
+                "{count} {what} cannot be divided among {of} shards: use at most {count} shards"
+            )
+        };
+        let clients = load.clients();
+        if let Some(groups) = self.groups.filter(|groups| *groups < of) {
+            return Err(too_few(groups.into(), "warehouses"));
+        }
+        if clients < of {
+            let what = match load {
+                Load::Closed(_) => "clients",
+                Load::Open(_) => "workers",
+            };
+            return Err(too_few(clients.into(), what));
+        }
+        match load {
+            Load::Open(open) if open.queue > 0 && open.queue < u64::from(of) => {
+                Err(too_few(open.queue, "places in the queue"))
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Non-goals: noticing them (`io::pulse`), which figures they spoil (crate `record`).
 
+use super::driven::OwnStall;
 use super::threads::Ran;
 use crate::io::Gap;
 use std::collections::BTreeMap;
@@ -9,23 +10,12 @@ use std::time::Duration;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// A second in which client threads did not run for more than 20 ms at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OwnStall {
-    /// Since the start of the drive.
-    pub second: u32,
-    /// In this second, the mean of the threads.
-    pub stood: Duration,
-    /// The longest time at once, of which this second may have only a part.
-    pub longest: Duration,
-}
-
 /// The gaps of each thread.
 #[derive(Debug)]
 pub(super) struct Gaps(Vec<Vec<Gap>>);
 
 impl Gaps {
-    /// Those of the client threads where they know them, or else `watched`, those of the thread that supervises them.
+    /// The gaps of the client threads if they know them, or else `watched`, those of the thread that supervises them.
     pub(super) fn of(ran: Vec<Ran>, watched: Vec<Gap>) -> Gaps {
         let known: Option<Vec<Vec<Gap>>> = ran.into_iter().map(|ran| ran.gaps).collect();
         Gaps(known.unwrap_or_else(|| vec![watched]))

@@ -2,9 +2,9 @@
 //!
 //! Non-goals: what a client does (`sessions`, `client`), polling (`executor`).
 
+use super::client::sessions::ReactorClients;
 use super::driven::DriveError;
 use super::panic_guard::PanicGuard;
-use super::sessions::ReactorClients;
 use super::shared::Shared;
 use super::usage::Usage;
 use crate::executor::{self, Task};
@@ -31,7 +31,7 @@ pub(super) struct ClientThread {
 pub(super) struct Ran {
     /// Since the start of the drive.
     pub usage: Usage,
-    /// On the reactors' clock; none where the thread blocks in calls.
+    /// The gaps on the reactors' clock; none if the thread blocks in calls.
     pub gaps: Option<Vec<Gap>>,
 }
 
@@ -46,12 +46,11 @@ pub(super) fn assign(
 ) -> Vec<ClientThread> {
     let is_blocking = placement == Placement::Threads;
     let clients = sessions.div_ceil(depth) as usize;
-    let (threads, recorders) = match is_blocking {
-        false => {
-            let reactors = reactors.unwrap_or(cores.len()).clamp(1, clients);
-            (reactors, reactors)
-        }
-        true => (clients, clients.min(RECORDERS_A_CORE * cores.len())),
+    let (threads, recorders) = if is_blocking {
+        (clients, clients.min(RECORDERS_A_CORE * cores.len()))
+    } else {
+        let reactors = reactors.unwrap_or(cores.len()).clamp(1, clients);
+        (reactors, reactors)
     };
     let pinned = !is_blocking && threads == cores.len();
     let runs = |thread: usize, session: &u32| (session / depth) as usize % threads == thread;
@@ -73,10 +72,7 @@ pub fn cores() -> Vec<usize> {
         let most = rustix::thread::CpuSet::MAX_CPU;
         (0..most).filter(|core| allowed.is_set(*core)).collect()
     });
-    match cores.is_empty() {
-        true => vec![0],
-        false => cores,
-    }
+    if cores.is_empty() { vec![0] } else { cores }
 }
 
 impl ClientThread {

@@ -19,7 +19,7 @@ const EVENTS_MAX: usize = 4_096;
 
 /// The kernel holds back the requests of a larger group until all of them are prepared (`AIO_PLUG_THRESHOLD` in its `fs/aio.c`).
 const GROUP_MIN: usize = 2;
-/// A group is at most one in so many of all operations. With groups of all that were ready, the same disk served 0.93, 0.88 and 0.95
+/// A group is at most one operation in this many. With groups of all that were ready, the same disk served 0.93, 0.88 and 0.95
 /// times as many reads at depths 8, 16 and 64; groups of two at 64 gained no more and cost more CPU time (`bench/results/fileio.md`).
 const GROUPS_IN_FLIGHT: usize = 8;
 

@@ -24,7 +24,7 @@ pub(super) struct Attempt {
     pub access: Access,
     /// Index in the files of the transfer.
     pub file: u32,
-    /// In the file, in bytes.
+    /// The offset in the file (bytes).
     pub offset: u64,
     /// Bytes at the start of the buffer that earlier attempts have transferred.
     pub skip: usize,

@@ -64,7 +64,7 @@ impl Pulse {
         self.is_known.set(false);
     }
 
-    /// The gaps so far; none where they are unknown.
+    /// The gaps so far; none if they are unknown.
     pub(crate) fn gaps(&self) -> Option<Vec<Gap>> {
         self.is_known.get().then(|| self.gaps.borrow().clone())
     }

@@ -40,12 +40,13 @@ pub(super) fn resolve(endpoint: &Endpoint) -> io::Result<Vec<Address>> {
                 .map_err(|error| io::Error::new(io::ErrorKind::NotFound, error))?
                 .map(Address::Tcp)
                 .collect();
-            match found.is_empty() {
-                true => Err(io::Error::new(
+            if found.is_empty() {
+                Err(io::Error::new(
                     io::ErrorKind::NotFound,
                     format!("{host} has no address"),
-                )),
-                false => Ok(found),
+                ))
+            } else {
+                Ok(found)
             }
         }
     }

@@ -389,9 +389,10 @@ fn an_interruption_of_the_process_ends_a_blocking_wait() {
 fn a_watch_looks_at_a_silent_wait_that_has_no_deadline() {
     let io = Io::interruptible(|| false).unwrap();
     io.on_silence(Box::new(|silent| {
-        match silent < Duration::from_millis(400) {
-            true => Ok(()),
-            false => Err(ErrorKind::ConnectionAborted.into()),
+        if silent < Duration::from_millis(400) {
+            Ok(())
+        } else {
+            Err(ErrorKind::ConnectionAborted.into())
         }
     }));
     let (near, mut far) = UnixStream::pair().unwrap();

@@ -24,7 +24,7 @@ pub enum WhenFull {
 /// One arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ticket {
-    /// From 0, in order of arrival. Dropped arrivals have numbers too.
+    /// The number of the arrival, from 0 in order. Dropped arrivals have numbers too.
     pub number: u64,
     /// Due time in nanoseconds since the start of the drive.
     pub scheduled_ns: u64,

@@ -65,7 +65,7 @@ pub(crate) struct Totals {
     pub lateness: Counts,
     /// Per operation.
     pub tallies: Vec<Tally>,
-    /// Of these, the operations that ended after the end of the drive.
+    /// The operations of these that ended after the end of the drive.
     pub late: Vec<Tally>,
     pub last_ended_ns: u64,
 }
@@ -93,7 +93,7 @@ impl Recorder {
         }
     }
 
-    /// The same recorder of an open loop that is measured from this time on.
+    /// Makes it the recorder of an open loop that is measured from this time on.
     pub(crate) fn measured_from(self, at_ns: u64) -> Recorder {
         self.state().measured_from_ns = at_ns;
         self
@@ -162,9 +162,10 @@ impl Recorder {
     /// The last second with counts that were not collected.
     pub(crate) fn last_uncollected(&self) -> Option<u32> {
         let state = self.state();
-        match state.current.is_empty() {
-            true => state.finished.last().map(|(second, _)| *second),
-            false => Some(state.second),
+        if state.current.is_empty() {
+            state.finished.last().map(|(second, _)| *second)
+        } else {
+            Some(state.second)
         }
     }
 

@@ -27,7 +27,7 @@ pub(crate) struct Sample {
     counts: Vec<Counts>,
     /// Per operation: the first kind, of what failed.
     failed: Vec<Counts>,
-    /// The first so many operations are those of clients; only they count in the sums.
+    /// The number of operations of clients, which come first; only they count in the sums.
     foreground: usize,
     kinds: &'static [Kind],
     /// Per operation.
@@ -41,7 +41,7 @@ pub(crate) struct Sample {
 pub struct Carried {
     /// Per operation.
     pub tallies: Vec<Tally>,
-    /// Of those that were not done.
+    /// Errors of operations that were not done.
     pub errors: Vec<(Fault, u64)>,
 }
 

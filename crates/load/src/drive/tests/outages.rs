@@ -35,9 +35,10 @@ fn outage(outcome: Outcome) -> Fake<'static> {
         if request.number >= BEFORE {
             server.go();
         }
-        match server.is_gone() {
-            true => (0, outcome),
-            false => (MS, Outcome::Done),
+        if server.is_gone() {
+            (0, outcome)
+        } else {
+            (MS, Outcome::Done)
         }
     });
     *workload.open.lock().unwrap() = Box::new(move |_| match to_open.is_gone() {
@@ -133,13 +134,14 @@ fn a_worker_that_reconnects_delays_no_arrival_while_others_are_idle() {
     *workload.open.lock().unwrap() = Box::new(move |_| {
         opened += 1;
         // The lost session is not reopened during the drive.
-        match opened > 2 && began.elapsed() < Duration::from_secs(60) {
-            true => Err(Failure {
+        if opened > 2 && began.elapsed() < Duration::from_secs(60) {
+            Err(Failure {
                 code: REFUSED,
                 text: "127.0.0.1:1 refuses".into(),
                 transient: true,
-            }),
-            false => Ok(()),
+            })
+        } else {
+            Ok(())
         }
     });
     let arrivals = Arrivals::Uniform { rate: 100.0 };

@@ -18,7 +18,7 @@ pub(super) struct Slot {
     /// The peer has closed or reset the connection, so receiving never blocks again.
     hung_up: bool,
     cancelled: Option<io::ErrorKind>,
-    /// In beats.
+    /// The limit in beats.
     pub limit: u32,
     begun: u32,
 }

@@ -46,9 +46,10 @@ impl Stream {
 
     /// Starts the operation at the first call. Ready when it has ended.
     pub(crate) fn poll(&mut self, operation: Operation, begun: &mut bool) -> Poll<io::Result<()>> {
-        match std::mem::replace(begun, true) {
-            false => self.begin(operation)?,
-            true => self.resume()?,
+        if std::mem::replace(begun, true) {
+            self.resume()?
+        } else {
+            self.begin(operation)?
         }
         match self.step {
             Step::Send => self.send_rest(),
@@ -110,11 +111,11 @@ impl Stream {
     }
 
     fn restore_interest(&mut self) -> io::Result<()> {
-        match std::mem::replace(&mut self.was_full, false) {
-            true => self
-                .reactor
-                .interest(self.slot, &self.socket, Need::Readable),
-            false => Ok(()),
+        if std::mem::replace(&mut self.was_full, false) {
+            self.reactor
+                .interest(self.slot, &self.socket, Need::Readable)
+        } else {
+            Ok(())
         }
     }
 

@@ -189,7 +189,7 @@ impl Transfer {
     }
 }
 
-/// The error of a read or a write that did not go on.
+/// The error of a read or a write that did not continue.
 #[cold]
 fn short(access: Access, done: usize, result: i32) -> io::Error {
     match (result, access) {
@@ -226,9 +226,10 @@ impl Future for Attempting<'_> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<i32> {
         let this = &mut *self;
-        let result = match std::mem::replace(&mut this.is_begun, true) {
-            false => this.transfer.begin(this.attempt),
-            true => this.transfer.outcome(),
+        let result = if std::mem::replace(&mut this.is_begun, true) {
+            this.transfer.outcome()
+        } else {
+            this.transfer.begin(this.attempt)
         };
         result.map_or(Poll::Pending, Poll::Ready)
     }

@@ -64,7 +64,7 @@ pub(super) struct Slot {
     error: Option<io::Error>,
     /// Why the operation was cancelled. It overrides the completion's result.
     cancelled: Option<io::ErrorKind>,
-    /// In beats.
+    /// The limit in beats.
     pub limit: u32,
     begun: u32,
     /// Its stream was dropped.

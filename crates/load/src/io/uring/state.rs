@@ -57,7 +57,7 @@ pub(super) struct State {
 /// The registered files, which save descriptor lookups. If the kernel refuses, plain descriptors are used.
 enum Table {
     Unmade,
-    /// The sockets of the first so many slots.
+    /// The number of slots with registered sockets; they are the first ones.
     Sockets(u32),
     /// The files of the transfers.
     Files(Arc<[File]>),
@@ -291,9 +291,10 @@ impl State {
         let submitter = self.ring.submitter();
         let registered =
             slot < table && submitter.register_files_update(slot, &[descriptor]).is_ok();
-        match registered {
-            true => Target::table(slot),
-            false => Target::descriptor(descriptor),
+        if registered {
+            Target::table(slot)
+        } else {
+            Target::descriptor(descriptor)
         }
     }
 
@@ -375,8 +376,9 @@ fn ring(capacity: usize) -> io::Result<IoUring> {
         && params.is_feature_nodrop()
         && params.is_feature_fast_poll()
         && params.is_feature_skip_cqe_on_success();
-    match enough {
-        true => Ok(ring),
-        false => Err(io::ErrorKind::Unsupported.into()),
+    if enough {
+        Ok(ring)
+    } else {
+        Err(io::ErrorKind::Unsupported.into())
     }
 }

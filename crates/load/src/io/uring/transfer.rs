@@ -76,9 +76,10 @@ impl State {
         buffer: &mut Aligned,
     ) -> io::Result<()> {
         self.reserve_entries(1)?;
-        let target = match place.has_registered_files {
-            true => Target::table(attempt.file),
-            false => Target::descriptor(descriptor),
+        let target = if place.has_registered_files {
+            Target::table(attempt.file)
+        } else {
+            Target::descriptor(descriptor)
         };
         let part = self
             .attempts

@@ -1,7 +1,7 @@
 //! Open loop: an idle worker takes the next arrival as a ticket and waits for its due time.
 
-use super::client::Client;
-use super::shared::Shared;
+use super::Client;
+use crate::drive::shared::Shared;
 use crate::pacer::{Take, Ticket};
 use crate::seam::{Request, Workload};
 

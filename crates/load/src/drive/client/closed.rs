@@ -1,7 +1,7 @@
 //! Closed loop: a client starts its next operation after the previous reply and its think time, or after the workload's pauses.
 
-use super::client::Client;
-use super::settings::Closed;
+use super::Client;
+use crate::drive::settings::Closed;
 use crate::seam::{Pauses, Request, Workload};
 use rand::{RngExt, SeedableRng};
 use rand_distr::Exp1;

@@ -4,11 +4,17 @@
 //! and that wait counts. In closed loop, the next operation is due as usual and its service time includes the reconnect. If the
 //! client cannot reconnect, that operation counts as lost.
 
-use super::backoff::Backoff;
+mod background;
+mod backoff;
+mod closed;
+mod open;
+pub(super) mod sessions;
+
 use super::shared::{Numbers, Shared};
 use crate::io::Io;
 use crate::recorder::{Ended, Recorder};
 use crate::seam::{Failure, Outcome, Request, Workload};
+use backoff::Backoff;
 
 /// How often a sleeping client checks whether the drive has ended early.
 const CHECK_INTERVAL_NS: u64 = 500_000_000;
@@ -185,9 +191,10 @@ impl<W: Workload> Client<'_, W> {
             }
         }
         // The drive ended between two sessions, or the client was refused until its end.
-        match was_refused {
-            true => Err(self.end_early()),
-            false => Err(Gone(self.outage.why.as_ref().map_or(0, |why| why.code))),
+        if was_refused {
+            Err(self.end_early())
+        } else {
+            Err(Gone(self.outage.why.as_ref().map_or(0, |why| why.code)))
         }
     }
 

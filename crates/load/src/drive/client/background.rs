@@ -3,7 +3,7 @@
 //! Goal: an operation that only queues its work is answered at once, and the work has its own response time, from queueing to
 //! completion. Non-goal: the queue, which is the workload's.
 
-use super::client::Client;
+use super::Client;
 use crate::seam::{Left, Request, Workload};
 
 /// How often an idle worker looks for work.

@@ -1,13 +1,12 @@
 //! Opens the sessions of one thread, a few at a time and all of them before the drive starts, and runs its clients.
 
 use super::backoff::Backoff;
-use super::client::{Client, Outage};
-use super::driven::DriveError;
-use super::gate::Waiting;
-use super::settings::Load;
-use super::shared::{Numbers, Shared};
-use super::usage::Usage;
-use super::{background, closed, open};
+use super::{Client, Outage, background, closed, open};
+use crate::drive::driven::DriveError;
+use crate::drive::gate::Waiting;
+use crate::drive::settings::Load;
+use crate::drive::shared::{Numbers, Shared};
+use crate::drive::usage::Usage;
 use crate::io::Io;
 use crate::recorder::Recorder;
 use crate::seam::{Failure, Workload};
@@ -20,7 +19,7 @@ const CONCURRENT_OPENS: usize = 32;
 const OPEN_RETRY_NS: u64 = 5_000_000_000;
 
 /// The clients of one thread.
-pub(super) struct ReactorClients<'a, W: Workload> {
+pub(in crate::drive) struct ReactorClients<'a, W: Workload> {
     shared: &'a Shared<'a, W>,
     recorder: &'a Recorder,
     io: Io,
@@ -34,7 +33,7 @@ pub(super) struct ReactorClients<'a, W: Workload> {
 }
 
 impl<'a, W: Workload> ReactorClients<'a, W> {
-    pub(super) fn new(
+    pub(in crate::drive) fn new(
         shared: &'a Shared<'a, W>,
         recorder: &'a Recorder,
         io: &Io,
@@ -54,7 +53,7 @@ impl<'a, W: Workload> ReactorClients<'a, W> {
     }
 
     /// Runs the client at index `place`: opens a share of the thread's sessions, runs the client's own load, closes its session.
-    pub(super) async fn run_client(self: Rc<Self>, place: usize) {
+    pub(in crate::drive) async fn run_client(self: Rc<Self>, place: usize) {
         if place < CONCURRENT_OPENS {
             self.open_share(place).await;
         }
