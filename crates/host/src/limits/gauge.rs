@@ -1,7 +1,7 @@
 //! The gauge: a process inside a control group that measures its IOPS or CPU rate.
 //!
 //! It is prony itself, started by a hidden verb, because only a separate process can join a cgroup v2 group. It measures no
-//! latencies and is no disk benchmark.
+//! latencies and is not a disk benchmark.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::fs::{File, OpenOptions};

@@ -5,7 +5,8 @@
 
 use super::hierarchy::{Controller, Hierarchies, Parent, Version};
 use super::{LimitError, Limits};
-use crate::{Lease, Leases, device};
+use crate::storage::device;
+use crate::{Lease, Leases};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;

@@ -3,7 +3,7 @@
 //! It prefers cgroup v2 if that has the controller, and falls back to cgroup v1 (cgroups(7)). It creates nothing and does not
 //! check permissions.
 
-use crate::device::Mount;
+use crate::storage::device::Mount;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,8 @@
 
 use super::gauge::{VERB, What};
 use super::{Group, LimitError, Limits, join};
-use crate::{Leases, guard, interrupted};
+use crate::process::attached;
+use crate::{Leases, interrupted};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -196,7 +197,7 @@ fn disk_probes(
 impl Probe {
     fn measure(&self, group: &Group, leases: &Leases) -> Result<f64, LimitError> {
         let unusable = |error: io::Error| LimitError::NotVerified(error.to_string());
-        let program = guard::program().ok_or_else(|| {
+        let program = attached::program().ok_or_else(|| {
             LimitError::NotVerified(
                 "the program prony was not found next to this executable".to_string(),
             )

@@ -1,4 +1,4 @@
-//! A network of its own for the nodes of a cluster: a namespace for each node, and links with a limited bandwidth.
+//! A separate network for the nodes of a cluster: a namespace for each node, and links with a limited bandwidth.
 //!
 //! ```text
 //!   prony and its clients (this namespace)          node 1 (its namespace)
@@ -6,7 +6,7 @@
 //!                                             |     <- link ->  eth0  node 2
 //! ```
 //!
-//! The switch is a bridge in a namespace of its own, so everything ends with the namespaces: an interface ends with its peer. Each end of a
+//! The switch is a bridge in a separate namespace, so everything ends with the namespaces: an interface ends with its peer. Each end of a
 //! link has a token bucket (`tc` tbf), so both directions are limited. Requires root and iproute2. Delay and loss are not available: the
 //! kernel module netem is missing on many machines.
 
@@ -56,12 +56,10 @@ pub enum NetworkError {
     #[error("{command} failed: {says}")]
     Failed { command: String, says: String },
     #[error(
-        "all networks tried of 198.18.0.0/16 are in use on this machine; remove link and client_link"
+        "all networks that were tried in 198.18.0.0/16 are in use on this machine; remove link and client_link"
     )]
     NoAddresses,
-    #[error(
-        "{link} lets {measured_mbit:.0} Mbit/s through, and {limit_mbit:.0} Mbit/s is its limit"
-    )]
+    #[error("{link} carries {measured_mbit:.0} Mbit/s, and its limit is {limit_mbit:.0} Mbit/s")]
     NotLimited {
         link: String,
         measured_mbit: f64,
@@ -90,7 +88,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// A network of so many nodes, whose links are up.
+    /// A network of this many nodes, whose links are up.
     ///
     /// # Errors
     /// Without root or iproute2, or if the kernel refuses a step. Nothing is left then.

@@ -1,7 +1,7 @@
 //! A network namespace with a name (ip-netns(8)), leased, and how a process or a thread enters it.
 
 use super::{NetworkError, run};
-use crate::kind::Kind;
+use crate::leases::kind::Kind;
 use crate::{Lease, LeaseError, Leases};
 use std::fs::File;
 use std::io;
@@ -56,7 +56,7 @@ pub fn enter(command: &mut Command, namespace: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Calls `act` on a thread of its own in the namespace. A socket stays in the namespace of the thread that made it.
+/// Calls `act` on a new thread in the namespace. A socket stays in the namespace of the thread that made it.
 pub(super) fn within<T: Send>(
     namespace: &Path,
     act: impl FnOnce() -> io::Result<T> + Send,

@@ -59,7 +59,7 @@ pub fn network_bytes() -> Option<u64> {
     network(&fs::read_to_string("/proc/net/dev").ok()?)
 }
 
-/// The same of the network namespace that a process has for itself; None if it has that of prony.
+/// Bytes of the network namespace that a process has for itself; None if it shares that of prony.
 pub fn network_bytes_of(pid: u32) -> Option<u64> {
     let namespace = |of: &str| fs::read_link(format!("/proc/{of}/ns/net")).ok();
     let own = namespace(&pid.to_string())?;

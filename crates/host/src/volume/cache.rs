@@ -16,7 +16,7 @@ pub(super) struct Cache {
     image: File,
     /// The size of the disk.
     bytes: u64,
-    /// By number, which is the order of arrival.
+    /// Writes by their number, which is the order of arrival.
     writes: BTreeMap<u64, Write>,
     /// The number of the last unsynced write of each sector that has one.
     newest: HashMap<u64, u64>,

@@ -31,7 +31,7 @@ pub struct DiskOptions {
     pub lies: bool,
     /// How long each flush takes at least.
     pub slow_flush: Duration,
-    /// Where its writes and flushes are recorded.
+    /// The file that records its writes and flushes.
     pub recording: Option<PathBuf>,
 }
 

@@ -124,7 +124,7 @@ impl Connection {
     }
 }
 
-/// The answer to one request; None where the kernel expects none.
+/// The answer to one request; None if the kernel expects none.
 fn answer(blocks: &impl Blocks, request: &[u8]) -> Option<Vec<u8>> {
     let (opcode, unique) = (u32_at(request, 4)?, u64_at(request, 8)?);
     if matches!(

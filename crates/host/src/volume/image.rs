@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 const CHUNK_BYTES: u64 = 4 << 20;
-/// Not zero: a file system may keep zeros as a hole.
+/// The byte that fills the image. It is not zero, because a file system may keep zeros as a hole.
 const FILLING: u8 = 0xa5;
 
 /// Writes `bytes` to a new file and waits until they are on disk. Ends early, with an error, if prony is interrupted.

@@ -1,4 +1,4 @@
-//! A file system of its own for a data directory: on a loop device over an image, on a block device of the user, or on a disk that forgets.
+//! A separate file system for a data directory: on a loop device over an image, on a block device of the user, or on a disk that forgets.
 //!
 //! ```text
 //! ext4 or xfs -> /dev/loopN -> image                                            (loop)
@@ -14,7 +14,6 @@ mod cache;
 mod daemon;
 mod fuse;
 mod image;
-pub(crate) mod loops;
 mod survive;
 mod trace;
 mod unused;
@@ -23,8 +22,10 @@ pub use daemon::{DiskOptions, DiskStats, VERB, serve};
 pub use survive::Survive;
 pub use trace::{Replay, flushes};
 
-use crate::kind::Kind;
-use crate::{Lease, LeaseError, Leases, clone, device, guard};
+use crate::leases::kind::Kind;
+use crate::process::attached;
+use crate::storage::{clone, device, loops};
+use crate::{Lease, LeaseError, Leases};
 use daemon::Daemon;
 use std::fs::{self, File};
 use std::io;
@@ -35,7 +36,7 @@ use std::process::Stdio;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VolumeOptions {
     pub filesystem: Filesystem,
-    /// As for mount(8), separated by commas, beside those that every volume has.
+    /// Options as for mount(8), separated by commas, in addition to those that every volume has.
     pub mount_options: String,
     /// None: a loop device over an image.
     pub device: Option<PathBuf>,
@@ -82,7 +83,7 @@ impl Filesystem {
 
     fn mount_options(self) -> &'static str {
         match self {
-            // No thread that initialises tables beside the measurement.
+            // No thread that initialises tables during the measurement.
             Filesystem::Ext4 => "noinit_itable",
             // The disk after a cut has the same UUID as the one before.
             Filesystem::Xfs => "nouuid",
@@ -114,7 +115,9 @@ pub enum VolumeError {
         filesystem: &'static str,
         package: &'static str,
     },
-    #[error("the program prony was not found beside this one, so the volatile disk has no process")]
+    #[error(
+        "the program prony was not found in the folder of this one, so the volatile disk has no process"
+    )]
     NoProgram,
     #[error("mkfs.{filesystem} {image} failed: {says}")]
     Mkfs {
@@ -209,7 +212,7 @@ fn mkfs(filesystem: Filesystem) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Where the volume in this folder keeps the image that its recording began with.
+/// The image with which the recording of the volume in this folder began.
 pub fn recorded_from(folder: &Path) -> PathBuf {
     folder.join("recorded-from.img")
 }
@@ -381,7 +384,7 @@ impl Volume {
         self.folder.join("image")
     }
 
-    /// Where the FUSE file system of a volatile disk is mounted.
+    /// The mount point of the FUSE file system of a volatile disk.
     fn disk_point(&self) -> PathBuf {
         self.folder.join("fuse")
     }
@@ -402,7 +405,7 @@ impl Volume {
         self.make_filesystem(&image, is_written)
     }
 
-    /// On an image or a device. `keeps_blocks`: nothing of it is discarded.
+    /// Makes a file system on an image or a device. With `keeps_blocks`, nothing of it is discarded.
     fn make_filesystem(&self, image: &Path, keeps_blocks: bool) -> Result<(), VolumeError> {
         let filesystem = self.options.filesystem;
         let program = mkfs(filesystem).unwrap_or_default();
@@ -463,7 +466,7 @@ impl Volume {
         let options = self.options.volatile.clone().unwrap_or_default();
         let point = self.disk_point();
         let mount = self.leases.lease(point.clone(), Kind::Disk)?;
-        let program = guard::program().ok_or(VolumeError::NoProgram)?;
+        let program = attached::program().ok_or(VolumeError::NoProgram)?;
         let mut command = self.leases.command(program);
         command.arg(VERB).arg(self.image()).arg(&point);
         if options.lies {

@@ -34,7 +34,7 @@ impl Recorder {
         self.record(WRITE, offset, data)
     }
 
-    /// Also brings what came before into the file, so that a killed daemon leaves it readable up to here.
+    /// Records a flush, and writes what came before to the file, so that a killed daemon leaves it readable up to here.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         let at_us = self.began.elapsed().as_micros() as u64;
         self.record(FLUSH, at_us, &[])?;

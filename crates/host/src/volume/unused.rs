@@ -5,14 +5,14 @@
 //! overwriting is decided by the caller.
 
 use super::VolumeError;
-use crate::device;
+use crate::storage::device;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// # Errors
-/// It is no block device, or something uses it or a part of it.
+/// It is not a block device, or something uses it or a part of it.
 pub(super) fn check(device: &Path) -> Result<(), VolumeError> {
     why_not(device).map_or(Ok(()), |why| {
         Err(VolumeError::InUse {
@@ -29,7 +29,7 @@ fn why_not(path: &Path) -> Option<String> {
         Err(error) => return Some(format!("{error}; name another device")),
     };
     if !about.file_type().is_block_device() {
-        return Some("it is no block device; name one, such as /dev/sdb".into());
+        return Some("it is not a block device; name one, such as /dev/sdb".into());
     }
     let number = device_number(about.rdev());
     let mounts = match device::mounts() {

@@ -23,7 +23,7 @@ pub fn now_ns() -> i64 {
     at_ns(Instant::now())
 }
 
-/// The same for an earlier or later instant.
+/// The time stamp of an earlier or later instant.
 pub fn at_ns(instant: Instant) -> i64 {
     let anchor = ANCHOR.get_or_init(|| Anchor {
         unix_ns: wall_ns(),
@@ -36,7 +36,7 @@ pub fn at_ns(instant: Instant) -> i64 {
     }
 }
 
-/// By how many seconds the wall clock was set forward since the process began; negative: back.
+/// The seconds by which the wall clock was set forward since the process began; negative: back.
 pub fn clock_step_s() -> f64 {
     (wall_ns() - now_ns()) as f64 / 1e9
 }

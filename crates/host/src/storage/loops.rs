@@ -18,7 +18,7 @@ const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
 
 /// What a new device's control file is called.
-pub(super) const CONTROL: &str = "/dev/loop-control";
+pub(crate) const CONTROL: &str = "/dev/loop-control";
 
 /// What databases that use O_DIRECT on their log expect of a disk, in bytes.
 const LOGICAL_BLOCK_BYTES: u32 = 512;
@@ -57,7 +57,7 @@ struct Config {
 }
 
 /// Attaches a file to a free device, with direct I/O, so that nothing of it stays in the page cache of the file. Returns the device.
-pub(super) fn attach(file: &Path) -> io::Result<PathBuf> {
+pub(crate) fn attach(file: &Path) -> io::Result<PathBuf> {
     let below = File::options().read(true).write(true).open(file)?;
     let control = File::options().read(true).write(true).open(CONTROL)?;
     for _ in 0..ATTEMPTS {
@@ -91,7 +91,7 @@ fn configure(device: &File, below: &File) -> io::Result<()> {
 }
 
 /// The devices over this file.
-pub(super) fn devices_over(file: &Path) -> io::Result<Vec<PathBuf>> {
+pub(crate) fn devices_over(file: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/sys/block")? {
         let name = entry?.file_name();

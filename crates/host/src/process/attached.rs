@@ -7,7 +7,7 @@ use crate::process;
 use std::ffi::OsString;
 use std::io::{self, PipeWriter};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
 /// prony's end.
@@ -75,4 +75,25 @@ pub(crate) fn outlive_signals() {
 /// Waits for the end of prony.
 pub(crate) fn await_end() -> io::Result<()> {
     io::copy(&mut io::stdin().lock(), &mut io::sink()).map(drop)
+}
+
+/// The prony program, for starting guards, gauges and other helpers: PRONY_GUARD_PROGRAM, or this executable.
+///
+/// A cargo test binary would take `guard` for the name of tests to run. It is in a folder `deps`, and prony is next to
+/// that folder. None if prony is not there.
+pub(crate) fn program() -> Option<PathBuf> {
+    if let Some(given) = std::env::var_os("PRONY_GUARD_PROGRAM") {
+        return Some(given.into());
+    }
+    match std::env::current_exe()
+        .ok()
+        .as_deref()
+        .and_then(Path::parent)
+    {
+        Some(folder) if folder.ends_with("deps") => {
+            Some(folder.with_file_name("prony")).filter(|prony| prony.exists())
+        }
+        // Not its path: a newer build may have replaced the file since the start.
+        _ => Some(PathBuf::from("/proc/self/exe")),
+    }
 }

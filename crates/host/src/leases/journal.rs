@@ -7,8 +7,8 @@
 //! locked belongs to a dead prony: unlike a process id, a lock cannot be reused or mean another process in another
 //! container.
 
+use super::kind::Kind;
 use crate::exposed::Exposed;
-use crate::kind::Kind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -91,7 +91,7 @@ pub(crate) fn create(path: &Path) -> io::Result<File> {
     }
 }
 
-/// The journal with its lock, or None where it is gone or, unless `wait`, its lock is held.
+/// The journal with its lock, or None if it is gone or, unless `wait`, its lock is held.
 ///
 /// # Errors
 /// It cannot be read, or another user can have written it.

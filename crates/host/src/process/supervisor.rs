@@ -4,8 +4,8 @@
 //! that the guard was killed too: then no server stays that nobody stops. What else was left waits for the next prony. A server that
 //! started in the millisecond before both were killed has no supervisor yet, and waits for the next prony too.
 
-use crate::attached::{self, Attached};
-use crate::{guard, process};
+use super::attached::{self, Attached};
+use crate::process;
 use rustix::io::Errno;
 use rustix::process::{Signal, pidfd_send_signal};
 use std::io;
@@ -20,9 +20,9 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// Starts the supervisor of a running process. None where prony's own program is missing, as in some tests.
+    /// Starts the supervisor of a running process. None if prony's own program is missing, as in some tests.
     pub fn start(pid: u32) -> io::Result<Option<Supervisor>> {
-        let (Some(program), Some(ticks)) = (guard::program(), process::start_ticks(pid)) else {
+        let (Some(program), Some(ticks)) = (attached::program(), process::start_ticks(pid)) else {
             return Ok(None);
         };
         let arguments = [pid.to_string().into(), ticks.to_string().into()];

@@ -4,6 +4,12 @@
 //! exec on: there is no gap between starting a process and recording its id. A server's clean shutdown is the task of
 //! `server::Managed`.
 
+pub(crate) mod attached;
+pub mod interrupt;
+pub(crate) mod pause;
+pub mod stacks;
+pub mod supervisor;
+
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};

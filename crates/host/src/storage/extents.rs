@@ -10,9 +10,9 @@ use std::os::fd::AsRawFd;
 /// The bytes of a file by the state of their blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extents {
-    /// With a block on disk, written or not.
+    /// Bytes with a block on disk, written or not.
     pub mapped_bytes: u64,
-    /// With a block on disk that nothing was written to.
+    /// Bytes with a block on disk to which nothing was written.
     pub unwritten_bytes: u64,
 }
 

@@ -2,9 +2,9 @@
 //!
 //! The guard, a clean end and the next start all do these same steps. Nothing of a living prony is touched.
 
-use crate::journal::HeldLease;
-use crate::own::Own;
-use crate::{journal, process};
+use super::journal::{self, HeldLease};
+use super::ownership::Own;
+use crate::process;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -33,7 +33,7 @@ pub(crate) fn sweep(leases: &Path) -> io::Result<Swept> {
             Ok(true) => swept.pronys += 1,
             Ok(false) => {}
             Err(error) => swept.problems.push(format!(
-                "leftovers of a dead prony stay, see {}: {error}",
+                "leftovers of a dead prony process remain, see {}: {error}",
                 path.display()
             )),
         }
@@ -72,8 +72,8 @@ pub(crate) fn work_off(path: &Path, wait: bool) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::Line;
-    use crate::kind::Kind;
+    use crate::leases::journal::Line;
+    use crate::leases::kind::Kind;
     use crate::{Home, Leases};
 
     #[test]

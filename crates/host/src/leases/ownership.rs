@@ -4,8 +4,9 @@
 //! name carries the tag of the journal, which no other folder has. A control group has a name of prony's, and the kernel removes
 //! only empty ones.
 
-use crate::kind::Kind;
-use crate::{Home, device};
+use super::kind::Kind;
+use crate::Home;
+use crate::storage::device;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -17,7 +18,7 @@ pub(crate) const RANDOM_DIGITS: usize = 8;
 /// How the names of folders and groups outside the home begin.
 const PREFIX: &str = "prony-";
 
-/// The tag of a journal's mark; None if it is no mark of prony's.
+/// The tag of a journal's mark; None if prony did not make the mark.
 pub(crate) fn tag(mark: &str) -> Option<&str> {
     let is_mark = mark.len() == 32 && mark.bytes().all(|digit| digit.is_ascii_hexdigit());
     is_mark.then(|| &mark[..TAG_DIGITS])

@@ -1,10 +1,17 @@
-//! What a folder lies on: the file system with its mount options, and the disk below, as the kernel describes them.
+//! The storage below a folder: the file system with its mount options, and the disk below, as the kernel describes them.
 //!
 //! Purpose: a figure of a disk means little without its cache, its scheduler and the options of its file system. Nothing here needs
 //! root, and nothing is written. What the kernel does not tell is None.
 
-use crate::device::{self, Mount};
-use crate::disk;
+pub mod clone;
+pub mod cold;
+pub(crate) mod device;
+pub mod disk;
+pub mod extents;
+pub mod facts;
+pub(crate) mod loops;
+
+use device::Mount;
 use rustix::fs::{AtFlags, CWD, Statx, StatxFlags};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -81,7 +88,7 @@ pub enum WriteCache {
 }
 
 impl WriteCache {
-    /// As the kernel writes it.
+    /// The kernel's word for it.
     pub fn text(self) -> &'static str {
         match self {
             WriteCache::Back => "write back",
@@ -97,7 +104,7 @@ pub struct AtomicWrites {
     pub unit_max_bytes: u64,
 }
 
-/// What a folder lies on.
+/// The storage below a folder.
 ///
 /// # Errors
 /// One sentence: the file system of the folder is unknown.
@@ -111,7 +118,7 @@ pub fn below(folder: &Path) -> Result<Storage, String> {
     })
 }
 
-/// The device's number by its name: btrfs gives its files numbers of its own.
+/// The device's number by its name: btrfs gives its files other numbers.
 fn by_name(source: &str) -> Option<String> {
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
     let about = fs::metadata(source).ok()?;
@@ -127,7 +134,7 @@ fn by_name(source: &str) -> Option<String> {
 /// Reads a device's folder below /sys.
 fn disk_of(folder: &Path) -> Option<Disk> {
     let folder = fs::canonicalize(folder).ok()?;
-    // A partition lies in the folder of its disk.
+    // A partition is in the folder of its disk.
     let folder = if folder.join("partition").exists() {
         folder.parent()?.to_path_buf()
     } else {

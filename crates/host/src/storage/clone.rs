@@ -2,7 +2,7 @@
 //!
 //! Every trial thus starts from the same bytes. Extended attributes are not copied, and the owner only if this user is root.
 
-use crate::disk;
+use super::disk;
 use rustix::fs::{SeekFrom, copy_file_range, fsync, ioctl_ficlone, seek};
 use rustix::io::Errno;
 use std::fs::{self, DirBuilder, File, OpenOptions};

@@ -97,7 +97,7 @@ pub(crate) fn governor() -> Option<String> {
     of_cpus("cpufreq/scaling_governor")
 }
 
-/// The distinct values of a file of each CPU, separated by commas; None where no CPU has it (in most virtual machines).
+/// The distinct values of a file of each CPU, separated by commas; None if no CPU has it (in most virtual machines).
 fn of_cpus(file: &str) -> Option<String> {
     let mut values: Vec<String> = each_cpu(file).collect();
     values.sort();

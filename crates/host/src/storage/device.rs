@@ -14,11 +14,11 @@ pub struct Mount {
     /// The device, such as `/dev/vda1`, or a name if there is no device (`tmpfs`).
     pub source: String,
     /// The device number, such as `254:1`.
-    pub(super) number: String,
+    pub(crate) number: String,
     /// The options of this mount, such as `rw,relatime`.
-    pub(super) flags: String,
+    pub(crate) flags: String,
     /// The file system's own options, such as `rw,blkio`.
-    pub(super) options: String,
+    pub(crate) options: String,
 }
 
 /// The mounted file system that contains a path.
@@ -65,7 +65,7 @@ impl Mount {
     }
 
     /// Whether the file system has this option; in cgroup v1 the options include the controllers.
-    pub(super) fn has_option(&self, option: &str) -> bool {
+    pub(crate) fn has_option(&self, option: &str) -> bool {
         self.options.split(',').any(|one| one == option)
     }
 

@@ -3,10 +3,10 @@
 //! It reads the pipe of `attached`. A child between fork and exec holds the write end too, so the guard cleans up only once every
 //! child carries its mark. It does not watch servers.
 
-use crate::attached::{self, Attached};
-use crate::leftovers;
+use super::leftovers;
+use crate::process::attached::{self, Attached};
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 
 /// The hidden verb by which prony starts itself as a guard.
@@ -47,25 +47,4 @@ pub fn serve(journal: &Path) -> io::Result<()> {
     io::stdout().flush()?;
     attached::await_end()?;
     leftovers::work_off(journal, true).map(drop)
-}
-
-/// The prony program, for starting guards and gauges: PRONY_GUARD_PROGRAM, or this executable.
-///
-/// A cargo test binary would take `guard` for the name of tests to run. It is in a folder `deps`, and prony is next to
-/// that folder. None if prony is not there.
-pub fn program() -> Option<PathBuf> {
-    if let Some(given) = std::env::var_os("PRONY_GUARD_PROGRAM") {
-        return Some(given.into());
-    }
-    match std::env::current_exe()
-        .ok()
-        .as_deref()
-        .and_then(Path::parent)
-    {
-        Some(folder) if folder.ends_with("deps") => {
-            Some(folder.with_file_name("prony")).filter(|prony| prony.exists())
-        }
-        // Not its path: a newer build may have replaced the file since the start.
-        _ => Some(PathBuf::from("/proc/self/exe")),
-    }
 }

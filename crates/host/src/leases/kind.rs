@@ -4,8 +4,8 @@
 //! killed before anything is released. Making leases is the job of `leases`, releasing those of a dead prony that of
 //! `leftovers`.
 
-use crate::device::mounts;
-use crate::volume::loops;
+use crate::storage::device::mounts;
+use crate::storage::loops;
 use serde::{Deserialize, Serialize};
 use std::ffi::CString;
 use std::fs;

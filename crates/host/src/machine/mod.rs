@@ -2,8 +2,10 @@
 //!
 //! The protocol adds the servers.
 
-use crate::storage::{self, marked};
-use crate::{device, pace};
+pub(crate) mod clock;
+pub(crate) mod pace;
+
+use crate::storage::{self, device, marked};
 use record::{Conditions, Environment};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -2,7 +2,7 @@
 //!
 //! It covers the kernel's page cache only, not the server's buffer pool and not caches inside the disk.
 
-use crate::device;
+use super::device;
 use rustix::fs::{Advice, fadvise, fsync};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::fs::{self, File};

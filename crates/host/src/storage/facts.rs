@@ -1,11 +1,10 @@
-//! What lies below files, in words for the record: the file system with its mount options, the disk with its queue, and the limits of
+//! The storage below files, in words for the record: the file system with its mount options, the disk with its queue, and the limits of
 //! dirty pages.
 //!
 //! Two disks whose facts differ are not the same disk. Boundaries: `storage` reads the kernel. What it does not show is left out.
 
-use crate::disk;
-use crate::storage::{self, Storage};
-use crate::volume::loops;
+use super::{Storage, disk, loops};
+use crate::storage;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -44,7 +43,7 @@ fn dirty_limits(folder: &Path) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// With two significant digits: the free space changes with every record.
+/// Rounds to two significant digits: the free space changes with every record.
 fn rounded(bytes: u64) -> u64 {
     let step = 10u64.pow(bytes.max(1).ilog10().saturating_sub(1));
     bytes / step * step

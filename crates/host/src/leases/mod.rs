@@ -3,11 +3,19 @@
 //! However prony and its guard ended (kill -9 included), nothing of it is left when the next prony has started. What
 //! is meant to stay (builds, snapshots, results) is made in a leased folder and renamed in the end.
 
-use crate::guard::{self, Guard};
-use crate::journal::{self, Line};
-use crate::kind::Kind;
-use crate::leftovers::{self, Swept};
-use crate::{Home, own, process, random};
+pub mod guard;
+mod journal;
+pub(crate) mod kind;
+mod leftovers;
+mod ownership;
+
+pub use leftovers::Swept;
+
+use crate::process::{self, attached};
+use crate::{Home, random};
+use guard::Guard;
+use journal::Line;
+use kind::Kind;
 use std::ffi::{CString, OsStr};
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -67,7 +75,11 @@ impl Leases {
     /// Works off what dead prony processes have left in this home, then starts a journal and its guard.
     pub fn open(home: &Home) -> Result<Leases, LeaseError> {
         // The unit tests of this library have no prony to start; there the journal alone must do.
-        let program = if cfg!(test) { None } else { guard::program() };
+        let program = if cfg!(test) {
+            None
+        } else {
+            attached::program()
+        };
         Leases::open_with(home, program.as_deref())
     }
 
@@ -198,10 +210,10 @@ impl Leases {
     /// A unique name for a leased folder. One outside the home needs such a name, which begins with `prony`: by it a later prony
     /// knows what it may remove.
     pub fn tagged(&self, name: &str) -> io::Result<String> {
-        let tag = own::tag(&self.shared.mark).unwrap_or_default();
+        let tag = ownership::tag(&self.shared.mark).unwrap_or_default();
         Ok(format!(
             "{name}-{tag}{}",
-            random::hex(own::RANDOM_DIGITS / 2)?
+            random::hex(ownership::RANDOM_DIGITS / 2)?
         ))
     }
 
@@ -317,7 +329,7 @@ impl Drop for Lease {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device;
+    use crate::storage::device;
 
     #[test]
     fn a_folder_dropped_before_its_mount_is_removed_after_it() {
