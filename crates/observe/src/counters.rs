@@ -4,13 +4,10 @@
 //! no rates or ratios here. The server's own per-second values are not used: any client that reads them resets them.
 //! docs/COUNTERS.md lists the names and the servers that have them.
 
+use crate::reading::{IS_ENABLED, Reading, number, numbers};
 use crate::states::{StateReader, States};
 use record::Counters;
-use server::{Reply, ServerError, Session};
-use std::collections::BTreeMap;
-
-/// Cumulative values, by the server's names. Values that a server lacks are absent.
-pub type Reading = BTreeMap<String, i64>;
+use server::{ServerError, Session};
 
 /// The INNODB_METRICS modules to enable. Most are off by default, and servers with different modules enabled cannot be
 /// compared.
@@ -29,10 +26,6 @@ const METRIC_MODULES: [&str; 8] = [
 /// MariaDB labels `value` and MySQL `counter`.
 const COUNTS: &str = "(type IN ('counter', 'status_counter', 'set_owner', 'set_member') \
      OR name IN ('lock_deadlocks', 'lock_timeouts'))";
-
-/// Selects enabled metrics: in MySQL and MariaDB before 10.5, and in MariaDB since 10.5. A disabled metric shows 0, and is
-/// treated as absent.
-pub(crate) const IS_ENABLED: [&str; 2] = ["status = 'enabled'", "enabled = 1"];
 
 /// Works in MySQL since 5.5.34 or earlier and in every MariaDB. Sums over the buffer pool instances.
 const POOL_SQL: &str = "SELECT SUM(pages_made_young), SUM(pages_not_made_young) FROM information_schema.innodb_buffer_pool_stats";
@@ -220,59 +213,9 @@ pub fn sum<'a>(parts: impl Iterator<Item = &'a Counters>) -> Counters {
     total
 }
 
-/// The rows (name, number, ...) of a reply; values that are not integers are skipped.
-pub(crate) fn numbers(reply: &Reply) -> Reading {
-    reply
-        .rows
-        .iter()
-        .filter_map(|row| {
-            let name = String::from_utf8_lossy(row.first()?.as_ref()?).into_owned();
-            Some((name, number(row.get(1)?)?))
-        })
-        .collect()
-}
-
-fn number(value: &Option<Vec<u8>>) -> Option<i64> {
-    std::str::from_utf8(value.as_ref()?)
-        .ok()?
-        .trim()
-        .parse()
-        .ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn reply(rows: &[(&str, &str)]) -> Reply {
-        Reply {
-            columns: vec!["Variable_name".into(), "Value".into()],
-            rows: rows
-                .iter()
-                .map(|(name, value)| {
-                    vec![
-                        Some(name.as_bytes().to_vec()),
-                        Some(value.as_bytes().to_vec()),
-                    ]
-                })
-                .collect(),
-            ..Reply::default()
-        }
-    }
-
-    #[test]
-    fn only_integers_are_counters() {
-        let reading = numbers(&reply(&[
-            ("Questions", "12"),
-            ("Ssl_cipher", ""),
-            ("Innodb_page_size", "16384"),
-            ("Last_query_cost", "0.5"),
-        ]));
-        assert_eq!(
-            reading.keys().collect::<Vec<_>>(),
-            ["Innodb_page_size", "Questions"]
-        );
-    }
 
     #[test]
     fn the_counters_of_a_round_are_the_sum_over_its_queries() {

@@ -6,19 +6,19 @@ use record::{Counters, grouped};
 
 /// The server's count of the statements of all clients.
 const STATEMENTS: &str = "Questions";
-/// Monitoring sends some: fewer are not reported.
+/// Monitoring sends some statements, so fewer than this are not reported.
 const FEW: f64 = 100.0;
-/// Of prony's own statements, in a load.
+/// In a load, statements of others are not reported up to this share of prony's own.
 const SHARE: f64 = 0.05;
-/// A second, in rounds of queries, where prony sends few itself.
+/// In rounds of queries, where prony sends few itself, this number of statements of others per second is not reported.
 const PER_S: f64 = 5.0;
 
-/// A sentence if others sent many statements during a timed load in which prony sent so many of its own.
+/// A sentence if others sent many statements during a timed load. `own` is the number that prony sent.
 pub fn in_load(counters: &Counters, own: i64) -> Option<String> {
     sentence(*counters.get(STATEMENTS)?, own, SHARE * own as f64)
 }
 
-/// The same for rounds of queries that took so long together.
+/// The same for rounds of queries, which took `elapsed_s` together.
 pub fn in_rounds<'c>(
     rounds: impl Iterator<Item = &'c Counters>,
     own: i64,

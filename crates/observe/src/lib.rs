@@ -8,12 +8,14 @@ pub mod foreign;
 mod plans;
 pub mod process;
 pub mod profile;
+mod reading;
 mod sampler;
 mod states;
 pub mod variables;
 
-pub use counters::{Observer, Reading};
+pub use counters::Observer;
 pub use plans::{Explainer, Plan};
 pub use process::ServerProcess;
+pub use reading::Reading;
 pub use sampler::{Gap, Live, PidOf, Prepared, Sample, Sampled, Sampler, Targets};
 pub use states::{StateReader, States};

@@ -3,7 +3,7 @@
 //! A reading takes microseconds, so it can directly surround a statement. Names are those of the sampler plus the unit. Rates
 //! per second come from `sampler`. Disk reads include those of all other processes.
 
-use super::Reading;
+use crate::reading::Reading;
 use host::{Mount, Process, mount_below, process_cpu};
 use record::names::{
     DEVICE_FLUSH_US, DEVICE_FLUSHES, DEVICE_READ, DEVICE_READ_US, DEVICE_READS, SERVER_CPU,

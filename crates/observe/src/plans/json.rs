@@ -46,9 +46,10 @@ fn reduced(value: Value) -> Value {
 
 /// A condition becomes `true`: that it is attached or pushed down is an action, but its text may contain any word.
 fn member(name: String, value: Value) -> (String, Value) {
-    match name.ends_with("condition") && value.is_string() {
-        true => (name, Value::Bool(true)),
-        false => (name, reduced(value)),
+    if name.ends_with("condition") && value.is_string() {
+        (name, Value::Bool(true))
+    } else {
+        (name, reduced(value))
     }
 }
 

@@ -99,9 +99,10 @@ impl Collector {
                     || matches!(&collected.status, Some((reported, _)) if *reported >= tick)
             });
         }
-        let before = match is_late {
-            true => collected.before.take(),
-            false => collected.before.replace((tick, now, amounts.clone())),
+        let before = if is_late {
+            collected.before.take()
+        } else {
+            collected.before.replace((tick, now, amounts.clone()))
         };
         let Some(second) = tick.checked_sub(1) else {
             return;
@@ -208,7 +209,7 @@ impl Collected {
     }
 }
 
-/// The series of the seconds that the counters do not cover; None where they cover all.
+/// The series of the seconds that the counters do not cover; None if they cover all.
 fn uncounted(ranges: &[Range<u32>], seconds: usize) -> Option<(String, Vec<Option<f64>>)> {
     let one = |second: usize| {
         let is_in = |range: &Range<u32>| range.contains(&(second as u32));

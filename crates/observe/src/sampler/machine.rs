@@ -21,7 +21,7 @@ pub(super) struct Machine {
     pid: Option<PidOf>,
     server: Option<Server>,
     device: Option<Mount>,
-    /// By which clients reach the server.
+    /// The interface by which clients reach the server.
     interface: Option<Interface>,
 }
 

@@ -50,15 +50,15 @@ pub struct Targets {
 pub struct Sample<'a> {
     /// Seconds since the origin, from 0.
     pub second: u32,
-    /// By series name; unavailable values are absent.
+    /// Values by the name of their series; unavailable ones are absent.
     pub values: &'a BTreeMap<String, f64>,
 }
 
 /// The result of a sampler.
 #[derive(Debug, Default)]
 pub struct Sampled {
-    /// By name, one value for each whole second: counters as rates per second, gauges as of the end of the second. prony's own
-    /// names and the states are always included, the server's own values only if they changed at all.
+    /// Series by name, one value for each whole second: counters as rates per second, gauges as of the end of the second. prony's own names
+    /// and the states are always included, the server's own values only if they changed at all.
     pub series: BTreeMap<String, Vec<Option<f64>>>,
     /// The server's counters from the first measured second to the end, without the sampler's own cost, and without the seconds of the
     /// series [`record::UNCOUNTED`].

@@ -53,9 +53,9 @@ pub(super) struct Status {
     reset: BTreeSet<String>,
     /// Time of the first reading that the counters include.
     measured_from: Option<Instant>,
-    /// The last of them may go on.
+    /// The last of them may not have ended.
     lost: Vec<Gap>,
-    /// The seconds that the counters do not cover, the last of which may go on.
+    /// The seconds that the counters do not cover, the last of which may not have ended.
     uncounted: Vec<Range<u32>>,
 }
 
@@ -216,13 +216,13 @@ impl Status {
         values
     }
 
-    /// The seconds that are not counted and go on.
+    /// The span of seconds that is not counted and has not ended.
     fn open_loss(&mut self) -> Option<&mut Range<u32>> {
         let last = self.uncounted.last_mut();
         last.filter(|open| open.end == u32::MAX)
     }
 
-    /// Whether counting goes on with this reading. After a loss it begins again with a second, as those of the load do.
+    /// Whether counting continues with this reading. After a loss it begins again with a second, as those of the load do.
     fn goes_on(&mut self, at: Instant, tick: Option<u32>, ticks: Ticks) -> bool {
         let Some(open) = self.open_loss() else {
             return true;

@@ -211,9 +211,10 @@ fn breaking(at: u64) -> Connector {
                 });
             }
             readings += 1;
-            match is_first && readings == at {
-                true => Err(gone()),
-                false => Ok(rows(&[("Innodb_rows_read", 3 * readings)])),
+            if is_first && readings == at {
+                Err(gone())
+            } else {
+                Ok(rows(&[("Innodb_rows_read", 3 * readings)]))
             }
         })))
     })

@@ -1,7 +1,7 @@
 //! The size of the redo log, and the checkpoint age limit that older servers derive from it.
 
 use super::{States, unless_refused};
-use crate::counters::Reading;
+use crate::reading::Reading;
 use record::State;
 use server::{ServerError, Session};
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ fn is_mysql_5(session: &mut Session) -> bool {
     version.is_some_and(|version| version.starts_with("5.") && !version.contains("MariaDB"))
 }
 
-/// In bytes. MariaDB has a single file since 10.5, and shows no number of files since 10.6.
+/// The capacity of the redo log (bytes). MariaDB has a single file since 10.5, and shows no number of files since 10.6.
 fn capacity(variables: &Reading) -> Option<i64> {
     let file = variables.get("innodb_log_file_size").map(|size| {
         let files = variables.get("innodb_log_files_in_group");

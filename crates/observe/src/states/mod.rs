@@ -7,7 +7,7 @@
 mod log;
 mod monitor;
 
-use crate::counters::{IS_ENABLED, Reading, numbers};
+use crate::reading::{IS_ENABLED, Reading, numbers};
 use record::{State, StateKind};
 use server::{ServerError, Session};
 use std::collections::BTreeMap;
@@ -151,9 +151,9 @@ const ELSEWHERE: [State; 3] = [
 
 /// Reads the current levels of a server.
 ///
-/// It holds no session, so that its queries can be sent beside those of its owner.
+/// It holds no session, so that its queries can be sent along with those of its owner.
 pub struct StateReader {
-    /// None where the status has everything, or the server has no metrics.
+    /// None if the status has everything, or the server has no metrics.
     gauges_sql: Option<String>,
     reads_monitor: bool,
     /// Constant while the server runs: the log capacity, and its age limit where the server does not report it.
@@ -226,7 +226,7 @@ impl StateReader {
     }
 }
 
-/// The values of a reply; none where the server refuses the query.
+/// The values of a reply; none if the server refuses the query.
 fn unless_refused(session: &mut Session, sql: &str) -> Result<Reading, ServerError> {
     match session.query(sql) {
         Ok(reply) => Ok(numbers(&reply)),
@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn every_state_has_a_source() {
-        // The capacity is a setting, and a replica reports its lag in a statement of its own.
+        // The capacity is a setting, and a replica reports its lag in a separate statement.
         let elsewhere = [State::LogCapacity, State::ReplicationLag];
         let known = LEVELS.iter().map(|(state, _)| *state);
         let rates = RATES.iter().map(|(state, _)| *state);

@@ -2,7 +2,7 @@
 //!
 //! Its lines are the same in every version from 5.5 on, but for blanks. Its rates are not used: they count from the last reader.
 
-use crate::counters::Reading;
+use crate::reading::Reading;
 use server::Session;
 
 /// Names of the values that are read from the text.
