@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// With less free space a disk is full.
+/// With less free space, a disk is full.
 const FREE_BYTES_MIN: u64 = 1 << 20;
 /// A disk that has been full for as long stays so. Crash recovery, which also takes long, needs no space for its answer.
 const PATIENCE: Duration = Duration::from_secs(20);

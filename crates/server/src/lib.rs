@@ -3,6 +3,7 @@
 //! Builds of all ages and sources, external servers, SQLite and fakes share one interface, [`Node`]. Which statements to run
 //! is decided by the crates `workload` and `observe`, and when by `prony::run`.
 
+mod access;
 mod builds;
 mod cluster;
 mod external;
@@ -21,12 +22,12 @@ mod sqlite;
 mod start;
 
 pub use builds::{Cache, Distribution, Flavor, Held, build_names};
-pub use cluster::{Behind, Formation};
+pub use cluster::{Behind, Formation, Server};
 pub use external::{External, take_password};
 pub use fake::{Fake, reply as fake_reply};
 pub use managed::Managed;
-pub use managed::adjusted::{Adjusted, differences as adjusted};
-pub use node::{Abilities, Connector, Node, Server, Started};
+pub use managed::adjusted::differences as adjusted;
+pub use node::{Abilities, Adjusted, Connector, Node, Started};
 pub use provider::{FakeProvider, Provider, provider};
 pub use recovery::{LogLine, LogWatch, RecoveryLog};
 pub use session::{

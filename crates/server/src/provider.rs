@@ -3,7 +3,7 @@
 //! Implementations: `Build` (a build in the cache), `ByDsn` (an external server), `InProcess` (SQLite) and `FakeProvider`
 //! (for fast tests). Datasets and trials belong to `prony::run`.
 
-use crate::cluster;
+use crate::cluster::{self, Member};
 use crate::fake::reply;
 use crate::{
     Abilities, Cache, Distribution, External, Fake, Managed, Node, Reply, Server, ServerError,
@@ -153,7 +153,18 @@ impl Provider for Build {
             Topology::Galera => Some(self.galera()?),
             Topology::Replica | Topology::Group => None,
         };
-        cluster::server(&self.distribution, spec, library, folder, &self.leases)
+        let node = |member: &Member, folder| {
+            let (build, leases) = (self.distribution.clone(), self.leases.clone());
+            Arc::new(Managed::member(build, leases, folder, member.clone())) as Arc<dyn Node>
+        };
+        cluster::server(
+            &self.distribution,
+            spec,
+            library,
+            folder,
+            &self.leases,
+            node,
+        )
     }
 
     fn settings(&self) -> Result<Option<SettingTable>, ServerError> {

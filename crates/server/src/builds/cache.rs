@@ -26,7 +26,7 @@ use std::time::SystemTime;
 const FORMAT: u32 = 1;
 const RECORD: &str = "build.json";
 const ROOT: &str = "root";
-/// Where packages place the library of Galera.
+/// The folders in which packages place the library of Galera.
 const GALERA_FOLDERS: [&str; 2] = ["usr/lib/galera", "usr/lib"];
 
 /// The build cache of one PRONY_HOME.
@@ -50,7 +50,7 @@ struct Record {
     format: u32,
     build: String,
     origin: Vec<String>,
-    /// Of the artifact that it was unpacked from; None for packages.
+    /// The hash of the artifact that it was unpacked from; None for packages.
     artifact_sha256: Option<String>,
     manifest: Manifest,
 }
@@ -430,16 +430,17 @@ impl Record {
     }
 }
 
-/// The start of the names of folders that are no build yet, or no longer.
+/// The start of the names of folders that are not a build yet, or no longer are.
 fn partial(name: &str) -> String {
     format!(".partial-{name}")
 }
 
 fn read_record(folder: &Path) -> io::Result<Record> {
     let record: Record = serde_json::from_slice(&fs::read(folder.join(RECORD))?)?;
-    match record.format == FORMAT {
-        true => Ok(record),
-        false => Err(io::Error::other("written by another version of prony")),
+    if record.format == FORMAT {
+        Ok(record)
+    } else {
+        Err(io::Error::other("written by another version of prony"))
     }
 }
 

@@ -48,7 +48,7 @@ const OLD_LIBRARIES: Packages = Packages {
     names: &["libaio1", "libncurses5", "libtinfo5"],
 };
 
-/// The same for a 32-bit build; the machine may lack its C library too.
+/// The libraries of a 32-bit build; the machine may lack its C library too.
 const OLD_LIBRARIES_32: Packages = Packages {
     suite: Some("bookworm"),
     architecture: Some("i386"),

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The files and links of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
-    /// By path relative to the folder.
+    /// The files by their path relative to the folder.
     pub files: BTreeMap<PathBuf, Entry>,
 }
 

@@ -1,7 +1,7 @@
 //! The addresses and ports of the nodes of a cluster, chosen before the first of them starts: each must know those of all.
 
 use crate::ServerError;
-use crate::managed::free_port;
+use crate::access::free_port;
 use host::network::Network;
 use host::random_hex;
 use std::collections::BTreeSet;

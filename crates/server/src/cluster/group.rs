@@ -2,8 +2,8 @@
 //!
 //! Source of the options: the MySQL 8.0 manual, "Configuring an Instance for Group Replication".
 
-use super::{Cluster, MEMBER, Part};
-use crate::{Server, ServerError, Session};
+use super::{Cluster, MEMBER, Part, Server};
+use crate::{ServerError, Session};
 
 /// The rights of the account with which a joining node gets what it missed.
 pub(super) const RIGHTS: &str =

@@ -8,15 +8,17 @@ mod behind;
 mod galera;
 mod group;
 mod replica;
+mod server;
 mod transfer;
 
+use crate::access;
 use crate::builds::{Distribution, Flavor};
-use crate::managed::password;
-use crate::{Managed, Node, Server, ServerError, Session, StartRequest, Started};
+use crate::{Node, ServerError, Session, StartRequest, Started};
 use addresses::Addresses;
 pub use behind::Behind;
 use host::network::{self, Bandwidths, Network, NetworkError};
 use host::{Leases, interrupted};
+pub use server::Server;
 use spec::{ClusterSpec, Dsn, DsnSecurity, ServerKey, TlsMode, Topology};
 use std::ffi::OsString;
 use std::io;
@@ -67,7 +69,7 @@ pub(crate) struct Cluster {
 #[derive(Clone)]
 pub(crate) struct Member {
     cluster: Arc<Cluster>,
-    /// From 1.
+    /// The number of the node, from 1.
     number: u32,
     /// Whether its next start is the first one of the whole server.
     forms: Arc<AtomicBool>,
@@ -79,7 +81,7 @@ pub(crate) enum Part {
     Takes,
     /// Not yet, for this reason.
     Waits(String),
-    /// It sees too few of the others to go on, which ends by itself only if they come back.
+    /// It sees too few of the others to continue, which ends by itself only if they come back.
     NoQuorum(String),
 }
 
@@ -90,13 +92,14 @@ pub struct Formation {
     members: Vec<Member>,
 }
 
-/// Creates a server of several nodes of a build, not started. `library` is that of Galera.
+/// Creates a server of several nodes of a build, not started. `library` is that of Galera; `node` makes each node in its folder.
 pub(crate) fn server(
     build: &Distribution,
     spec: &ClusterSpec,
     library: Option<PathBuf>,
     folder: &Path,
     leases: &Leases,
+    node: impl Fn(&Member, PathBuf) -> Arc<dyn Node>,
 ) -> Result<Server, ServerError> {
     if let Some(why) = unsuitable(spec.topology, build) {
         return Err(ServerError::Unusable(why));
@@ -120,8 +123,8 @@ pub(crate) fn server(
         version: build.version,
         addresses: addresses::choose(spec.nodes, network.as_ref())?,
         network,
-        password: password::generate()?,
-        member_password: password::generate()?[..MEMBER_PASSWORD_CHARS].to_string(),
+        password: access::password()?,
+        member_password: access::password()?[..MEMBER_PASSWORD_CHARS].to_string(),
         uuid: addresses::uuid()?,
         library,
         transfers,
@@ -133,11 +136,8 @@ pub(crate) fn server(
             forms: Arc::new(AtomicBool::new(true)),
         })
         .collect();
-    let nodes = members.iter().map(|member| {
-        let folder = folder.join(format!("node{}", member.number));
-        let node = Managed::member(build.clone(), leases.clone(), folder, member.clone());
-        Arc::new(node) as Arc<dyn Node>
-    });
+    let folder_of = |member: &Member| folder.join(format!("node{}", member.number));
+    let nodes = members.iter().map(|member| node(member, folder_of(member)));
     let server = Server::of_all(nodes.collect());
     let server = server.ok_or_else(|| ServerError::Unusable("a server has a node".into()))?;
     Ok(server.formed_by(Formation { cluster, members }))

@@ -3,9 +3,9 @@
 //! All nodes begin with the same data, so the replicas begin at the position where the first node's binary log begins. The words of the
 //! statements differ between the servers: MySQL replaced them in 8.0.22 (REPLICA), 8.0.23 (SOURCE) and 8.2 (BINARY LOG STATUS).
 
-use super::{Cluster, MEMBER, Part};
+use super::{Cluster, MEMBER, Part, Server};
 use crate::builds::Flavor;
-use crate::{Reply, Server, ServerError, Session};
+use crate::{Reply, ServerError, Session};
 
 /// How often an idle source tells that it lives, and how soon a replica connects again, in seconds.
 const BEAT_S: u32 = 1;

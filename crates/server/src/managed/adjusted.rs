@@ -3,17 +3,9 @@
 //! Each one is reported, so that no result is attributed to a setting that was not in force. Settings that the server does
 //! not show under the same name are skipped.
 
-use crate::{ServerError, Session};
+use crate::{Adjusted, ServerError, Session};
 use spec::known::plain;
 use std::collections::BTreeMap;
-
-/// A setting whose value in force is not the requested one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Adjusted {
-    pub name: String,
-    pub requested: String,
-    pub effective: String,
-}
 
 /// Compares the requested settings with SHOW GLOBAL VARIABLES.
 pub(crate) fn find(

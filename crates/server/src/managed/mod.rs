@@ -8,14 +8,13 @@ mod options;
 pub(crate) mod password;
 mod place;
 
-pub(crate) use place::free_port;
-
 use crate::builds::Distribution;
 use crate::cluster::{Member, Part};
 use crate::full_disk::FullDisk;
 use crate::session::option_file;
-use crate::{Abilities, Connector, Node, ServerError, Session, StartRequest, Started, log};
-use adjusted::Adjusted;
+use crate::{
+    Abilities, Adjusted, Connector, Node, ServerError, Session, StartRequest, Started, access, log,
+};
 use host::process::wait_within;
 use host::supervisor::Supervisor;
 use host::{LeaseError, Leases, interrupted, join};
@@ -72,7 +71,7 @@ struct Access {
 
 struct Running {
     process: Child,
-    /// Dropped after the process has ended. None where it could not be started: the guard remains.
+    /// Dropped after the process has ended. None if it could not be started: the guard remains.
     _supervisor: Option<Supervisor>,
     access: Arc<Access>,
     data_folder: PathBuf,
@@ -141,7 +140,7 @@ impl Managed {
         let place = Place::make(&self.folder, &self.leases)?;
         let (port, password) = match &self.member {
             Some(member) => (member.port(), member.password().to_string()),
-            None => (free_port()?, password::generate()?),
+            None => (access::free_port()?, access::password()?),
         };
         let mut access = Access {
             place,

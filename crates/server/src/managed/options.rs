@@ -19,7 +19,7 @@ const DEFAULTS: [&str; 5] = [
     // A slow shutdown purges, merges and writes everything. After a fast one, the next start does that in the background
     // and reads pages into the pool of a cold round. A slow shutdown also lets a newer server start on the folder.
     "--loose-innodb-fast-shutdown=0",
-    // Events of a dump would run beside the measurement. MySQL runs them by default since 8.0.
+    // Events of a dump would run during the measurement. MySQL runs them by default since 8.0.
     "--loose-event-scheduler=OFF",
 ];
 

@@ -3,20 +3,11 @@
 //! It keeps other users of the machine out. Only `root`@`localhost` remains; accounts without a password are removed. The
 //! password never appears on a command line: while the server starts, it is in an SQL file (`--init-file`, mode 0600).
 
-use crate::ServerError;
 use crate::builds::Flavor;
-use host::random_hex;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-
-/// Generates a password, with several kinds of characters for servers with `validate_password`.
-pub(crate) fn generate() -> Result<String, ServerError> {
-    let digits = random_hex(16)
-        .map_err(|error| ServerError::Unusable(format!("cannot read /dev/urandom: {error}")))?;
-    Ok(format!("Pr-{digits}"))
-}
 
 /// The statements that set the password, one per line as `--init-file` requires. They stay out of the binary log and the
 /// general log.

@@ -1,20 +1,16 @@
-//! The folder of a server instance (temporary files, socket, pid file, log), and the search for a free port.
+//! The folder of a server instance (temporary files, socket, pid file, log).
 //!
 //! The socket path fits the system's limit however long the folder's path is. The data folder is not part of it: each
 //! start names its own.
 
 use crate::ServerError;
-use host::{Lease, Leases, random_hex};
+use host::{Lease, Leases};
 use std::io;
-use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// `sun_path` of unix(7) has 108 bytes including the terminating zero, and MariaDB needs one more.
 const SOCKET_PATH_BYTES_MAX: usize = 106;
-
-/// Below the ephemeral ports (from 32768), where a client's connection could take a port between the test and the start.
-const PORTS: std::ops::Range<u16> = 20_000..32_768;
 
 /// Where statements may read and write files.
 const FILES: &str = "files";
@@ -94,25 +90,6 @@ fn unusable(folder: &Path, error: &io::Error) -> ServerError {
     ))
 }
 
-/// Finds a loopback port that no program listens on. If another program takes it before the server does, the start is
-/// repeated with another port.
-pub(crate) fn free_port() -> Result<u16, ServerError> {
-    let random = random_hex(4)
-        .ok()
-        .and_then(|digits| u32::from_str_radix(&digits, 16).ok())
-        .unwrap_or(0);
-    let count = u32::from(PORTS.end - PORTS.start);
-    let ports = (0..count)
-        .map(|n| PORTS.start + ((u64::from(random) + u64::from(n)) % u64::from(count)) as u16);
-    let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
-    ports.into_iter().find(is_free).ok_or_else(|| {
-        let (first, last) = (PORTS.start, PORTS.end - 1);
-        ServerError::Unusable(format!(
-            "127.0.0.1: no free port between {first} and {last}; stop some servers"
-        ))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,13 +109,5 @@ mod tests {
             place.socket(),
             home.path().canonicalize().unwrap().join("s/socket")
         );
-    }
-
-    #[test]
-    fn a_port_in_use_is_not_free() {
-        let port = free_port().unwrap();
-        assert!(PORTS.contains(&port));
-        let _taken = TcpListener::bind((Ipv4Addr::LOCALHOST, port));
-        assert_ne!(free_port().unwrap(), port);
     }
 }

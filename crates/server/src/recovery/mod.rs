@@ -42,7 +42,7 @@ const CHECKPOINT: [&str; 3] = [
 ];
 /// What precedes the log sequence number at which the redo log ends; the last one counts.
 const LOG_END: [&str; 2] = ["scanned up to log sequence number ", "End of log at LSN="];
-/// The same after the start, for servers that do not log the former.
+/// The line after the start, for servers that do not log the former.
 const STARTED: &str = " started; log sequence number ";
 /// The end of the redo phase, the last one; other servers log only the phase after it, the first of these.
 const APPLIED: &str = "Apply batch completed";

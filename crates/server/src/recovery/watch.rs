@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// How often the log is read: the resolution of the times.
 const EVERY: Duration = Duration::from_millis(5);
 
-/// Reads a log on a thread of its own until it is dropped.
+/// Reads a log on a separate thread until it is dropped.
 pub struct LogWatch {
     lines: Arc<Mutex<Vec<LogLine>>>,
     /// Closed to end the thread.

@@ -1,6 +1,6 @@
 //! Opens connections.
 //!
-//! The crate `wire` explains why a login fails, for sessions and loads alike. The password of a DSN is the concern of `external`,
+//! The crate `wire` explains why a login fails, for both sessions and loads. The password of a DSN is the concern of `external`,
 //! waiting for a starting server that of `managed`.
 
 use super::{ServerError, Session, query_mysql, run_mysql, watch};

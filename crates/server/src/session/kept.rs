@@ -6,7 +6,7 @@ use wire::{ColumnKind, Sink, WireError};
 /// The most memory that the answer of a query takes.
 const BYTES_MAX: usize = 64 << 20;
 
-/// What a row and a cell take beside their text: their headers and those of the allocator.
+/// The memory of a row and of a cell without their text: their headers and those of the allocator.
 const ROW_BYTES: usize = 32;
 const CELL_BYTES: usize = 32;
 

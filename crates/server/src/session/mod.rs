@@ -341,7 +341,7 @@ fn query_sqlite(connection: &rusqlite::Connection, sql: &str) -> rusqlite::Resul
     let columns: Vec<String> = statement.column_names().map(String::from).collect();
     let mut found = statement.query([])?;
     let mut rows = Vec::new();
-    // A column of SQLite has no type of its own: it is one of numbers if all its values are.
+    // A column of SQLite has no type: it is numeric if all its values are.
     let mut kinds = vec![ColumnKind::Exact; columns.len()];
     while let Some(row) = found.next()? {
         for (n, kind) in kinds.iter_mut().enumerate() {

@@ -4,7 +4,7 @@
 //! lost or damaged on the way, prony would wait for ever. After half a minute of silence a second connection asks the server what it does.
 //! Boundaries: a peer that is gone is noticed by TCP's keepalive; a statement that the server works on is never ended here.
 //!
-//! The second connection may reach another server, if a proxy lies between, so only positive evidence counts: our connection is there, and has
+//! The second connection may reach another server, if there is a proxy between them, so only positive evidence counts: our connection is there, and has
 //! been idle since after the last byte, in two looks. A server that waits for the rest of a statement ends the connection itself
 //! (`net_read_timeout`).
 

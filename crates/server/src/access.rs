@@ -1,0 +1,47 @@
+//! How a server that prony starts is reached: a free port and a random password.
+
+use crate::ServerError;
+use host::random_hex;
+use std::net::{Ipv4Addr, TcpListener};
+
+/// Below the ephemeral ports (from 32768), where a client's connection could take a port between the test and the start.
+const PORTS: std::ops::Range<u16> = 20_000..32_768;
+
+/// Generates a password, with several kinds of characters for servers with `validate_password`.
+pub(crate) fn password() -> Result<String, ServerError> {
+    let digits = random_hex(16)
+        .map_err(|error| ServerError::Unusable(format!("cannot read /dev/urandom: {error}")))?;
+    Ok(format!("Pr-{digits}"))
+}
+
+/// Finds a loopback port that no program listens on. If another program takes it before the server does, the start is
+/// repeated with another port.
+pub(crate) fn free_port() -> Result<u16, ServerError> {
+    let random = random_hex(4)
+        .ok()
+        .and_then(|digits| u32::from_str_radix(&digits, 16).ok())
+        .unwrap_or(0);
+    let count = u32::from(PORTS.end - PORTS.start);
+    let ports = (0..count)
+        .map(|n| PORTS.start + ((u64::from(random) + u64::from(n)) % u64::from(count)) as u16);
+    let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+    ports.into_iter().find(is_free).ok_or_else(|| {
+        let (first, last) = (PORTS.start, PORTS.end - 1);
+        ServerError::Unusable(format!(
+            "127.0.0.1: no free port between {first} and {last}; stop some servers"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_in_use_is_not_free() {
+        let port = free_port().unwrap();
+        assert!(PORTS.contains(&port));
+        let _taken = TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+        assert_ne!(free_port().unwrap(), port);
+    }
+}
