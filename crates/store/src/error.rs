@@ -1,6 +1,6 @@
 //! Errors of `run.sqlite`, each with the file, the cause and the fix.
 
-use record::trial::TrialKey;
+use record::TrialKey;
 use rusqlite::ErrorCode;
 use std::path::{Path, PathBuf};
 

@@ -6,29 +6,22 @@
 //! Sources: <https://sqlite.org/wal.html> for what a reader needs of a file in write-ahead mode,
 //! <https://sqlite.org/pragma.html#pragma_synchronous> for what a commit promises.
 
-mod audit;
-mod counters;
 mod error;
-mod live;
-mod load;
 pub mod merge;
 mod open;
 mod packed;
-mod plans;
-mod read;
-mod series;
-mod slim;
-mod write;
+mod rows;
 
 pub use error::StoreError;
-pub use slim::slim;
+pub use rows::slim::slim;
 
-pub(crate) use load::{HistogramRow, NodeSeries};
-use read::Depth;
-use record::HistogramSum;
-use record::load::{ErrorCount, LiveSample, LiveTrial, Loaded};
-use record::run::{Question, Run};
-use record::trial::{Role, Trial, TrialKey, TrialState};
+use record::{
+    ErrorCount, HistogramSum, LiveSample, LiveTrial, Loaded, Question, Role, Run, Trial, TrialKey,
+    TrialState,
+};
+pub(crate) use rows::load::{HistogramRow, NodeSeries};
+use rows::read::Depth;
+use rows::{counters, live, load, read, write};
 use rusqlite::{Connection, TransactionBehavior};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -39,7 +32,7 @@ pub const SCHEMA_VERSION: i32 = 7;
 /// The largest part of a file that is mapped into memory.
 const MAPPED_BYTES: i64 = 1 << 30;
 
-/// The steps of a plan's text as JSON, for those who read the file with SQL; None where the text has none. Crate `explain`
+/// The steps of a plan's text as JSON, for those who read the file with SQL; None if the text has none. Crate `explain`
 /// reads plans.
 pub type PlanSteps = fn(&str) -> Option<String>;
 
@@ -111,8 +104,8 @@ impl Store {
         self.named(read::states(&self.at))
     }
 
-    /// In one transaction; the trial is on the disk when this returns. It takes the place of a failed trial of the same
-    /// key; where a done or invalid one is recorded, it is refused ([`StoreError::Recorded`]).
+    /// Saves a trial in one transaction; it is on the disk when this returns. It replaces a failed trial of the same key; if a done or
+    /// invalid one is recorded, it is refused ([`StoreError::Recorded`]).
     pub fn save(&mut self, trial: &Trial) -> Result<(), StoreError> {
         let name = |e| StoreError::of(&self.path, e);
         let transaction = self
@@ -135,7 +128,7 @@ impl Store {
     }
 
     /// All trials except those of the control ([`Store::controls`]), without their settings, the queries' own counters, and the series, histograms and errors of timed loads
-    /// (all left empty; `Loaded::summary` stands for the latter): what tables, claims and verdicts need, fast.
+    /// (all left empty; `Loaded::summary` replaces the latter): what tables, claims and verdicts need, fast.
     pub fn trials(&self) -> Result<Vec<Trial>, StoreError> {
         self.read(Role::Measured, Depth::Times(&[]))
     }
@@ -165,7 +158,7 @@ impl Store {
         self.read(Role::Measured, Depth::Whole)
     }
 
-    /// The timed load of one trial, whole; None where there is no such trial or it has none.
+    /// The timed load of one trial, whole; None if there is no such trial or it has none.
     pub fn load(&self, key: &TrialKey) -> Result<Option<Loaded>, StoreError> {
         let load = || match self.loaded(key)? {
             Some(id) => load::whole(&self.at, id, &counters::Lists::read(&self.at)?),
@@ -274,7 +267,7 @@ impl Store {
         self.named(live::read(&self.at))
     }
 
-    /// In one transaction, so that a trial saved meanwhile is read wholly or not at all.
+    /// Reads in one transaction, so that a trial saved meanwhile is read wholly or not at all.
     fn read(&self, role: Role, depth: Depth) -> Result<Vec<Trial>, StoreError> {
         let read = || {
             let transaction = self.at.unchecked_transaction()?;

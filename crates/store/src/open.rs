@@ -10,7 +10,7 @@ use std::time::Duration;
 /// `pron` in ASCII, <https://sqlite.org/pragma.html#pragma_application_id>.
 const APPLICATION_ID: i32 = 0x7072_6f6e;
 
-/// `prsl`: a slim record. It has a number of its own, so that a prony that does not know slim records refuses it.
+/// `prsl`: a slim record. It has its own number, so that a prony that does not know slim records refuses it.
 pub(super) const SLIM_ID: i32 = 0x7072_736c;
 
 /// How long a statement waits for another process's lock. A trial is written in milliseconds.
@@ -182,7 +182,7 @@ fn escaped(path: &Path) -> String {
         .replace('#', "%23")
 }
 
-/// The size of a file without a log; None where a log may hold more.
+/// The size of a file without a log; None if a log may hold more.
 fn file_bytes(path: &Path) -> Option<u64> {
     let file = path.metadata().ok().filter(|_| !has_log(path))?;
     Some(file.len())

@@ -45,7 +45,7 @@ pub(super) fn is_packed(path: &Path) -> Result<bool, StoreError> {
     Ok(packing(path)?.is_some())
 }
 
-/// By the first bytes, whatever the file's name.
+/// Recognises the packing by the first bytes, whatever the file's name.
 fn packing(path: &Path) -> Result<Option<Packing>, StoreError> {
     let mut start = Vec::new();
     let read = open(path)?.take(ZSTD.len() as u64).read_to_end(&mut start);

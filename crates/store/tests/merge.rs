@@ -253,7 +253,7 @@ fn a_shard_that_is_missing_failed_late_or_short_makes_the_trial_invalid() {
     late.load.as_mut().unwrap().started_ns += 2 * SECOND_NS;
     let (_, late) = merged(&[Some(trial_of(1, 2)), Some(late)]);
     assert!(
-        incomplete(&late).contains("shard 2/2 began 2000 ms beside the common start"),
+        incomplete(&late).contains("shard 2/2 began 2000 ms away from the common start"),
         "{:?}",
         late.flags
     );
@@ -283,7 +283,7 @@ fn a_shard_may_begin_fifty_milliseconds_late() {
         (0.049, ""),
         (
             0.051,
-            "shard 2/2 began 51 ms beside the common start by the server's clock",
+            "shard 2/2 began 51 ms away from the common start by the server's clock",
         ),
     ] {
         let mut late = trial_of(2, 2);

@@ -4,11 +4,9 @@
 //! megabytes. Boundaries: decoding is in `record`.
 
 use super::MergeError;
-use super::load::shift_s;
-use super::trial::Piece;
+use super::piece::{Piece, shift_s};
 use crate::{HistogramRow, Store, StoreError};
-use record::load::{HistogramNote, Kind};
-use record::{HistogramSum, TrialKey};
+use record::{HistogramNote, HistogramSum, Kind, TrialKey};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::thread;
@@ -55,7 +53,7 @@ fn in_threads<I: Sync, T: Send>(
     Ok(results?.into_iter().flatten().collect())
 }
 
-/// Where the histograms of these shards are, whose seconds are shifted.
+/// The rows of the histograms of these shards. Their seconds are shifted to the common start.
 fn places(
     paths: &[&Path],
     shifted: &[(usize, u32)],

@@ -3,14 +3,13 @@
 //! Purpose: what clients did is added second by second; what describes the server is taken from the first shard, which reads it for all.
 //! Seconds are those of the server's clock since the common start. Boundaries: histograms are in `histograms`.
 
-use super::trial::Piece;
+use super::piece::{Piece, shift_s};
 use super::{MergeError, histograms};
-use record::TrialKey;
-use record::load::{
-    CARRIED, CARRIED_ERRORS, EffectNote, EngineNote, EngineStall, ErrorCount, Loaded, Mode,
-    OpenNote, RateRange, Unfinished, done_series,
-};
 use record::names::{LINK_RECEIVED, LINK_RECEIVED_PACKETS, LINK_SENT, LINK_SENT_PACKETS};
+use record::{
+    CARRIED, CARRIED_ERRORS, EffectNote, EngineNote, EngineStall, ErrorCount, Loaded, Mode,
+    OpenNote, RateRange, TrialKey, Unfinished, done_series,
+};
 use std::collections::BTreeMap;
 
 /// Series that count clients and operations, each shard its own. One that a shard lacks is 0 there.
@@ -72,12 +71,6 @@ pub(super) fn merged(pieces: &[Piece], key: &TrialKey) -> Result<Loaded, MergeEr
 
 fn is_of_clients(name: &str) -> bool {
     ADDED.contains(&name) || OF_LINKS.contains(&name)
-}
-
-/// Whole seconds between the common start and the piece's own by the server's clock; 0 unless its start was missed.
-pub(super) fn shift_s(pieces: &[Piece], piece: &Piece) -> u32 {
-    let apart_ns = piece.started_ns() - pieces[0].start.start_ns;
-    (apart_ns as f64 / 1e9).round().max(0.0) as u32
 }
 
 fn largest(values: impl Iterator<Item = f64>) -> f64 {
@@ -203,7 +196,7 @@ fn engine(pieces: &[Piece], key: &TrialKey) -> Result<EngineNote, MergeError> {
     })
 }
 
-/// Of each second the shard that stood still the longest: its operations are a part of all percentiles.
+/// For each second the stall of the shard that stood still the longest: its operations are a part of all percentiles.
 fn worst_stalls(pieces: &[Piece]) -> Vec<EngineStall> {
     let mut worst: BTreeMap<u32, EngineStall> = BTreeMap::new();
     for piece in pieces {

@@ -6,6 +6,7 @@
 
 mod histograms;
 mod load;
+mod piece;
 mod trial;
 
 use crate::{Store, StoreError};
@@ -86,7 +87,7 @@ fn name(number: u32, of: u32) -> String {
 /// Writes one record of the shards' records at `paths` to `to`, as the run `id`.
 ///
 /// # Errors
-/// Records of different runs, a shard that is given twice, and what a store refuses. Missing or incomplete shards are no errors: their
+/// Records of different runs, a shard that is given twice, and what a store refuses. Missing or incomplete shards are not errors: their
 /// trials are invalid.
 pub fn merge(paths: &[PathBuf], to: &Path, id: &str) -> Result<(), MergeError> {
     let parts = parts(paths)?;

@@ -3,33 +3,14 @@
 //! Purpose: a merged trial is valid only if every shard began at the common start, recorded each second and ended with the others.
 //! Boundaries: adding the loads is in `load`.
 
+use super::piece::{Piece, on_server};
 use super::{MergeError, Part, load, name};
-use record::load::{Loaded, ShardStart};
 use record::{Flag, FlagKind, Trial, TrialKey, TrialState};
 
-/// How far a shard may begin after the common start, or by the server's clock beside it (s): a twentieth of a sample.
+/// How far a shard may begin after the common start, or by the server's clock away from it (s): a twentieth of a sample.
 const LATE_S: f64 = 0.05;
 /// How much earlier than the others a shard may end (s).
 const SHORT_S: f64 = 1.0;
-
-/// A shard's load in a trial.
-pub(super) struct Piece<'p> {
-    pub part: &'p Part,
-    pub load: &'p Loaded,
-    pub start: &'p ShardStart,
-}
-
-impl Piece<'_> {
-    /// Its start by the server's clock, in nanoseconds since the Unix epoch.
-    pub(super) fn started_ns(&self) -> i64 {
-        on_server(self.load.started_ns, self.start)
-    }
-}
-
-/// A time of a shard's machine by the server's clock.
-fn on_server(machine_ns: i64, start: &ShardStart) -> i64 {
-    machine_ns + (start.clock_offset_s * 1e9).round() as i64
-}
 
 /// The trial of all shards.
 pub(super) fn merged(parts: &[Part], key: &TrialKey) -> Result<Trial, MergeError> {
@@ -144,7 +125,7 @@ fn late(pieces: &[Piece]) -> Vec<String> {
         let late_s = apart_s.abs().max(piece.start.late_s);
         (late_s > LATE_S).then(|| {
             format!(
-                "{name} began {:.0} ms beside the common start by the server's clock",
+                "{name} began {:.0} ms away from the common start by the server's clock",
                 late_s * 1e3
             )
         })

@@ -3,27 +3,28 @@
 //! They are for live display, so a commit does not wait for the disk: that would disturb the measurement. A killed prony
 //! loses none of them; a power failure may lose some.
 
-use super::write::json;
+use super::column;
+use super::value::json;
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use record::load::{LiveSample, LiveTrial};
-use record::trial::TrialKey;
+use record::{LiveSample, LiveTrial, TrialKey};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Result, Row, params};
 use std::io::{Read, Write};
 
 /// Takes the place of this and later seconds of an earlier attempt, and of everything of another trial.
-pub(super) fn add(at: &Connection, key: &TrialKey, second: u32, sample: &LiveSample) -> Result<()> {
+pub(crate) fn add(at: &Connection, key: &TrialKey, second: u32, sample: &LiveSample) -> Result<()> {
     let key = json(key);
     // All seconds belong to one trial, so one of them tells whose they are. A scan of all would take longer each second.
     let known = at
         .prepare_cached("select key_json from live limit 1")?
         .query_row([], |row| row.get::<_, String>(0))
         .optional()?;
-    let from = match known.is_some_and(|known| known != key) {
-        true => 0,
-        false => second,
+    let from = if known.is_some_and(|known| known != key) {
+        0
+    } else {
+        second
     };
     at.prepare_cached("delete from live where second >= ?1")?
         .execute([from])?;
@@ -32,20 +33,20 @@ pub(super) fn add(at: &Connection, key: &TrialKey, second: u32, sample: &LiveSam
     Ok(())
 }
 
-pub(super) fn clear(at: &Connection, key: &TrialKey) -> Result<()> {
+pub(crate) fn clear(at: &Connection, key: &TrialKey) -> Result<()> {
     at.prepare_cached("delete from live where key_json = ?1")?
         .execute([json(key)])?;
     Ok(())
 }
 
-pub(super) fn read(at: &Connection) -> Result<Option<LiveTrial>> {
+pub(crate) fn read(at: &Connection) -> Result<Option<LiveTrial>> {
     let mut statement =
         at.prepare_cached("select second, packed, key_json from live order by second")?;
     let mut rows = statement.query([])?;
     let mut key = None;
     let mut seconds = Vec::new();
     while let Some(row) = rows.next()? {
-        key.get_or_insert(super::read::json(row, 2)?);
+        key.get_or_insert(column::json(row, 2)?);
         seconds.push((row.get(0)?, unpack(row, 1)?));
     }
     Ok(key.map(|key| LiveTrial { key, seconds }))

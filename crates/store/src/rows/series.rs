@@ -85,7 +85,7 @@ fn scale(decimals: u8) -> f64 {
     10f64.powi(decimals.into())
 }
 
-/// The values as integers of so many decimals; None where that would not give each back to the last bit.
+/// The values as integers with this number of decimals; None if that would not give each back to the last bit.
 fn scaled(values: &[f64], decimals: u8) -> Option<Vec<i64>> {
     let scale = scale(decimals);
     let integer = |value: &f64| {

@@ -1,12 +1,11 @@
 //! Timed loads in the file: rows of `load`, `series`, `histogram` and `error`.
 
+use super::column::{self, json_or_none};
 use super::counters::{self, Lists};
-use super::read::{self, json_or_none};
 use super::series;
-use super::write::{FIRST_NODE, json, nodes, word};
-use record::HistogramSum;
-use record::histogram::PackedHistogram;
-use record::load::{ErrorCount, HistogramNote, Kind, Loaded, Standard};
+use super::value::{FIRST_NODE, json, nodes, word};
+use crate::open;
+use record::{ErrorCount, HistogramNote, HistogramSum, Kind, Loaded, PackedHistogram, Standard};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Result, Row, params};
 use serde::{Deserialize, Serialize};
@@ -18,7 +17,7 @@ type Series = BTreeMap<String, Vec<Option<f64>>>;
 /// The series of each node, by its number.
 pub(crate) type NodeSeries = BTreeMap<u32, Series>;
 
-pub(super) fn save(at: &Connection, trial: i64, load: &Loaded) -> Result<()> {
+pub(crate) fn save(at: &Connection, trial: i64, load: &Loaded) -> Result<()> {
     let (names, moved) = counters::pack(at, &load.counters)?.unzip();
     at.prepare_cached(
         "insert into load values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
@@ -90,7 +89,7 @@ fn save_errors(at: &Connection, trial: i64, load: &Loaded) -> Result<()> {
 }
 
 /// A load with its summary, without its series, histograms and errors.
-pub(super) fn brief(at: &Connection, trial: i64, lists: &Lists) -> Result<Option<Loaded>> {
+pub(crate) fn brief(at: &Connection, trial: i64, lists: &Lists) -> Result<Option<Loaded>> {
     let Some(load) = row(at, trial, lists)? else {
         return Ok(None);
     };
@@ -102,7 +101,7 @@ pub(super) fn brief(at: &Connection, trial: i64, lists: &Lists) -> Result<Option
 }
 
 /// A whole load, as far as the record has it. A summary by the rules of another prony is recomputed.
-pub(super) fn whole(at: &Connection, trial: i64, lists: &Lists) -> Result<Option<Loaded>> {
+pub(crate) fn whole(at: &Connection, trial: i64, lists: &Lists) -> Result<Option<Loaded>> {
     match row(at, trial, lists)? {
         Some(load) => fill(at, trial, load).map(Some),
         None => Ok(None),
@@ -126,18 +125,18 @@ fn fill(at: &Connection, trial: i64, load: Loaded) -> Result<Loaded> {
 
 /// Leaves out a summary that cannot be read or that other rules made, because its form may differ. A slim record has no other.
 fn row(at: &Connection, trial: i64, lists: &Lists) -> Result<Option<Loaded>> {
-    let is_slim = super::open::is_slim(at)?;
+    let is_slim = open::is_slim(at)?;
     let mut statement = at.prepare_cached(
         "select mode_json, warmup_json, started_ns, elapsed_s, operations_json, engine_json, open_json, names, moved_json, rules, summary_json
          from load where trial = ?1",
     )?;
     let load = |row: &Row| {
         let rules: u32 = row.get(9)?;
-        let operations: Operations = read::json(row, 4)?;
+        let operations: Operations = column::json(row, 4)?;
         let (operations, standard) = operations.parts();
         Ok(Loaded {
-            mode: read::json(row, 0)?,
-            warmup: read::json(row, 1)?,
+            mode: column::json(row, 0)?,
+            warmup: column::json(row, 1)?,
             started_ns: row.get(2)?,
             elapsed_s: row.get(3)?,
             operations,
@@ -147,12 +146,12 @@ fn row(at: &Connection, trial: i64, lists: &Lists) -> Result<Option<Loaded>> {
             node_series: BTreeMap::new(),
             errors: Vec::new(),
             counters: lists.unpack(row, 7)?,
-            engine: read::json(row, 5)?,
+            engine: column::json(row, 5)?,
             open: json_or_none(row, 6)?,
             summary: if is_slim {
-                Some(read::json(row, 10)?)
+                Some(column::json(row, 10)?)
             } else if rules == RULES {
-                read::json(row, 10).ok()
+                column::json(row, 10).ok()
             } else {
                 None
             },
@@ -189,8 +188,8 @@ impl Operations {
     }
 }
 
-/// By node.
-pub(super) fn all_series(at: &Connection, trial: i64) -> Result<NodeSeries> {
+/// All series, by node.
+pub(crate) fn all_series(at: &Connection, trial: i64) -> Result<NodeSeries> {
     let mut statement =
         at.prepare_cached("select node, name, packed from series where trial = ?1")?;
     let mut rows = statement.query([trial])?;
@@ -203,7 +202,7 @@ pub(super) fn all_series(at: &Connection, trial: i64) -> Result<NodeSeries> {
 }
 
 /// One series of a trial; None without one of that name.
-pub(super) fn one_series(
+pub(crate) fn one_series(
     at: &Connection,
     trial: i64,
     name: &str,
@@ -231,7 +230,7 @@ pub(crate) struct HistogramRow {
 }
 
 /// Reads no counts: SQLite skips the last column, which fills most pages.
-pub(super) fn histogram_rows(at: &Connection, trial: i64) -> Result<Vec<HistogramRow>> {
+pub(crate) fn histogram_rows(at: &Connection, trial: i64) -> Result<Vec<HistogramRow>> {
     let mut statement = at.prepare_cached(
         "select id, operation, kind, every_s, start_s from histogram where trial = ?1 order by id",
     )?;
@@ -239,7 +238,7 @@ pub(super) fn histogram_rows(at: &Connection, trial: i64) -> Result<Vec<Histogra
         Ok(HistogramRow {
             id: row.get(0)?,
             operation: row.get(1)?,
-            kind: read::word(row, 2)?,
+            kind: column::word(row, 2)?,
             every_s: row.get(3)?,
             start_s: row.get(4)?,
         })
@@ -248,7 +247,7 @@ pub(super) fn histogram_rows(at: &Connection, trial: i64) -> Result<Vec<Histogra
 }
 
 /// Adds the counts of one histogram to the sum, without unpacking it.
-pub(super) fn add_histogram(at: &Connection, id: i64, sum: &mut HistogramSum) -> Result<()> {
+pub(crate) fn add_histogram(at: &Connection, id: i64, sum: &mut HistogramSum) -> Result<()> {
     at.prepare_cached("select v2 from histogram where id = ?1")?
         .query_row([id], |row| {
             let v2 = row.get_ref(0)?.as_blob().map_err(|e| spoiled(0, e))?;
@@ -263,7 +262,7 @@ fn histograms(at: &Connection, trial: i64) -> Result<Vec<HistogramNote>> {
     let notes = statement.query_map([trial], |row| {
         Ok(HistogramNote {
             operation: row.get(0)?,
-            kind: read::word(row, 1)?,
+            kind: column::word(row, 1)?,
             every_s: row.get(2)?,
             start_s: row.get(3)?,
             nanoseconds: PackedHistogram::from_v2(row.get(4)?).map_err(|e| spoiled(4, e))?,
@@ -272,7 +271,7 @@ fn histograms(at: &Connection, trial: i64) -> Result<Vec<HistogramNote>> {
     notes.collect()
 }
 
-pub(super) fn errors(at: &Connection, trial: i64) -> Result<Vec<ErrorCount>> {
+pub(crate) fn errors(at: &Connection, trial: i64) -> Result<Vec<ErrorCount>> {
     let mut statement = at.prepare_cached(
         "select second, code, count, kind, operation from error where trial = ?1 order by n",
     )?;
@@ -281,7 +280,7 @@ pub(super) fn errors(at: &Connection, trial: i64) -> Result<Vec<ErrorCount>> {
             second: row.get(0)?,
             code: row.get(1)?,
             count: row.get::<_, i64>(2)? as u64,
-            kind: read::word_or_none(row, 3)?,
+            kind: column::word_or_none(row, 3)?,
             operation: row.get(4)?,
         })
     })?;

@@ -1,10 +1,8 @@
 //! Plans in the file: each text once for all trials with its steps, the finer forms with their trial.
 
-use super::PlanSteps;
-use super::read::word;
-use super::write::word as word_of;
-use record::plan::PlanForm;
-use record::trial::Trial;
+use super::{column, value};
+use crate::PlanSteps;
+use record::{PlanForm, Trial};
 use rusqlite::{Connection, Result, params};
 use std::collections::HashMap;
 
@@ -19,7 +17,7 @@ pub(super) fn save(at: &Connection, id: i64, trial: &Trial, steps: PlanSteps) ->
     let mut statement =
         at.prepare_cached("insert into plan_form values (?1, ?2, ?3, ?4, ?5, ?6)")?;
     for (n, form) in trial.plan_forms.iter().enumerate() {
-        let kind = word_of(form.kind);
+        let kind = value::word(form.kind);
         statement.execute(params![
             id, n as i64, form.query, form.plan, kind, form.text
         ])?;
@@ -42,7 +40,7 @@ pub(super) fn forms(at: &Connection, trial: i64) -> Result<Vec<PlanForm>> {
         Ok(PlanForm {
             query: row.get(0)?,
             plan: row.get(1)?,
-            kind: word(row, 2)?,
+            kind: column::word(row, 2)?,
             text: row.get(3)?,
         })
     })?;

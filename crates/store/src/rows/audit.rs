@@ -1,7 +1,7 @@
 //! Audits in the file: a row for each trial that has one.
 
-use super::read;
-use super::write::json;
+use super::column;
+use super::value::json;
 use record::AuditNote;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
@@ -48,9 +48,9 @@ fn note(row: &Row) -> Result<AuditNote> {
         partly_applied: count(6)?,
         seen_but_lost: count(7)?,
         loss_window_s: row.get(8)?,
-        findings: read::json(row, 9)?,
-        violations: read::json(row, 10)?,
-        inputs: read::json(row, 11)?,
+        findings: column::json(row, 9)?,
+        violations: column::json(row, 10)?,
+        inputs: column::json(row, 11)?,
         inputs_unchecked: row.get(12)?,
     })
 }

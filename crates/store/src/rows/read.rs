@@ -1,77 +1,25 @@
 //! From rows back into the data model.
 
+use super::column::{json, json_or_none, unreadable, word};
 use super::counters::Lists;
-use super::write::FIRST_NODE;
-use super::{audit, load};
-use record::QueryError;
-use record::load::Loaded;
-use record::run::Run;
-use record::trial::{
-    Counters, EventNote, LimitNote, Query, Role, Round, Trial, TrialKey, TrialState,
+use super::value::{self, FIRST_NODE};
+use super::{audit, load, plans, slim};
+use record::{
+    Counters, EventNote, LimitNote, Loaded, Query, QueryError, Role, Round, Run, Trial, TrialKey,
+    TrialState,
 };
-use rusqlite::types::{Type, ValueRef};
-use rusqlite::{Connection, Error, Result, Row};
-use serde::Deserialize;
-use serde::de::{DeserializeOwned, DeserializeSeed};
+use rusqlite::{Connection, Result, Row};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// How much of a trial is read.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Depth<'s> {
+pub(crate) enum Depth<'s> {
     /// Without the queries' own counters, the series and histograms of timed loads, and all settings but these; with any of these,
     /// also those whose value is not the same in all trials.
     Times(&'s [&'s str]),
-    /// The same with all settings.
+    /// Like `Times`, with all settings.
     Settings,
     Whole,
-}
-
-/// A JSON column.
-pub(super) fn json<'a, T: Deserialize<'a>>(row: &'a Row, column: usize) -> Result<T> {
-    let text = row
-        .get_ref(column)?
-        .as_str()
-        .map_err(|e| unreadable(column, e))?;
-    serde_json::from_str(text).map_err(|e| unreadable(column, e))
-}
-
-/// A JSON column, deserialised by a seed.
-pub(super) fn json_into<'a, S: DeserializeSeed<'a>>(
-    row: &'a Row,
-    column: usize,
-    seed: S,
-) -> Result<S::Value> {
-    let text = row
-        .get_ref(column)?
-        .as_str()
-        .map_err(|e| unreadable(column, e))?;
-    seed.deserialize(&mut serde_json::Deserializer::from_str(text))
-        .map_err(|e| unreadable(column, e))
-}
-
-/// A JSON column that may be NULL.
-pub(super) fn json_or_none<T: DeserializeOwned>(row: &Row, column: usize) -> Result<Option<T>> {
-    row.get::<_, Option<String>>(column)?
-        .map(|text| serde_json::from_str(&text).map_err(|e| unreadable(column, e)))
-        .transpose()
-}
-
-/// A column with the word of a variant without fields: `done`.
-pub(super) fn word<T: DeserializeOwned>(row: &Row, column: usize) -> Result<T> {
-    let text: String = row.get(column)?;
-    serde_json::from_value(text.into()).map_err(|e| unreadable(column, e))
-}
-
-/// A column with the word of a variant, or NULL.
-pub(super) fn word_or_none<T: DeserializeOwned>(row: &Row, column: usize) -> Result<Option<T>> {
-    match row.get_ref(column)? {
-        ValueRef::Null => Ok(None),
-        _ => word(row, column).map(Some),
-    }
-}
-
-fn unreadable(column: usize, cause: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::FromSqlConversionFailure(column, Type::Text, Box::new(cause))
 }
 
 fn levels(row: &Row, column: usize) -> Result<Vec<(String, String)>> {
@@ -81,7 +29,7 @@ fn levels(row: &Row, column: usize) -> Result<Vec<(String, String)>> {
     Ok(object.into_iter().filter_map(level).collect())
 }
 
-pub(super) fn run(at: &Connection) -> Result<Run> {
+pub(crate) fn run(at: &Connection) -> Result<Run> {
     at.query_row(
         // The column of the part has the name that it had before loads were shared.
         "select id, experiment_toml, overrides_json, question_json, seed, shard, started_ns, environment_json, sharing_json from run",
@@ -97,14 +45,14 @@ pub(super) fn run(at: &Connection) -> Result<Run> {
                 started_ns: row.get(6)?,
                 environment: json(row, 7)?,
                 sharing: json_or_none(row, 8)?,
-                slim: super::slim::of(at)?,
+                slim: slim::of(at)?,
             })
         },
     )
 }
 
 /// The keys of all trials except failed ones.
-pub(super) fn finished(at: &Connection) -> Result<Vec<TrialKey>> {
+pub(crate) fn finished(at: &Connection) -> Result<Vec<TrialKey>> {
     let mut statement = at.prepare(
         "select block, server, levels_json, role from trial where state <> 'failed' order by id",
     )?;
@@ -119,8 +67,8 @@ pub(super) fn finished(at: &Connection) -> Result<Vec<TrialKey>> {
     keys.collect()
 }
 
-/// Of all trials except the control, failed ones among them.
-pub(super) fn states(at: &Connection) -> Result<Vec<TrialState>> {
+/// The states of all trials except the control, failed ones among them.
+pub(crate) fn states(at: &Connection) -> Result<Vec<TrialState>> {
     let mut statement =
         at.prepare("select state from trial where role = 'measured' order by id")?;
     let states = statement.query_map([], |row| word(row, 0))?;
@@ -128,7 +76,7 @@ pub(super) fn states(at: &Connection) -> Result<Vec<TrialState>> {
 }
 
 /// The trials of one role, in the order in which they ended.
-pub(super) fn trials<'c>(at: &'c Connection, role: Role, depth: Depth<'c>) -> Result<Vec<Trial>> {
+pub(crate) fn trials<'c>(at: &'c Connection, role: Role, depth: Depth<'c>) -> Result<Vec<Trial>> {
     let settings = match depth {
         Depth::Times([]) => Some(BTreeSet::new()),
         Depth::Times(names) => Some(names_with(at, names)?),
@@ -139,13 +87,13 @@ pub(super) fn trials<'c>(at: &'c Connection, role: Role, depth: Depth<'c>) -> Re
         depth,
         settings,
         lists: Lists::read(at)?,
-        plans: super::plans::texts(at)?,
+        plans: plans::texts(at)?,
     };
     let mut statement = at.prepare(
         "select id, block, server, levels_json, state, flags_json, started_ns, ended_ns, start_s_json, data_bytes, plans_json, dataset_json
          from trial where role = ?1 order by id",
     )?;
-    let trials = statement.query_map([super::write::word(role)], |row| reader.trial(row, role))?;
+    let trials = statement.query_map([value::word(role)], |row| reader.trial(row, role))?;
     trials.collect()
 }
 
@@ -189,7 +137,7 @@ impl Reader<'_> {
             settings: node_settings.remove(&FIRST_NODE).unwrap_or_default(),
             node_settings,
             plans: self.plans_of(json(row, 10)?),
-            plan_forms: super::plans::forms(self.at, id)?,
+            plan_forms: plans::forms(self.at, id)?,
             events: self.events(id)?,
             limits: self.limits(id)?,
             data_bytes: row.get::<_, i64>(9)? as u64,
@@ -258,7 +206,7 @@ impl Reader<'_> {
         queries.collect()
     }
 
-    /// By the query's place in the round.
+    /// The counters of each query, by its place in the round.
     fn query_counters(&self, round: i64) -> Result<HashMap<i64, Counters>> {
         let mut statement = self
             .at
@@ -299,7 +247,7 @@ impl Reader<'_> {
         limits.collect()
     }
 
-    /// By node; at the depth of times only those of some names, one by one, since a server has twenty times as many.
+    /// The settings by node. At the depth of times they are read one by one, since a server has twenty times as many.
     fn settings(&self, trial: i64) -> Result<BTreeMap<u32, BTreeMap<String, String>>> {
         let (names, which): (Vec<Option<&str>>, _) = match &self.settings {
             Some(names) => (

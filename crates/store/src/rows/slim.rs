@@ -4,8 +4,9 @@
 //! compressing it is the caller's; what it cannot show is said by crate `report`.
 
 use super::counters::Lists;
-use super::write::json;
-use super::{Store, StoreError, load, open, read};
+use super::value::json;
+use super::{column, load};
+use crate::{Store, StoreError, open};
 use record::Slim;
 use rusqlite::{Connection, Result, params};
 use std::path::Path;
@@ -84,7 +85,7 @@ fn save(at: &Connection, slim: &Slim) -> Result<()> {
 }
 
 /// None for a whole record.
-pub(super) fn of(at: &Connection) -> Result<Option<Slim>> {
+pub(crate) fn of(at: &Connection) -> Result<Option<Slim>> {
     if !open::is_slim(at)? {
         return Ok(None);
     }
@@ -95,7 +96,7 @@ pub(super) fn of(at: &Connection) -> Result<Option<Slim>> {
             Ok(Slim {
                 prony_version: row.get(0)?,
                 rules: row.get(1)?,
-                verdicts: read::json(row, 2)?,
+                verdicts: column::json(row, 2)?,
             })
         },
     );

@@ -2,14 +2,15 @@
 //!
 //! A server has 400 counters of which a query moves 100. The list keeps "did not move" (0) and "absent" apart.
 
-use record::trial::Counters;
+use super::{column, value};
+use record::Counters;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Unexpected, Visitor};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 /// The row of the list and the JSON object of the counters that moved; none without counters.
-pub(super) fn pack(
+pub(crate) fn pack(
     at: &Connection,
     counters: &Counters,
 ) -> rusqlite::Result<Option<(i64, String)>> {
@@ -23,8 +24,8 @@ pub(super) fn pack(
         .map(|(k, v)| (k, *v))
         .collect();
     Ok(Some((
-        list_id(at, &super::write::json(&names))?,
-        super::write::json(&moved),
+        list_id(at, &value::json(&names))?,
+        value::json(&moved),
     )))
 }
 
@@ -42,22 +43,22 @@ fn list_id(at: &Connection, names_json: &str) -> rusqlite::Result<i64> {
 }
 
 /// All lists of names of a file, each in ascending order.
-pub(super) struct Lists(HashMap<i64, Vec<String>>);
+pub(crate) struct Lists(HashMap<i64, Vec<String>>);
 
 impl Lists {
-    pub(super) fn read(at: &Connection) -> rusqlite::Result<Lists> {
+    pub(crate) fn read(at: &Connection) -> rusqlite::Result<Lists> {
         let mut statement = at.prepare("select id, names_json from counter_names")?;
-        let lists = statement.query_map([], |row| Ok((row.get(0)?, super::read::json(row, 1)?)))?;
+        let lists = statement.query_map([], |row| Ok((row.get(0)?, column::json(row, 1)?)))?;
         Ok(Lists(lists.collect::<rusqlite::Result<_>>()?))
     }
 
-    /// The counters of a row, whose list and JSON stand in columns `names` and `names + 1`.
-    pub(super) fn unpack(&self, row: &rusqlite::Row, names: usize) -> rusqlite::Result<Counters> {
+    /// The counters of a row, whose list and JSON are in the columns `names` and `names + 1`.
+    pub(crate) fn unpack(&self, row: &rusqlite::Row, names: usize) -> rusqlite::Result<Counters> {
         let Some(list) = row.get::<_, Option<i64>>(names)? else {
             return Ok(Counters::new());
         };
         let list = self.0.get(&list).map(Vec::as_slice).unwrap_or_default();
-        super::read::json_into(row, names + 1, Restore(list))
+        column::json_into(row, names + 1, Restore(list))
     }
 }
 

@@ -1,24 +1,10 @@
 //! From the data model into rows. The caller holds the transaction.
 
-use super::counters;
-use record::run::{Question, Run};
-use record::trial::{EventNote, LimitNote, Query, Round, Trial, TrialKey, TrialState};
+use super::value::{json, nodes, word};
+use super::{audit, column, counters, load, plans};
+use crate::PlanSteps;
+use record::{EventNote, LimitNote, Query, Question, Round, Run, Trial, TrialKey, TrialState};
 use rusqlite::{Connection, OptionalExtension, Result, params};
-use serde::Serialize;
-use std::collections::BTreeMap;
-
-/// Nodes count from 1.
-pub(super) const FIRST_NODE: u32 = 1;
-
-/// JSON of the record's own types, which cannot fail: every map has string keys.
-pub(super) fn json<T: Serialize + ?Sized>(value: &T) -> String {
-    serde_json::to_string(value).expect("the record's types are JSON")
-}
-
-/// The word by which serde calls a variant without fields: `done`, `ok`.
-pub(super) fn word<T: Serialize>(value: T) -> String {
-    json(&value).trim_matches('"').to_string()
-}
 
 /// The levels as an object, so that SQL reads `levels_json ->> 'variant'`.
 fn levels_json(key: &TrialKey) -> String {
@@ -29,7 +15,7 @@ fn levels_json(key: &TrialKey) -> String {
     json(&levels.collect::<serde_json::Map<_, _>>())
 }
 
-pub(super) fn run(at: &Connection, run: &Run) -> Result<()> {
+pub(crate) fn run(at: &Connection, run: &Run) -> Result<()> {
     at.execute(
         "insert into run (id, experiment_toml, overrides_json, question_json, seed, shard, started_ns, environment_json, sharing_json)
          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
@@ -48,28 +34,28 @@ pub(super) fn run(at: &Connection, run: &Run) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn question(at: &Connection, question: &Question) -> Result<()> {
+pub(crate) fn question(at: &Connection, question: &Question) -> Result<()> {
     at.execute("update run set question_json = ?1", [json(question)])?;
     Ok(())
 }
 
 /// The row of the trial with this key and its state.
-pub(super) fn recorded(at: &Connection, key: &TrialKey) -> Result<Option<(i64, TrialState)>> {
+pub(crate) fn recorded(at: &Connection, key: &TrialKey) -> Result<Option<(i64, TrialState)>> {
     at.query_row(
         "select id, state from trial where block = ?1 and server is ?2 and levels_json = ?3 and role = ?4",
         params![key.block, key.server, levels_json(key), word(key.role)],
-        |row| Ok((row.get(0)?, super::read::word(row, 1)?)),
+        |row| Ok((row.get(0)?, column::word(row, 1)?)),
     )
     .optional()
 }
 
 /// Deletes a trial and all rows that refer to it.
-pub(super) fn remove(at: &Connection, trial: i64) -> Result<()> {
+pub(crate) fn remove(at: &Connection, trial: i64) -> Result<()> {
     at.execute("delete from trial where id = ?1", [trial])?;
     Ok(())
 }
 
-pub(super) fn trial(at: &Connection, trial: &Trial, steps: super::PlanSteps) -> Result<()> {
+pub(crate) fn trial(at: &Connection, trial: &Trial, steps: PlanSteps) -> Result<()> {
     let mut statement = at.prepare_cached(
         "insert into trial (run, block, server, levels_json, state, flags_json, started_ns, ended_ns, start_s_json, data_bytes, plans_json, dataset_json, role)
          values ((select id from run), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
@@ -98,12 +84,12 @@ pub(super) fn trial(at: &Connection, trial: &Trial, steps: super::PlanSteps) -> 
         limit(at, id, n, each)?;
     }
     if let Some(load) = &trial.load {
-        super::load::save(at, id, load)?;
+        load::save(at, id, load)?;
     }
     if let Some(note) = &trial.audit {
-        super::audit::save(at, id, note)?;
+        audit::save(at, id, note)?;
     }
-    super::plans::save(at, id, trial, steps)?;
+    plans::save(at, id, trial, steps)?;
     settings(at, id, trial)
 }
 
@@ -188,13 +174,4 @@ fn settings(at: &Connection, id: i64, trial: &Trial) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// A value of each node; the first node has the number 1.
-pub(super) fn nodes<'n, T>(
-    first: &'n T,
-    further: &'n BTreeMap<u32, T>,
-) -> impl Iterator<Item = (u32, &'n T)> {
-    let further = further.iter().map(|(node, of)| (*node, of));
-    std::iter::once((FIRST_NODE, first)).chain(further)
 }

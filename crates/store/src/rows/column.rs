@@ -1,0 +1,57 @@
+//! Columns of a row as the record's types.
+
+use rusqlite::types::{Type, ValueRef};
+use rusqlite::{Error, Result, Row};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, DeserializeSeed};
+
+/// A JSON column.
+pub(super) fn json<'a, T: Deserialize<'a>>(row: &'a Row, column: usize) -> Result<T> {
+    let text = row
+        .get_ref(column)?
+        .as_str()
+        .map_err(|e| unreadable(column, e))?;
+    serde_json::from_str(text).map_err(|e| unreadable(column, e))
+}
+
+/// A JSON column, deserialised by a seed.
+pub(super) fn json_into<'a, S: DeserializeSeed<'a>>(
+    row: &'a Row,
+    column: usize,
+    seed: S,
+) -> Result<S::Value> {
+    let text = row
+        .get_ref(column)?
+        .as_str()
+        .map_err(|e| unreadable(column, e))?;
+    seed.deserialize(&mut serde_json::Deserializer::from_str(text))
+        .map_err(|e| unreadable(column, e))
+}
+
+/// A JSON column that may be NULL.
+pub(super) fn json_or_none<T: DeserializeOwned>(row: &Row, column: usize) -> Result<Option<T>> {
+    row.get::<_, Option<String>>(column)?
+        .map(|text| serde_json::from_str(&text).map_err(|e| unreadable(column, e)))
+        .transpose()
+}
+
+/// A column with the word of a variant without fields: `done`.
+pub(super) fn word<T: DeserializeOwned>(row: &Row, column: usize) -> Result<T> {
+    let text: String = row.get(column)?;
+    serde_json::from_value(text.into()).map_err(|e| unreadable(column, e))
+}
+
+/// A column with the word of a variant, or NULL.
+pub(super) fn word_or_none<T: DeserializeOwned>(row: &Row, column: usize) -> Result<Option<T>> {
+    match row.get_ref(column)? {
+        ValueRef::Null => Ok(None),
+        _ => word(row, column).map(Some),
+    }
+}
+
+pub(super) fn unreadable(
+    column: usize,
+    cause: impl std::error::Error + Send + Sync + 'static,
+) -> Error {
+    Error::FromSqlConversionFailure(column, Type::Text, Box::new(cause))
+}
