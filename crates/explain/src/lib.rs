@@ -3,35 +3,26 @@
 //! Purpose: all knowledge of servers that a report needs, applied to a record. Boundaries: `observe` queries servers,
 //! `stats` makes figures and verdicts, `report` makes wording and layout.
 
-mod causes;
-mod cost;
-mod doubled;
-mod limits;
-mod meanings;
-mod misses;
+mod counters;
 pub mod plan;
-mod plan_uses;
-mod rank;
-mod reason;
 mod side;
 mod stalls;
-mod times;
-mod unintended;
 mod why;
 
-pub use causes::telling_settings;
-pub use cost::Cost;
-pub use doubled::{COUNTERS as DOUBLED_COUNTERS, Doubled, counts_rows_twice};
-pub use limits::LimitReason;
-pub use meanings::meaning;
-pub use misses::Misses;
+pub use counters::causes::telling_settings;
+pub use counters::cost::{Cost, Explains};
+pub use counters::doubled::{COUNTERS as DOUBLED_COUNTERS, Doubled, counts_rows_twice};
+pub use counters::meanings::meaning;
+pub use counters::misses::Misses;
+pub use counters::rank::Difference;
+pub use plan::uses::{PlanTime, PlanUse, QueryPlans, RowUse, query_plans};
 pub use plan::{PlanStep, StepChange, plan_holds};
-pub use plan_uses::{PlanTime, PlanUse, QueryPlans, RowUse, query_plans};
-pub use rank::Difference;
-pub use reason::{Because, Evidence, Explains, Reason, SideName};
+pub use side::SideName;
+pub use side::times::TimesVerdict;
+pub use side::unintended::{Intended, Unintended, is_of_an_instance};
 pub use stalls::{NamedCause, StallCause, StallEvidence, stall_causes};
-pub use times::TimesVerdict;
-pub use unintended::{Intended, Unintended, is_of_an_instance};
+pub use why::limits::LimitReason;
+pub use why::reason::{Because, Evidence, Reason};
 pub use why::{Explanation, Finding, RowName, Why, explain_claim, explain_largest};
 
 use record::{Judged, Question, Trial};

@@ -40,7 +40,7 @@ pub enum StallCause {
 }
 
 impl StallCause {
-    /// In words: `the redo log was full, so pages were flushed synchronously`.
+    /// The cause in words: `the redo log was full, so pages were flushed synchronously`.
     pub fn text(&self) -> String {
         let text = match self {
             StallCause::Event(kind) => return format!("the event \"{kind}\""),
@@ -209,7 +209,7 @@ impl Sign {
         })
     }
 
-    /// In a second: the share of the limit, or the series itself.
+    /// The value in a second: the share of the limit, or the series itself.
     fn value(&self, seconds: &Seconds, second: usize) -> Option<f64> {
         match self {
             Sign::NearLimit(state, _) => {

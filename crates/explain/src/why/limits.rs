@@ -4,20 +4,19 @@
 //! long enough at that rate. Boundary: what a limit means for the counters of the server (an LRU scan, a longer queue) is a
 //! consequence, so counters are not searched.
 
-use crate::cost::Event;
-use crate::reason::{SHARE_MIN, SideName};
-use crate::side::Side;
-use crate::times::{Gap, TimesVerdict};
+use crate::counters::cost::{Event, SHARE_MIN};
+use crate::side::times::{Gap, TimesVerdict};
+use crate::side::{Side, SideName};
 use record::names;
 
 /// A limit that explains a difference of times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LimitReason {
-    /// As in the experiment file: `read_iops`.
+    /// The name in the experiment file: `read_iops`.
     pub name: String,
     /// The side with the limit, or the tighter one; the slower side.
     pub with: SideName,
-    /// As measured: per second, cores, or bytes of memory.
+    /// The limit as measured: per second, cores, or bytes of memory.
     pub limit: f64,
     /// The other side's; None without one.
     pub other: Option<f64>,

@@ -5,7 +5,7 @@
 //! chapters on optimization (index condition pushdown, multi-range read, batched key access, hash join) and on InnoDB's
 //! buffer pool, flushing and adaptive hash index.
 
-use crate::side::Side;
+use crate::side::{Side, VERSION};
 use std::collections::BTreeSet;
 
 /// Evidence for a cause: present on the side with the smaller counter and absent on the other.
@@ -355,7 +355,7 @@ pub(crate) struct Feature {
 pub(crate) enum Rule {
     /// They move only while it is on, which these counters show where the setting is not recorded.
     Needed(&'static [&'static str]),
-    /// The same; it is on by default.
+    /// Like the former, but on by default.
     NeededByDefault,
     /// They do not move for what it does.
     NotFor,
@@ -464,7 +464,7 @@ pub fn telling_settings() -> Vec<&'static str> {
     });
     let features = FEATURES.iter().map(|feature| feature.setting);
     let settings = settings.chain(features);
-    let names: BTreeSet<&str> = settings.chain([crate::doubled::VERSION]).collect();
+    let names: BTreeSet<&str> = settings.chain([VERSION]).collect();
     names.into_iter().collect()
 }
 

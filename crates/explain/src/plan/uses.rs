@@ -2,7 +2,8 @@
 //!
 //! Goal: plans side by side before times are. Non-goal: judging that one is better; rows differ in more than their plans.
 
-use crate::plan::{self, PlanStep, StepChange};
+use super::{PlanStep, StepChange};
+use crate::plan;
 use record::{FormKind, PlanForm, Query, Question, Round, Trial, TrialState};
 use stats::{LogMean, PlanChange, RowKey, plan_changes, row_key};
 use std::collections::BTreeMap;
@@ -22,12 +23,12 @@ pub struct PlanUse {
     pub hash: String,
     /// The server's text; none if it is not recorded.
     pub text: Option<String>,
-    /// None where its text is no table of EXPLAIN.
+    /// None if its text is not a table of EXPLAIN.
     pub steps: Option<Vec<PlanStep>>,
-    /// The hash of the plan that it is compared with: the first that a row of its own used too, else the query's first.
+    /// The hash of the plan that it is compared with: the first one that one of its own rows used too, else the query's first.
     /// None for that one.
     pub against: Option<String>,
-    /// What differs from that plan; empty where one of the two has no steps.
+    /// What differs from that plan; empty if one of the two has no steps.
     pub differs: Vec<StepChange>,
     pub rows: Vec<RowUse>,
     /// EXPLAIN FORMAT=JSON, as it was first seen.
@@ -41,7 +42,7 @@ pub struct RowUse {
     pub levels: Vec<(String, String)>,
     /// The blocks of its trials, from 0.
     pub blocks: Vec<u32>,
-    /// By the rounds' names, in the order of sight.
+    /// Times by the names of the rounds, in the order of first sight.
     pub times: Vec<PlanTime>,
     /// The row's last ANALYZE, if one was requested.
     pub analysis: Option<String>,
@@ -56,9 +57,9 @@ pub struct PlanTime {
     pub seen: usize,
     /// Rounds whose time counts: of trials that are done, in which the query was answered.
     pub counted: usize,
-    /// Of those that count; None without any.
+    /// The median of the times that count; None without any.
     pub median_s: Option<f64>,
-    /// Their geometric mean.
+    /// The geometric mean of the times that count.
     pub mean_s: Option<f64>,
 }
 
@@ -156,7 +157,7 @@ fn plan_use(hash: &str, sights: &[Sight]) -> PlanUse {
 }
 
 impl Sight<'_> {
-    /// Of its plan and query, in its trial.
+    /// The form of this kind of its plan and query, in its trial.
     fn form(&self, kind: FormKind) -> Option<String> {
         let is_its = |form: &&PlanForm| {
             form.kind == kind && form.query == self.query.name && form.plan == self.hash
@@ -227,7 +228,7 @@ fn time(round: &str, sights: &[&Sight]) -> PlanTime {
     }
 }
 
-/// Of figures in ascending order.
+/// The median of figures in ascending order.
 fn median(sorted: &[f64]) -> Option<f64> {
     let middle = sorted.len() / 2;
     let upper = *sorted.get(middle)?;

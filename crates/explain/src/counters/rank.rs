@@ -2,13 +2,12 @@
 //!
 //! Purpose: the most significant counter first. Boundary: its meaning is in `reason`.
 
-use crate::causes::is_comparable;
-use crate::cost;
-use crate::doubled::{self, Doubled};
-use crate::meanings::{DERIVED, is_beside_the_point, meaning};
-use crate::reason::{Explains, SideName};
-use crate::side::{Line, Side};
-use crate::times::Gap;
+use super::causes::is_comparable;
+use super::cost::{self, Explains};
+use super::doubled::{self, Doubled};
+use super::meanings::{DERIVED, is_beside_the_point, meaning};
+use crate::side::times::Gap;
+use crate::side::{Line, Side, SideName};
 use record::{Counters, names};
 use stats::{CONFIDENCE, LogMean};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,10 +23,10 @@ const UNKNOWN_WEIGHT: f64 = 0.5;
 pub struct Difference {
     /// Its name, or a quotient: `Innodb_buffer_pool_reads / Innodb_buffer_pool_read_requests`.
     pub counter: String,
-    /// Per operation, the mean over rounds and over blocks; none where the server lacks it.
+    /// Per operation, the mean over rounds and over blocks; none if the server lacks it.
     pub of: Option<f64>,
     pub to: Option<f64>,
-    /// `of / to`; none where one is absent or `to` is 0.
+    /// `of / to`; none if one is absent or `to` is 0.
     pub ratio: Option<f64>,
     pub meaning: Option<&'static str>,
     /// Whether it differs by more than between blocks, with a false discovery rate of 5 % over all counters, or between the rounds
@@ -148,13 +147,15 @@ fn explains(difference: &Difference, of: &Side, to: &Side, gap: &Gap) -> Option<
         return None;
     }
     let each = event.cost(slower);
-    let waiting = match event.holds_up_all() {
-        true => gap.clients,
-        false => 1.0,
+    let waiting = if event.holds_up_all() {
+        gap.clients
+    } else {
+        1.0
     };
-    let within = match event.is_cpu() {
-        true => cpu_gap_s(slower, faster),
-        false => None,
+    let within = if event.is_cpu() {
+        cpu_gap_s(slower, faster)
+    } else {
+        None
     };
     let share = |each_s: f64| {
         let cost_s = more * each_s * waiting;
@@ -167,8 +168,8 @@ fn explains(difference: &Difference, of: &Side, to: &Side, gap: &Gap) -> Option<
     })
 }
 
-/// By how much an operation of the slower side takes more CPU time (s), at least 0; None where it was not measured. Work of the
-/// CPU costs no more than that.
+/// The additional CPU time of an operation of the slower side (s), at least 0; None if it was not measured. CPU work costs no more than
+/// that.
 fn cpu_gap_s(slower: &Side, faster: &Side) -> Option<f64> {
     let cpu_s = |side: &Side| Some(side.sum(names::SERVER_CPU)? / side.operations() / 1e6);
     Some((cpu_s(slower)? - cpu_s(faster)?).max(0.0))
@@ -186,7 +187,7 @@ fn columns<'n>(of: &'n Side, to: &'n Side) -> Columns<'n> {
     }
 }
 
-/// The counters that any of the lines has, in ascending order, without those that are beside the point. Most lines have
+/// The counters that any of the lines has, in ascending order, without those that do not matter here. Most lines have
 /// the same ones, so that a list like the one before is passed over.
 fn names<'n>(lines: impl Iterator<Item = &'n Line<'n>>) -> Vec<&'n str> {
     let mut lists: Vec<&Counters> = Vec::new();
@@ -227,7 +228,7 @@ fn is_twin(name: &str, names: &BTreeSet<&str>) -> bool {
     prefixed.iter().any(|status| in_status(status)) || renamed.any(|(_, status)| in_status(status))
 }
 
-/// By block, its lines: their operations, and the events of each name; none where the server lacks the counter.
+/// The lines of each block: their operations, and the events of each name; none if the server lacks the counter.
 type Figures = BTreeMap<u32, Vec<(f64, Vec<Option<f64>>)>>;
 
 fn figures(names: &[&str], side: &Side) -> Figures {
@@ -391,7 +392,7 @@ fn difference(probe: &Probe, columns: &Columns) -> Option<Measured> {
     })
 }
 
-/// By block, the values of its lines.
+/// The values of each block's lines.
 fn values(probe: &Probe, figures: &Figures) -> BTreeMap<u32, Vec<f64>> {
     let read = |lines: &Vec<(f64, Vec<Option<f64>>)>| {
         let values = lines

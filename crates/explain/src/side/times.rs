@@ -3,8 +3,7 @@
 //! Goal: which side is faster, by how much, and whether that is beyond noise. Times are paired by block, as ratios of claims
 //! are (METHODOLOGY.md, rule 2). Non-goal: why (`reason`).
 
-use crate::reason::SideName;
-use crate::side::{Side, Time};
+use super::{Side, SideName, Time};
 use stats::LogMean;
 
 /// Without an interval, times that differ by less do not show which side is faster.
@@ -24,7 +23,7 @@ pub enum TimesVerdict {
 }
 
 pub(crate) struct Times {
-    /// Of `of / to` by block.
+    /// The ratio `of / to` over the blocks.
     ratio: LogMean,
     /// What a client waits longer for one operation of `of` than of `to` (s), the mean over blocks.
     waited_s: f64,
@@ -84,7 +83,7 @@ impl Times {
         self.of_at_least || self.to_at_least
     }
 
-    /// Which side the smaller time is of; none where that time is a lower bound.
+    /// Which side the smaller time is of; none if that time is a lower bound.
     pub(crate) fn smaller(&self) -> Option<SideName> {
         if self.ratio() >= 1.0 {
             (!self.to_at_least).then_some(SideName::To)

@@ -4,10 +4,10 @@
 //! read by its position afterwards, and each of the two counts. Which counters of which server do was measured
 //! (tests/real/doubled.rs, docs/COUNTERS.md).
 
-use crate::side::Side;
+use crate::side::{Side, VERSION};
 use record::{RoundSelector, Trial};
 
-/// On which side a counter counts double.
+/// The side on which a counter counts double.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubled {
     Of,
@@ -30,8 +30,6 @@ impl Doubled {
 
 /// MySQL does not count a multi-range read of a range in `Handler_mrr_init`; the plan shows it.
 const PLANS: [&str; 3] = ["Using MRR", "Rowid-ordered scan", "Key-ordered scan"];
-/// The setting that identifies MariaDB.
-pub(crate) const VERSION: &str = "version";
 const INITS: &str = "Handler_mrr_init";
 
 /// Counters that count rows twice in MySQL; MariaDB counts them once.
@@ -56,7 +54,7 @@ pub(crate) fn uses_mrr(side: &Side) -> bool {
         || PLANS.iter().any(|words| side.a_plan_holds(words))
 }
 
-/// By the version, or by counters that only MariaDB has.
+/// Recognised by the version, or by counters that only MariaDB has.
 fn is_mariadb(side: &Side) -> bool {
     let is_mariadb = |version: &str| version.contains("MariaDB");
     side.setting(VERSION).is_some_and(is_mariadb)

@@ -18,12 +18,12 @@ const REST: f64 = 0.1;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Misses {
     pub count: f64,
-    /// From 0 to 1; none if neither the process nor the disk could be observed.
+    /// The share from the page cache, from 0 to 1; none if neither the process nor the disk could be observed.
     pub from_page_cache: Option<f64>,
 }
 
 impl Misses {
-    /// Of the values of one span by their names, and the setting `innodb_page_size`. None without InnoDB's counters.
+    /// The misses of one span, from its values by name and the setting `innodb_page_size`. None without InnoDB's counters.
     pub fn of(value: impl Fn(&str) -> Option<f64>, page_size: Option<&str>) -> Option<Misses> {
         let read = value(SERVER_READ).or_else(|| value(DEVICE_READ));
         let page_bytes = page_size.and_then(|bytes| bytes.parse().ok());
@@ -57,7 +57,7 @@ impl Misses {
         })
     }
 
-    /// `served by the OS page cache`; none where the source is unknown.
+    /// `served by the OS page cache`; none if the source is unknown.
     pub fn served(&self) -> Option<String> {
         Some(match self.source()? {
             Source::PageCache => "served by the OS page cache".to_string(),

@@ -3,6 +3,8 @@
 //! Goal: any plan of any recorded run can be read and compared, those of older records too. Non-goals: asking a server
 //! (`observe`), the finer forms' own structure, which each server has otherwise.
 
+pub(crate) mod uses;
+
 use record::{FormKind, PlanForm, Trial};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -54,7 +56,7 @@ impl PlanStep {
         COLUMNS.iter().filter_map(cell)
     }
 
-    /// The same without the estimates, which change although the plan does not.
+    /// The columns without the estimates, which change although the plan does not.
     pub fn decisive(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.cells().filter(|(name, _)| !ESTIMATES.contains(name))
     }
@@ -71,7 +73,7 @@ impl std::fmt::Display for PlanStep {
     }
 }
 
-/// The steps of a plan's text: a header and a line a step, tab-separated. None where it is no table of EXPLAIN (SQLite).
+/// The steps of a plan's text: a header and a line a step, tab-separated. None if it is not a table of EXPLAIN (SQLite).
 pub fn steps(text: &str) -> Option<Vec<PlanStep>> {
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next()?.split('\t').collect();
@@ -104,7 +106,7 @@ pub fn steps(text: &str) -> Option<Vec<PlanStep>> {
 }
 
 /// Whether a plan contains a text in what it does: in its steps without what is only possible or estimated, or in a finer
-/// form. A plan whose text is no table is searched whole.
+/// form. A plan whose text is not a table is searched as a whole.
 pub fn holds<'f>(plan: &str, forms: impl IntoIterator<Item = &'f str>, text: &str) -> bool {
     let in_steps = match steps(plan) {
         Some(steps) => steps
@@ -127,7 +129,7 @@ pub fn plan_holds(trial: &Trial, query: &str, plan: &str, text: &str) -> Option<
     ))
 }
 
-/// The steps of a plan's text as JSON, for the store; None where it is no table of EXPLAIN.
+/// The steps of a plan's text as JSON, for the store; None if it is not a table of EXPLAIN.
 pub fn steps_json(text: &str) -> Option<String> {
     let steps = steps(text)?;
     Some(serde_json::to_string(&steps).expect("steps are strings"))
@@ -139,7 +141,7 @@ pub enum StepChange {
     Removed(PlanStep),
     Added(PlanStep),
     Changed {
-        /// As the step is called: its table, or its SELECT's type where it has none.
+        /// The name of the step: its table, or its SELECT's type if it has none.
         step: String,
         /// (column, before, after); `place` is the step's place in the order, from 1.
         columns: Vec<(&'static str, Option<String>, Option<String>)>,
@@ -147,8 +149,8 @@ pub enum StepChange {
 }
 
 /// What differs, in the order of the later plan, then what it has no more. Steps of the same table of the same SELECT are the
-/// same step wherever they stand. Estimates are listed where something else of the step differs, or where the rows differ
-/// twofold, which may be why the plan does. Empty where the two plans are alike.
+/// same step wherever they are. Estimates are listed where something else of the step differs, or where the rows differ
+/// twofold, which may be why the plan does. Empty if the two plans are the same.
 pub fn diff(from: &[PlanStep], to: &[PlanStep]) -> Vec<StepChange> {
     let mut before: HashMap<StepKey, (usize, &PlanStep)> = keyed(from).collect();
     let mut changes: Vec<StepChange> = Vec::new();

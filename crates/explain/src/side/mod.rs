@@ -2,12 +2,17 @@
 //!
 //! Purpose: rounds, single queries and timed loads in one form. Boundary: `rank` and `reason` compare two sides.
 
-use crate::doubled::VERSION;
+pub(crate) mod times;
+pub(crate) mod unintended;
+
 use record::{
     Cell, Counters, Loaded, Mode, Query, Round, RoundSelector, Summary, Trial, TrialState,
 };
 use stats::{matching, matching_rounds, summary};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The setting that identifies the server and its family.
+pub(crate) const VERSION: &str = "version";
 
 /// Limits within this factor of each other count as equal.
 const SAME_LIMIT: f64 = 1.2;
@@ -22,6 +27,13 @@ const WRITING: [&str; 7] = [
     "Com_create_table",
     "Com_alter_table",
 ];
+
+/// Which side of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SideName {
+    Of,
+    To,
+}
 
 /// Counters over a number of operations: a query, the queries of a round, or a timed load.
 #[derive(Clone)]
@@ -43,13 +55,14 @@ pub(crate) struct Time {
 
 #[derive(Clone, Default)]
 pub(crate) struct Side<'t> {
-    /// By block; never an empty list. Blocks in which a query reached the time limit are left out: their counts are incomplete.
+    /// The lines of each block; never an empty list. Blocks in which a query reached the time limit are left out: their counts are
+    /// incomplete.
     pub(crate) blocks: BTreeMap<u32, Vec<Line<'t>>>,
-    /// By block; never an empty list.
+    /// The times of each block; never an empty list.
     pub(crate) times: BTreeMap<u32, Vec<Time>>,
     /// The texts of the plans that answered.
     pub(crate) plans: BTreeSet<&'t str>,
-    /// Those that count.
+    /// The trials that count.
     trials: Vec<&'t Trial>,
     /// Whether its operations ran for a time, and not in rounds.
     pub(crate) is_timed: bool,
@@ -300,7 +313,7 @@ fn of_round(round: &Round) -> (Line<'_>, Time) {
     (line, time)
 }
 
-/// None where it failed.
+/// None if it failed.
 fn of_query(query: &Query) -> Option<(Line<'_>, Time)> {
     let at_least = query.timed_out_s().is_some();
     let line = Line {

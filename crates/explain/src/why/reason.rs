@@ -4,17 +4,14 @@
 //! cost a tenth of the difference or more; a cause only if its evidence is recorded too. Boundaries: crate `report` writes
 //! the sentence; a reason is not a proof.
 
-use crate::causes::{CAUSES, Cause, Sign, noun};
-use crate::cost::Cost;
-use crate::misses::{MISSES, Misses, Source};
-use crate::rank::Difference;
-use crate::side::Side;
-use crate::times::{Gap, TimesVerdict};
+use crate::counters::causes::{CAUSES, Cause, Sign, noun};
+use crate::counters::cost::{Explains, SHARE_MIN};
+use crate::counters::misses::{MISSES, Misses, Source};
+use crate::counters::rank::Difference;
+use crate::side::times::{Gap, TimesVerdict};
+use crate::side::{Side, SideName};
 use record::names;
 
-/// A counter that costs a smaller share of the difference does not explain it: at its largest plausible cost if the record shows a
-/// cause, else at its typical or measured one.
-pub(crate) const SHARE_MIN: f64 = 0.1;
 /// A counter with a known cause goes before a counter without one that costs up to three times as much.
 const CAUSED_WEIGHT: f64 = 3.0;
 /// Smaller factors are not reported.
@@ -23,12 +20,6 @@ const FACTOR_MIN: f64 = 1.1;
 const LARGER_MIN: f64 = 1.5;
 /// A side with a smaller share of the other's requests does not use the cache: servers send a few requests of their own.
 const UNUSED: f64 = 0.01;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SideName {
-    Of,
-    To,
-}
 
 /// One side has fewer of a counter.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,30 +32,13 @@ pub struct Reason {
     /// Per operation.
     pub fewer: f64,
     pub more: f64,
-    /// Whether the difference is beyond noise; none where nothing repeats.
+    /// Whether the difference is beyond noise; none if nothing repeats.
     pub beyond_noise: Option<bool>,
     pub times: TimesVerdict,
     /// What the difference of the counter costs.
     pub cost: Explains,
     /// Known causes on that side; empty if there are none.
     pub because: Vec<Because>,
-}
-
-/// How much of a difference of times the difference of a counter explains.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Explains {
-    /// Of one event.
-    pub each: Cost,
-    /// At the typical or measured cost, over the difference of the times; may be above 1, because waits overlap.
-    pub share: f64,
-    /// At the largest plausible cost.
-    pub share_most: f64,
-}
-
-impl Explains {
-    pub(crate) fn is_enough(&self) -> bool {
-        self.share_most >= SHARE_MIN
-    }
 }
 
 impl Reason {

@@ -4,12 +4,15 @@
 //! silent: it needs times that differ, and a cost that is plausible for the difference. Boundary: no proof. Counters that move
 //! with the time suggest a cause; the reader decides.
 
-use crate::limits::{self, LimitReason};
-use crate::rank::{self, Difference};
-use crate::reason::{self, Reason, SideName};
-use crate::side::Side;
-use crate::times::{Times, TimesVerdict};
-use crate::unintended::{self, Unintended};
+pub(crate) mod limits;
+pub(crate) mod reason;
+
+use crate::counters::rank::{self, Difference};
+use crate::side::times::{Times, TimesVerdict};
+use crate::side::unintended::{self, Unintended};
+use crate::side::{Side, SideName};
+use limits::LimitReason;
+use reason::Reason;
 use record::{Claim, RoundSelector, Run, Subject, Trial, TrialState};
 use stats::{RowKey, matching, rows};
 use std::collections::{BTreeMap, BTreeSet};
@@ -196,7 +199,7 @@ struct Candidate<'r, 't> {
     times: Times,
 }
 
-/// None where it is unknown which of the two is slower.
+/// None if it is unknown which of the two is slower.
 fn candidate<'r, 't>(
     a: &'r Measured<'t>,
     b: &'r Measured<'t>,

@@ -7,6 +7,9 @@
 use crate::side::Side;
 use record::names;
 
+/// A counter that costs a smaller share of the difference does not explain it: at its largest plausible cost if the record shows a
+/// cause, else at its typical or measured one.
+pub(crate) const SHARE_MIN: f64 = 0.1;
 /// Size of a page, the unit in which reads are counted (bytes).
 const PAGE_BYTES: f64 = 16384.0;
 /// The largest plausible cost of an event whose cost was measured: a flush of the disk is a part of an fsync, and reads queue.
@@ -54,6 +57,23 @@ pub struct Cost {
     pub most_s: f64,
     /// Whether the trials themselves measured it.
     pub measured: bool,
+}
+
+/// How much of a difference of times the difference of a counter explains.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Explains {
+    /// The cost of one event.
+    pub each: Cost,
+    /// The share of the difference of the times at the typical or measured cost; may be above 1, because waits overlap.
+    pub share: f64,
+    /// The share at the largest plausible cost.
+    pub share_most: f64,
+}
+
+impl Explains {
+    pub(crate) fn is_enough(&self) -> bool {
+        self.share_most >= SHARE_MIN
+    }
 }
 
 /// Typical and largest plausible cost (s). Sources:
@@ -251,7 +271,7 @@ fn flush(side: &Side) -> Option<Cost> {
     mean_s(side, names::DEVICE_FLUSH_US, names::DEVICE_FLUSHES).map(measured)
 }
 
-/// As the disk took, and at least what a limit allows.
+/// The time that the disk took, at least what a limit allows.
 fn disk_read(side: &Side) -> Cost {
     let limited = side.limit("read_iops").map(|iops| 1.0 / iops);
     let took = mean_s(side, names::DEVICE_READ_US, names::DEVICE_READS);

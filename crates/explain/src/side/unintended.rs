@@ -3,8 +3,7 @@
 //! Purpose: name what a comparison does not intend to compare. Boundary: of one server only, because two servers differ in
 //! many defaults, and of recorded settings. What counts as intended, and what differs always, holds for the report too.
 
-use crate::doubled::VERSION;
-use crate::side::Side;
+use super::{Side, VERSION};
 use record::Run;
 use std::collections::BTreeSet;
 
@@ -87,7 +86,7 @@ const DERIVED: [(&str, &str); 10] = [
     ),
 ];
 
-/// In the order of their names.
+/// The settings that differ unintentionally, in the order of their names.
 pub(crate) fn unintended(run: &Run, of: &Side, to: &Side) -> Vec<Unintended> {
     if of.servers() != to.servers() {
         return Vec::new();
@@ -128,7 +127,7 @@ impl Intended {
         })
     }
 
-    /// Whether a difference of this setting within the run is no surprise.
+    /// Whether a difference of this setting within the run is expected.
     pub fn covers(&self, name: &str) -> bool {
         let mut derived = DERIVED.iter().filter(|(derived, _)| *derived == name);
         OF_A_TRIAL.contains(&name)
