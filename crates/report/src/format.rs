@@ -45,7 +45,7 @@ pub(crate) fn count(value: f64) -> String {
     grouped(value, ",")
 }
 
-/// The same without commas, for scripts.
+/// A count without commas, for scripts.
 pub(crate) fn plain_count(value: f64) -> String {
     grouped(value, "")
 }
@@ -113,9 +113,10 @@ pub(crate) fn with_interval(
 fn two_digits(value: f64) -> String {
     let rounded: f64 = format!("{value:.1e}").parse().unwrap_or(value);
     let places = (1.0 - rounded.abs().log10().floor()).clamp(0.0, 12.0);
-    match places == 0.0 {
-        true => count(rounded),
-        false => format!("{rounded:.*}", places as usize),
+    if places == 0.0 {
+        count(rounded)
+    } else {
+        format!("{rounded:.*}", places as usize)
     }
 }
 
@@ -143,9 +144,10 @@ pub(crate) fn moment(ns: i64) -> String {
 
 /// `> 600 s`: a time of which only the lower bound is known. It is never rounded up, but for the error of a geometric mean.
 pub(crate) fn at_least(seconds: f64, decimals: usize) -> String {
-    match seconds >= 100.0 {
-        true => format!("> {:.0} s", (seconds * (1.0 + 1e-9)).floor()),
-        false => format!("> {} s", self::seconds(seconds, decimals)),
+    if seconds >= 100.0 {
+        format!("> {:.0} s", (seconds * (1.0 + 1e-9)).floor())
+    } else {
+        format!("> {} s", self::seconds(seconds, decimals))
     }
 }
 
@@ -163,7 +165,7 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// As at the start of a sentence.
+/// The text with a capital first letter.
 pub(crate) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     match letters.next() {
@@ -172,7 +174,7 @@ pub(crate) fn capitalised(text: &str) -> String {
     }
 }
 
-/// At most `max` of the texts, and how many more there are: `a; b; and 3 more`.
+/// The first `max` texts, and the number of the others: `a; b; and 3 more`.
 pub(crate) fn first_few(mut texts: Vec<String>, max: usize, separator: &str) -> String {
     let more = texts.len().saturating_sub(max);
     texts.truncate(max);

@@ -3,8 +3,9 @@
 //! Purpose: the claims of a run, or the comparison of its servers or of runs, as a list of checks. Boundaries: they are judged in
 //! `stats`; the exit status belongs to the command line.
 
-use crate::build::failures::{self, Failing, Other, OtherOf};
-use crate::build::{contrasts, noise};
+use crate::build::ratios::contrasts;
+use crate::build::trials::failures::{self, Failing, Other, OtherOf};
+use crate::build::trials::noise;
 use crate::document::{Claim, Comparison, Document, Faults};
 use crate::format;
 use record::{Question, Verdict};
@@ -24,7 +25,7 @@ pub enum Strictness {
 pub struct Allowed {
     /// How much slower new may be than old: 0.05 is 5 %.
     pub tolerance: f64,
-    /// By how much the shares of failed operations of the two sides may differ: 0.01 is one in a hundred operations.
+    /// The largest allowed difference of the two sides' shares of failed operations: 0.01 is one in a hundred operations.
     pub failures: f64,
     pub strictness: Strictness,
 }
@@ -311,7 +312,7 @@ fn of_claim(claim: &Claim) -> Check {
     }
 }
 
-/// A control that differs from itself casts doubt on every comparison beside it. A good one needs no check.
+/// A control that differs from itself casts doubt on every comparison of its run. A good one needs no check.
 fn of_control(control: &Control) -> Option<Check> {
     Some(Check {
         name: "A/A control".to_string(),
@@ -320,7 +321,7 @@ fn of_control(control: &Control) -> Option<Check> {
     })
 }
 
-/// On other data nothing can be said of a build; on the same data another answer is a fault.
+/// On other data a build cannot be judged; on the same data another answer is a fault.
 fn of_other(other: Other) -> Check {
     let (what, result) = match other.of {
         OtherOf::Data => ("same data", CheckResult::Undecided),
@@ -333,13 +334,14 @@ fn of_other(other: Other) -> Check {
     }
 }
 
-/// What failed is no throughput: the shares of both sides have to be alike.
+/// Failed operations are not throughput, so both sides must fail equally often.
 fn of_failing(failing: Failing, allowed: &Allowed) -> Check {
     Check {
         name: format!("{}, failed operations", failing.sides),
-        result: match failing.difference > allowed.failures {
-            true => CheckResult::Failed,
-            false => CheckResult::Passed,
+        result: if failing.difference > allowed.failures {
+            CheckResult::Failed
+        } else {
+            CheckResult::Passed
         },
         text: format!(
             "{} (a difference of at most {} is allowed)",

@@ -18,7 +18,7 @@ mod why;
 
 /// How the servers of a run compare with the first one, a line for each value that a gate tests.
 pub fn answer(document: &Document) -> Vec<String> {
-    build::contrasts::sentences(&document.run.question, &document.contrasts)
+    build::ratios::contrasts::sentences(&document.run.question, &document.contrasts)
 }
 
 /// The effective settings that a table needs; forms with more need all of them.

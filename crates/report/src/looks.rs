@@ -3,7 +3,7 @@
 use crate::names;
 use record::{Looks, Run, Trial, TrialState};
 
-/// Where the number of blocks depends on the claims, or was raised later.
+/// The blocks of a run whose number of blocks depends on the claims, or was raised later.
 pub struct Blocks {
     pub looks: Looks,
     /// In the file's order.

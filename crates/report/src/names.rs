@@ -12,7 +12,7 @@ pub(crate) fn row(run: &Run, server: Option<&str>, levels: &[(String, String)]) 
     row_of(&run.question, server.as_deref(), levels)
 }
 
-/// The same for rows of several runs, whose servers may differ in their versions.
+/// A row of several runs, whose servers may differ in their versions.
 pub(crate) fn row_of(
     question: &Question,
     server: Option<&str>,
@@ -31,22 +31,24 @@ pub(crate) fn server(run: &Run, name: &str) -> String {
         return name.to_string();
     };
     let label = with_version(name, identity);
-    match run.environment.unconfigured.contains(name) {
-        true => format!("{label}, settings not applied"),
-        false => label,
+    if run.environment.unconfigured.contains(name) {
+        format!("{label}, settings not applied")
+    } else {
+        label
     }
 }
 
-/// The same with the version in any case: `5.6 (MySQL 5.6.14)`. A server that was never started has none.
+/// A server with its version in any case: `5.6 (MySQL 5.6.14)`. A server that was never started has none.
 pub(crate) fn server_with_version(run: &Run, name: &str) -> String {
     let label = server(run, name);
     let Some(identity) = run.environment.servers.get(name) else {
         return label;
     };
     let version = numbers(&identity.version);
-    match version.is_empty() || label.contains(version) {
-        true => label,
-        false => format!("{label} ({} {version})", product(identity)),
+    if version.is_empty() || label.contains(version) {
+        label
+    } else {
+        format!("{label} ({} {version})", product(identity))
     }
 }
 
@@ -105,9 +107,10 @@ pub(crate) fn level(factor: &str, level: &str) -> String {
 pub(crate) fn level_alone(factor: &str, level: &str) -> String {
     let words = self::level(factor, level);
     let is_bare = level.parse::<f64>().is_ok() || ["on", "off"].contains(&level);
-    match is_bare && words == level && factor != "server" {
-        true => format!("{factor} {level}"),
-        false => words,
+    if is_bare && words == level && factor != "server" {
+        format!("{factor} {level}")
+    } else {
+        words
     }
 }
 
@@ -144,9 +147,10 @@ pub(crate) fn plan(hash: &str) -> String {
 /// `cold`, or `hot 2` where the experiment has several rounds of the name.
 pub(crate) fn round(question: &Question, name: &str, index: u32) -> String {
     let named = question.rounds.iter().filter(|known| *known == name);
-    match named.count() > 1 || index > 1 {
-        true => format!("{name} {index}"),
-        false => name.to_string(),
+    if named.count() > 1 || index > 1 {
+        format!("{name} {index}")
+    } else {
+        name.to_string()
     }
 }
 
@@ -160,10 +164,7 @@ pub(crate) fn percentile(percentile: Percentile) -> &'static str {
 
 /// The loop of a load: `open loop`.
 pub(crate) fn load_loop(open: bool) -> &'static str {
-    match open {
-        true => "open loop",
-        false => "closed loop",
-    }
+    if open { "open loop" } else { "closed loop" }
 }
 
 #[cfg(test)]

@@ -69,13 +69,14 @@ pub(crate) fn name(run: &Run, cell: &Cell, other: &Cell) -> String {
         query,
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    match parts.is_empty() {
-        true => "all together".to_string(),
-        false => parts.join(", "),
+    if parts.is_empty() {
+        "all together".to_string()
+    } else {
+        parts.join(", ")
     }
 }
 
-/// What a reader of the explanations has to know; none where there is no explanation.
+/// What a reader of the explanations has to know; none if there is no explanation.
 pub(crate) fn caveat(claims: &[Claim], largest: Option<&Explanation>) -> Option<&'static str> {
     let whys = claims.iter().filter_map(|claim| claim.why.as_ref());
     let mut whys = whys
@@ -84,7 +85,14 @@ pub(crate) fn caveat(claims: &[Claim], largest: Option<&Explanation>) -> Option<
     whys.any(Why::is_explained).then_some(CAVEAT)
 }
 
-/// What explains the difference of the two sides: settings that differ unintentionally first. None where their times do not differ.
+impl Explained {
+    /// The explanation in words; counts are written by `count`. None if the times do not differ.
+    pub fn sentence(&self, count: fn(f64) -> String) -> Option<String> {
+        sentence(&self.why, (&self.of, &self.to), count)
+    }
+}
+
+/// What explains the difference of the two sides: settings that differ unintentionally first. None if their times do not differ.
 /// `names` are those of the two sides; counts are written by `count`.
 pub(crate) fn sentence(why: &Why, names: (&str, &str), count: fn(f64) -> String) -> Option<String> {
     let finding = match &why.finding {
@@ -129,9 +137,10 @@ fn counter(reason: &Reason, names: (&str, &str), count: fn(f64) -> String) -> St
     let more = count(reason.more);
     let mut text = match reason.factor() {
         Some(factor) => {
-            let factor = match factor >= 1000.0 {
-                true => count(factor.round()),
-                false => format::ratio(factor),
+            let factor = if factor >= 1000.0 {
+                count(factor.round())
+            } else {
+                format::ratio(factor)
             };
             let fewer = count(reason.fewer);
             format!("{other} had {factor} times as many {what} as {with} ({more} against {fewer}).")
@@ -151,8 +160,8 @@ fn counter(reason: &Reason, names: (&str, &str), count: fn(f64) -> String) -> St
     text + doubt(times)
 }
 
-/// The same in a few words, for the headline: `It misses 40,255 pages per query, the large pool none.` The pronoun is for the first side
-/// where that is the subject of the sentence before.
+/// The explanation in a few words, for the headline: `It misses 40,255 pages per query, the large pool none.` The pronoun is for the first
+/// side if that is the subject of the sentence before.
 pub(crate) fn brief(why: &Why, names: (&str, &str), is_subject: bool) -> Option<String> {
     if let Some(names) = listed(&why.unintended, |one| one.name.clone()) {
         return Some(format!(
@@ -177,9 +186,10 @@ pub(crate) fn brief(why: &Why, names: (&str, &str), is_subject: bool) -> Option<
         SideName::To => "It".to_string(),
         SideName::Of => format::capitalised(who),
     };
-    let what = match noun.starts_with(MISSES) {
-        true => format!("misses {more} pages"),
-        false => format!("counts {more} {noun}"),
+    let what = if noun.starts_with(MISSES) {
+        format!("misses {more} pages")
+    } else {
+        format!("counts {more} {noun}")
     };
     let beside = match reason.factor() {
         None => format!("{other} none"),
@@ -192,9 +202,10 @@ pub(crate) fn brief(why: &Why, names: (&str, &str), is_subject: bool) -> Option<
 const MISSES: &str = "buffer pool misses";
 
 fn times(factor: f64) -> String {
-    match factor >= 1000.0 {
-        true => format::count(factor.round()),
-        false => format::ratio(factor),
+    if factor >= 1000.0 {
+        format::count(factor.round())
+    } else {
+        format::ratio(factor)
     }
 }
 
@@ -232,9 +243,10 @@ fn limited(limit: &LimitReason, names: (&str, &str)) -> String {
         Some(value) => format!("{other} to {}", format::ratio(value)),
         None => format!("{other} was not"),
     };
-    let share = match limit.share >= WHOLE {
-        true => "the whole difference".to_string(),
-        false => format!("{} of the difference", format::percent(limit.share)),
+    let share = if limit.share >= WHOLE {
+        "the whole difference".to_string()
+    } else {
+        format!("{} of the difference", format::percent(limit.share))
     };
     let (value, used) = (format::ratio(limit.limit), format::ratio(limit.used));
     format!(

@@ -14,7 +14,7 @@ const MOST: usize = 10;
 /// Counters of a claim in Markdown.
 const COUNTERS_OF_MARKDOWN: usize = 4;
 const ABOUT: &str = "Published and measured are ratios. The intervals are over blocks; cells of a large matrix share their noise. \
-    The verdict answers the threshold. Beside the ratio is the side of 1 on which it lies, if that is decided. Both hold for all claims together (Holm). \
+    The verdict answers the threshold. Next to the ratio is the side of 1 on which it lies, if that is decided. Both hold for all claims together (Holm). \
     A published figure is excluded if it lies outside the interval.";
 const DRAWN: &str = "In the drawing, the dot is the measured ratio, the line its interval, the diamond the published ratio. The claim \
     holds in the shaded part.";
@@ -125,7 +125,7 @@ fn drawn(judged: &Judged) -> Option<Ratio> {
     })
 }
 
-/// On which side of 1 the ratio lies. Beside a verdict, "undecided" would read as if the verdict were.
+/// The side of 1 on which the ratio lies. None if it is undecided: next to a verdict, "undecided" would seem to mean the verdict.
 fn direction(judged: &Judged) -> Option<&'static str> {
     match judged.direction? {
         Direction::Above => Some("(above 1)"),
@@ -137,7 +137,7 @@ fn direction(judged: &Judged) -> Option<&'static str> {
     }
 }
 
-/// With whether the interval contains it.
+/// The published figure, and whether the interval contains it.
 fn published(judged: &Judged) -> Cell {
     let beside = judged.published_inside.map(|inside| match inside {
         true => "(inside)",
@@ -186,11 +186,10 @@ pub(super) fn explanations(document: &Document) -> Option<Section> {
         let are_other_loads = explained
             .iter()
             .all(|(_, one)| matches!(one.why.finding, Finding::Nothing(TimesVerdict::OtherLoads)));
-        let none = match are_other_loads {
-            true => {
-                "These claims compare different numbers of clients or rates. Their operations wait for different things, so no counter explains their times."
-            }
-            false => "No times of these claims differ beyond noise: there is nothing to explain.",
+        let none = if are_other_loads {
+            "These claims compare different numbers of clients or rates. Their operations wait for different things, so no counter explains their times."
+        } else {
+            "No times of these claims differ beyond noise: there is nothing to explain."
         };
         nodes.push(Block::remark(none).shown(Forms::WRITTEN));
     } else if !items.is_empty() {

@@ -1,6 +1,10 @@
 //! The document of several runs: what differs between them, then the same cells side by side.
 
-use super::{contrasts, differences, failures, headline, queries};
+use super::headline;
+use super::ratios::contrasts;
+use super::rounds::queries;
+use super::setup::differences;
+use super::trials::failures;
 use crate::document::{
     Block, Cell, Column, Comparison, Difference, DifferenceKind, Faults, Headline, Kind, Most,
     Section, Table,

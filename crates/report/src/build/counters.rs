@@ -52,9 +52,10 @@ fn comparison(
         nodes.push(Block::Compare(compare(&context.rows, largest, of, to)).page());
     }
     if largest.why.differences.is_empty() {
-        let none = match largest.at_least {
-            true => "The counters of a query that was stopped are not compared.",
-            false => "No counter of the record differs between them.",
+        let none = if largest.at_least {
+            "The counters of a query that was stopped are not compared."
+        } else {
+            "No counter of the record differs between them."
         };
         nodes.push(Block::text(none).shown(Forms::TEXT));
     }
@@ -62,9 +63,10 @@ fn comparison(
         terminal: MOST,
         markdown: MOST,
     };
-    let forms = match largest.why.differences.is_empty() {
-        true => Forms::PAGE,
-        false => Forms::ALL,
+    let forms = if largest.why.differences.is_empty() {
+        Forms::PAGE
+    } else {
+        Forms::ALL
     };
     nodes.push(Block::table(table(&largest.why).most(most)).shown(forms));
     let doubtful = |difference: &Difference| difference.beyond_noise == Some(false);
@@ -143,8 +145,8 @@ fn round_names<'a>(row: &Row<'a>) -> BTreeSet<&'a str> {
 
 type Means = BTreeMap<String, BTreeMap<String, f64>>;
 
-/// By the rounds' name: each counter per query, the mean over the rounds of all blocks. Rounds in which a query was stopped are
-/// left out, because they were counted only so far.
+/// The mean of each counter per query over the rounds of all blocks, by the name of the rounds. Rounds in which a query was stopped are
+/// left out: their counts are incomplete.
 fn means(row: &Row) -> Means {
     let mut sums: BTreeMap<String, BTreeMap<String, (f64, u32)>> = BTreeMap::new();
     let rounds = row.trials.iter().flat_map(|trial| &trial.rounds);

@@ -1,9 +1,11 @@
 //! The answer in a sentence, and what was measured in a line.
 
-use super::failures::{self, Failing};
+use super::Context;
 use super::loads::Loads;
+use super::ratios::{answer, contrasts};
 use super::rows::Row;
-use super::{Context, contrasts, lead, noise};
+use super::trials::failures::{self, Failing};
+use super::trials::noise;
 use crate::document::{Document, Faults, Headline};
 use crate::{format, names};
 use explain::{Explanation, RowName};
@@ -28,10 +30,10 @@ pub(super) fn headline(context: &Context, document: &Document, loads: &Loads) ->
     let (run, claims) = (context.run, &document.claims);
     let answers = || loads.answers.first().map(|answer| format!("{answer}."));
     let largest = || Some(difference(run, document.largest.as_ref()?));
-    let answer = lead::of_ratios(run, claims)
+    let answer = answer::of_ratios(run, claims)
         .or_else(|| contrasts::headline(&run.question, &document.contrasts))
         .or_else(|| answers().map(Headline::from))
-        .or_else(|| lead::of_statements(claims))
+        .or_else(|| answer::of_statements(claims))
         .or_else(|| audited(context.trials))
         .or_else(largest)
         .or_else(|| best(loads))
@@ -44,7 +46,7 @@ pub(super) fn headline(context: &Context, document: &Document, loads: &Loads) ->
         &document.control,
     );
     let last = [unlimited(context), spoiled(context)];
-    let further = (lead::count(claims).map(Headline::from).into_iter())
+    let further = (answer::count(claims).map(Headline::from).into_iter())
         .chain(further)
         .chain(last.into_iter().flatten().map(Headline::from));
     let answer = answer.or_else(|| without_total(context).map(Headline::from));
@@ -114,7 +116,7 @@ fn audited(trials: &[Trial]) -> Option<Headline> {
     Some(found.then(Headline::from(first_commit(trials).unwrap_or_default())))
 }
 
-/// `3 of 1,200 acknowledged transactions were lost, 1 transaction is there only in part`. None if nothing happened to any.
+/// `3 of 1,200 acknowledged transactions were lost, 1 transaction was applied only in part`. None if nothing happened to any.
 fn harm(lost: u64, partly: u64, of: &str) -> Option<String> {
     let count = |count: u64| format::count(count as f64);
     let lost = (lost > 0).then(|| {
@@ -122,8 +124,8 @@ fn harm(lost: u64, partly: u64, of: &str) -> Option<String> {
         format!("{lost} of {of} acknowledged transactions were lost")
     });
     let partly = (partly > 0).then(|| match partly {
-        1 => "1 transaction is there only in part".to_string(),
-        several => format!("{} transactions are there only in part", count(several)),
+        1 => "1 transaction was applied only in part".to_string(),
+        several => format!("{} transactions were applied only in part", count(several)),
     });
     let both: Vec<String> = lost.into_iter().chain(partly).collect();
     (!both.is_empty()).then(|| both.join(", "))
@@ -139,9 +141,10 @@ fn first_commit(trials: &[Trial]) -> Option<String> {
     let most = seconds.iter().copied().reduce(f64::max)?;
     let decimals = format::decimals([least]);
     let written = |value: f64| format::seconds(value, decimals);
-    let range = match least == most {
-        true => written(least),
-        false => format!("{} to {}", written(least), written(most)),
+    let range = if least == most {
+        written(least)
+    } else {
+        format!("{} to {}", written(least), written(most))
     };
     Some(format!("The first commit came {range} s after the outage."))
 }
@@ -161,9 +164,10 @@ fn best(loads: &Loads) -> Option<Headline> {
     let spread = throughput
         .ci
         .map(|ci| format!(" {}", format::half_width(ci)));
-    let name = match cell.name.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", cell.name),
+    let name = if cell.name.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", cell.name)
     };
     let p99 = load.latency.of(Kind::Response, Percentile::P99);
     let p99 = p99.map(|p99| {
@@ -206,7 +210,7 @@ fn spoiled(context: &Context) -> Option<String> {
     Some(format!("{name}{more}: {sentence}."))
 }
 
-/// Of rounds that have no total because queries failed: `1 of 2 queries failed (bad): their rounds have no total.`
+/// Reports rounds that have no total because queries failed: `1 of 2 queries failed (bad): their rounds have no total.`
 fn without_total(context: &Context) -> Option<String> {
     let rounds = context.trials.iter().flat_map(|trial| &trial.rounds);
     let queries = rounds.flat_map(|round| &round.queries);
@@ -229,13 +233,13 @@ fn without_total(context: &Context) -> Option<String> {
 /// Names of failed queries in the headline.
 const FAILED_MAX: usize = 3;
 
-/// Of a run without its limits, which answers another question than its file asks.
+/// Says that the run had no limits, so that it answers another question than its file asks.
 fn unlimited(context: &Context) -> Option<String> {
     let is_unlimited = context.trials.iter().any(Trial::is_unlimited);
     is_unlimited.then(|| "Measured without the experiment's limits (--no-limits).".to_string())
 }
 
-/// Of rounds without a comparison, the first row: `Hot 2, the 13 queries take 19.88 s ±2.1% on mariadb 10.11.18; cold 180.20 s.`
+/// The first row of rounds that are compared with nothing: `Hot 2, the 13 queries take 19.88 s ±2.1% on mariadb 10.11.18; cold 180.20 s.`
 fn alone(context: &Context) -> Option<Headline> {
     let question = &context.run.question;
     let mut rows = context.rows.list.iter();
@@ -310,9 +314,10 @@ fn blocks(run: &Run, trials: &[Trial]) -> String {
 fn progress(run: &Run, trials: &[Trial]) -> String {
     let count = |is: &dyn Fn(&Trial) -> bool| trials.iter().filter(|trial| is(trial)).count();
     // A search does not know beforehand how many trials it takes.
-    let mut text = match trials.len() as u64 > run.question.trials {
-        true => format!("{} trials", trials.len()),
-        false => format!("{} of {} trials", trials.len(), run.question.trials),
+    let mut text = if trials.len() as u64 > run.question.trials {
+        format!("{} trials", trials.len())
+    } else {
+        format!("{} of {} trials", trials.len(), run.question.trials)
     };
     let lacking = |trial: &Trial| trial.state == TrialState::Done && trial.is_not_available();
     for (count, word) in [
@@ -340,10 +345,9 @@ mod tests {
         assert_eq!(harm(0, 0), None);
         let lost = "3 of 1,200 acknowledged transactions were lost";
         assert_eq!(harm(3, 0).as_deref(), Some(lost));
-        let torn = "1 transaction is there only in part";
+        let torn = "1 transaction was applied only in part";
         assert_eq!(harm(0, 1).as_deref(), Some(torn));
-        let both =
-            "3 of 1,200 acknowledged transactions were lost, 2 transactions are there only in part";
+        let both = "3 of 1,200 acknowledged transactions were lost, 2 transactions were applied only in part";
         assert_eq!(harm(3, 2).as_deref(), Some(both));
     }
 }

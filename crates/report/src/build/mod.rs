@@ -3,41 +3,28 @@
 //! Purpose: each judgement, explanation and comparison is computed here, once, and each section has one builder. Boundaries:
 //! the rules behind the figures are in `stats` and `explain`; nothing is drawn here.
 
-mod audit;
-mod blocks;
 mod claims;
-mod coldness;
 mod comparison;
-pub(crate) mod contrasts;
 mod counters;
-mod datasets;
-mod differences;
-mod environment;
-mod events;
-pub(crate) mod failures;
 mod headline;
-mod lead;
-mod limits;
 pub(crate) mod loads;
-pub(crate) mod noise;
-mod place;
-mod plans;
-mod profile;
-mod queries;
+pub(crate) mod ratios;
 mod rounds;
 mod rows;
-mod settings;
-mod used;
-mod warnings;
-mod way;
+mod setup;
+pub(crate) mod trials;
 
 use crate::document::{Claim, Document, Faults, Headline, Recorded, Section};
 use crate::looks::Blocks;
 use crate::why;
 pub use comparison::Measured;
 use loads::Loads;
+use ratios::contrasts;
 use record::{Judged, Run, Trial};
+use rounds::{coldness, plans, profile};
 use rows::Rows;
+use setup::{datasets, environment, limits, settings};
+use trials::{audit, blocks, events, noise, warnings};
 
 /// How much of the record goes into the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +37,7 @@ pub enum Detail {
 }
 
 /// What the builders share.
-struct Context<'d> {
+pub(crate) struct Context<'d> {
     run: &'d Run,
     trials: &'d [Trial],
     recorded: &'d [Recorded<'d>],
@@ -64,7 +51,7 @@ pub(crate) fn timed(run: &Run) -> bool {
 }
 
 impl<'r> Document<'r> {
-    /// Of a run without a control.
+    /// Builds the document of a run without a control.
     pub fn of(run: &'r Run, trials: &'r [Trial], detail: Detail) -> Document<'r> {
         Document::with_control(run, trials, &[], detail)
     }
@@ -79,7 +66,7 @@ impl<'r> Document<'r> {
         Document::within(stats::TOLERANCE, run, (trials, controls), detail)
     }
 
-    /// The same with another tolerance: how much slower a further server may be than the first one, 0.05 is 5 %.
+    /// Builds the document with another tolerance: how much slower a further server may be than the first one (0.05 is 5 %).
     pub fn within(
         tolerance: f64,
         run: &'r Run,
@@ -108,9 +95,10 @@ impl<'r> Document<'r> {
             controls: controls.iter().map(recorded).collect(),
             control: stats::control(&run.question, trials, controls),
             sections: Vec::new(),
-            contrasts: match claims.is_empty() {
-                true => stats::against_first(&run.question, trials, tolerance),
-                false => Vec::new(),
+            contrasts: if claims.is_empty() {
+                stats::against_first(&run.question, trials, tolerance)
+            } else {
+                Vec::new()
             },
             blocks: Blocks::of(run, trials),
             run,
@@ -141,9 +129,10 @@ fn judged(run: &Run, trials: &[Trial]) -> Vec<Judged> {
 /// evidence, how to repeat it.
 fn contents(context: &Context, document: &Document) -> (Headline, Vec<Section>) {
     let loads = Loads::of(context);
-    let measured = match timed(context.run) {
-        true => loads::sections(context, &loads),
-        false => rounds::sections(context, document),
+    let measured = if timed(context.run) {
+        loads::sections(context, &loads)
+    } else {
+        rounds::sections(context, document)
     };
     let mut measured = measured.into_iter();
     let unintended = match context.detail {

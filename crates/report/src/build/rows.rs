@@ -6,13 +6,13 @@ use explain::RowName;
 use record::{Run, Trial, TrialState};
 use stats::Row as Figures;
 
-pub(super) struct Rows<'a> {
+pub(crate) struct Rows<'a> {
     pub list: Vec<Row<'a>>,
     /// Factors in which rows differ.
     pub varying: Vec<&'a str>,
 }
 
-pub(super) struct Row<'a> {
+pub(crate) struct Row<'a> {
     pub figures: Figures,
     pub name: String,
     /// Its server with the version, if it has one.
@@ -24,7 +24,7 @@ pub(super) struct Row<'a> {
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn of(run: &'a Run, trials: &'a [Trial]) -> Rows<'a> {
+    pub(crate) fn of(run: &'a Run, trials: &'a [Trial]) -> Rows<'a> {
         let question = &run.question;
         let row = |figures: Figures| {
             let is_own = |trial: &&Trial| {
@@ -56,14 +56,14 @@ impl<'a> Rows<'a> {
         }
     }
 
-    pub(super) fn position(&self, (server, levels): &RowName) -> Option<usize> {
+    pub(crate) fn position(&self, (server, levels): &RowName) -> Option<usize> {
         self.list
             .iter()
             .position(|row| row.figures.server == *server && row.figures.levels == *levels)
     }
 
     /// The heads of the columns that name a row.
-    pub(super) fn label_heads(&self) -> Vec<&'a str> {
+    pub(crate) fn label_heads(&self) -> Vec<&'a str> {
         let server = self.list.iter().find_map(Row::server_head);
         server
             .into_iter()
@@ -74,12 +74,12 @@ impl<'a> Rows<'a> {
 
 impl Row<'_> {
     /// The head of the column of servers; none for a target that is not a server.
-    pub(super) fn server_head(&self) -> Option<&'static str> {
+    pub(crate) fn server_head(&self) -> Option<&'static str> {
         self.figures.server.as_ref().map(|_| "server")
     }
 
     /// Its server, if it has one, and its levels of these factors.
-    pub(super) fn labels(&self, factors: &[impl AsRef<str>]) -> Vec<String> {
+    pub(crate) fn labels(&self, factors: &[impl AsRef<str>]) -> Vec<String> {
         let levels = factors
             .iter()
             .map(|factor| self.level(factor.as_ref()).unwrap_or_default());
@@ -87,15 +87,15 @@ impl Row<'_> {
         labels.map(String::from).collect()
     }
 
-    pub(super) fn level(&self, factor: &str) -> Option<&str> {
+    pub(crate) fn level(&self, factor: &str) -> Option<&str> {
         let mut levels = self.figures.levels.iter();
         let found = levels.find(|(name, _)| name == factor);
         found.map(|(_, level)| level.as_str())
     }
 }
 
-/// Why a trial of a row does not count; none where it does.
-pub(super) fn left_out(trial: &Trial) -> Option<String> {
+/// Why a trial of a row does not count; none if it does.
+pub(crate) fn left_out(trial: &Trial) -> Option<String> {
     let state = match trial.state {
         TrialState::Done => return None,
         TrialState::Failed => "failed",
@@ -108,13 +108,13 @@ pub(super) fn left_out(trial: &Trial) -> Option<String> {
 
 /// Footnotes, each text once.
 #[derive(Default)]
-pub(super) struct Notes {
+pub(crate) struct Notes {
     pub texts: Vec<String>,
 }
 
 impl Notes {
     /// The number of the note with this text.
-    pub(super) fn number(&mut self, text: String) -> usize {
+    pub(crate) fn number(&mut self, text: String) -> usize {
         let known = self.texts.iter().position(|seen| *seen == text);
         let place = known.unwrap_or_else(|| {
             self.texts.push(text);
@@ -124,7 +124,7 @@ impl Notes {
     }
 
     /// None without a note.
-    pub(super) fn block(self) -> Option<Block> {
+    pub(crate) fn block(self) -> Option<Block> {
         (!self.texts.is_empty()).then_some(Block::Notes(self.texts))
     }
 }

@@ -1,6 +1,7 @@
 //! What a section consists of.
 
-use super::{Charts, Table};
+use super::chart::Charts;
+use super::table::{Most, Table};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A titled part of the report.
@@ -12,7 +13,7 @@ pub struct Section {
 }
 
 impl Section {
-    /// None where there is nothing to show.
+    /// None if there is nothing to show.
     pub fn of(id: &'static str, title: impl Into<String>, nodes: Vec<Node>) -> Option<Section> {
         let title = title.into();
         (!nodes.is_empty()).then_some(Section { id, title, nodes })
@@ -72,7 +73,7 @@ pub enum Block {
     Notes(Vec<String>),
     /// Name and value.
     Facts(Vec<(String, String)>),
-    /// Tables with the same rows, drawn alike.
+    /// Tables with the same rows, drawn in the same way.
     Tables(Vec<Table>),
     Verbatim(String),
     Charts(Charts),
@@ -91,34 +92,6 @@ pub struct List {
     pub most: Most,
 }
 
-/// How many items or rows the text forms show; the page shows all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Most {
-    pub terminal: usize,
-    pub markdown: usize,
-}
-
-impl Most {
-    pub const ALL: Most = Most {
-        terminal: usize::MAX,
-        markdown: usize::MAX,
-    };
-
-    /// Markdown shows all.
-    pub const fn in_terminal(terminal: usize) -> Most {
-        Most {
-            terminal,
-            ..Most::ALL
-        }
-    }
-}
-
-impl Default for Most {
-    fn default() -> Most {
-        Most::ALL
-    }
-}
-
 /// What the page needs to compare the counters of any two rows; it opens with `of` and `to`.
 pub struct Compare {
     pub rows: Vec<String>,
@@ -127,7 +100,7 @@ pub struct Compare {
     pub to: Option<usize>,
     pub round: String,
     pub rounds: BTreeSet<String>,
-    /// By row: name of the rounds, counter, mean per query.
+    /// For each row, the mean per query by the name of the rounds and the counter.
     pub means: Vec<BTreeMap<String, BTreeMap<String, f64>>>,
     pub meanings: BTreeMap<String, &'static str>,
     /// Counters that may count rows twice, and by row the names of the rounds in which they do.

@@ -10,7 +10,7 @@ pub struct Charts {
     pub label: String,
     /// What the reader chooses: `cell`.
     pub choice: &'static str,
-    /// At least one; the first is shown.
+    /// The charts, at least one. The first is shown.
     pub list: Vec<Chart>,
 }
 
@@ -42,7 +42,7 @@ pub enum Series {
 
 /// What a chart shows of the spread of an estimate.
 pub struct Spread<'e> {
-    /// None where it is wider than a factor of [`INTERVAL_MAX`]: it would say nothing, and the axis would follow it.
+    /// None if it is wider than a factor of [`INTERVAL_MAX`]: it would say nothing, and the axis would follow it.
     pub interval: Option<(f64, f64)>,
     /// The values of single blocks, where there are few of them or no interval is shown; empty with one block.
     pub blocks: &'e [f64],
@@ -50,7 +50,7 @@ pub struct Spread<'e> {
 
 /// An interval is drawn up to this ratio of its ends.
 const INTERVAL_MAX: f64 = 3.0;
-/// From so many blocks on, the interval alone is shown.
+/// From this number of blocks on, only the interval is shown.
 const BLOCKS_FEW: u32 = 4;
 
 impl Spread<'_> {
@@ -58,9 +58,10 @@ impl Spread<'_> {
         let narrow = |(low, high): &(f64, f64)| high / low <= INTERVAL_MAX;
         let interval = estimate.ci.filter(narrow);
         let has_several = estimate.blocks > 1 && !estimate.at_least;
-        let blocks = match has_several && (estimate.blocks < BLOCKS_FEW || interval.is_none()) {
-            true => estimate.values.as_slice(),
-            false => &[],
+        let blocks = if has_several && (estimate.blocks < BLOCKS_FEW || interval.is_none()) {
+            estimate.values.as_slice()
+        } else {
+            &[]
         };
         Spread { interval, blocks }
     }
@@ -101,7 +102,7 @@ pub struct Axis {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
     Linear,
-    /// With labels at the powers of this base.
+    /// Logarithmic, with labels at the powers of this base.
     Log(u32),
 }
 
@@ -113,7 +114,7 @@ pub struct Quantiles {
 
 /// One cell second by second: panels below each other, with what happened marked in the first.
 pub struct Seconds {
-    /// Of the longest block.
+    /// The length of the longest block.
     pub seconds: usize,
     pub panels: Vec<Panel>,
     /// Seconds that do not count; 0: none.
@@ -129,7 +130,7 @@ pub struct Boxes {
     /// What is drawn: `ops/s`.
     pub figure: String,
     pub categories: Vec<String>,
-    /// By category: minimum, quartiles and maximum.
+    /// For each category: minimum, quartiles and maximum.
     pub boxes: Vec<Option<[f64; 5]>>,
     /// (category, value)
     pub seconds: Vec<(usize, f64)>,
@@ -155,7 +156,7 @@ pub struct Band {
 /// Seconds since the start of the load.
 pub struct Span {
     pub from_s: f64,
-    /// None where it has no end.
+    /// None if it has no end.
     pub until_s: Option<f64>,
     pub name: String,
 }

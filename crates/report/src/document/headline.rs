@@ -7,7 +7,7 @@ use std::ops::{Deref, Range};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Headline {
     text: String,
-    /// In ascending order, without overlaps.
+    /// The stressed parts, in ascending order, without overlaps.
     stressed: Vec<Range<usize>>,
 }
 
@@ -24,7 +24,7 @@ impl Headline {
         self
     }
 
-    /// With a further sentence.
+    /// Appends a further sentence.
     pub(crate) fn then(mut self, next: Headline) -> Headline {
         if !self.text.is_empty() && !next.text.is_empty() {
             self.text.push(' ');

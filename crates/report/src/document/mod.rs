@@ -8,13 +8,13 @@ mod chart;
 mod headline;
 mod table;
 
-pub use block::{Block, Compare, Forms, List, Most, Node, Section};
+pub use block::{Block, Compare, Forms, List, Node, Section};
 pub use chart::{
     Axis, Band, Bars, Boxes, Chart, Charts, Curve, Lines, Panel, Quantiles, Scale, Seconds, Series,
     Span, Spread,
 };
 pub use headline::Headline;
-pub use table::{Across, Badge, Cell, Column, Kind, Ratio, Row, Table, marks};
+pub use table::{Across, Badge, Cell, Column, Kind, Most, Ratio, Row, Table, marks};
 
 use crate::looks::Blocks;
 use explain::{Explanation, QueryPlans, Why};
@@ -30,7 +30,7 @@ pub struct Document<'r> {
     pub trials: Vec<Recorded<'r>>,
     /// The trials of the A/A control, which are in no table and chart.
     pub controls: Vec<Recorded<'r>>,
-    /// The same setup twice; none in a run without a control.
+    /// The A/A control; none in a run without one.
     pub control: Option<Control>,
     /// Whether every recorded trial can be counted.
     pub valid: bool,
@@ -49,7 +49,7 @@ pub struct Document<'r> {
     pub contrasts: Vec<Contrast>,
     /// The two rows whose rounds differ most, with all of their counters.
     pub largest: Option<Explanation>,
-    /// A warning to readers of the explanations; none where there is no explanation.
+    /// A warning to readers of the explanations; none if there is no explanation.
     pub caveat: Option<&'static str>,
     pub plans: Vec<QueryPlans>,
     /// In reading order.
@@ -109,7 +109,7 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     pub contrasts: Vec<Contrast>,
     pub left_out: Vec<LeftOut>,
-    /// By run.
+    /// The faults of each run.
     pub faults: Vec<Faults>,
     /// The A/A controls of the runs that have one.
     pub controls: Vec<Control>,
@@ -127,7 +127,7 @@ pub struct Difference {
     pub kind: DifferenceKind,
     /// `kernel`, `innodb_buffer_pool_size`, `protocol.time`
     pub what: String,
-    /// By run; none where the run has no such thing.
+    /// The value in each run; none if the run has no such thing.
     pub values: Vec<Option<String>>,
 }
 
@@ -193,7 +193,7 @@ pub struct Recorded<'r> {
 pub struct Claim {
     pub judged: Judged,
     pub basis: Basis,
-    /// None where the claim does not compare two measured cells.
+    /// None if the claim does not compare two measured cells.
     pub why: Option<Explained>,
 }
 
@@ -203,11 +203,4 @@ pub struct Explained {
     pub of: String,
     pub to: String,
     pub why: Why,
-}
-
-impl Explained {
-    /// The explanation in words; counts are written by `count`. None where the times do not differ.
-    pub fn sentence(&self, count: fn(f64) -> String) -> Option<String> {
-        crate::why::sentence(&self.why, (&self.of, &self.to), count)
-    }
 }

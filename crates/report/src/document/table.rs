@@ -1,9 +1,36 @@
 //! A table of words and figures. Times of rounds, timed loads, counters, settings: all tables of a report are of this type.
 
-use super::Most;
 use crate::format;
 use record::Verdict;
 use stats::Estimate;
+
+/// How many items or rows the text forms show; the page shows all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Most {
+    pub terminal: usize,
+    pub markdown: usize,
+}
+
+impl Most {
+    pub const ALL: Most = Most {
+        terminal: usize::MAX,
+        markdown: usize::MAX,
+    };
+
+    /// Markdown shows all.
+    pub const fn in_terminal(terminal: usize) -> Most {
+        Most {
+            terminal,
+            ..Most::ALL
+        }
+    }
+}
+
+impl Default for Most {
+    fn default() -> Most {
+        Most::ALL
+    }
+}
 
 #[derive(Default)]
 pub struct Table {
@@ -11,7 +38,7 @@ pub struct Table {
     pub caption: String,
     pub columns: Vec<Column>,
     pub rows: Vec<Row>,
-    /// Where the columns of figures are levels of a factor.
+    /// Set if the columns of figures are levels of a factor.
     pub across: Option<Across>,
     pub most: Most,
 }
@@ -63,7 +90,7 @@ pub struct Cell {
     /// The full text that is abbreviated here; only the page shows it.
     pub folded: Option<String>,
     pub badge: Option<Badge>,
-    /// How many rows it stands for besides its own; those have an empty cell here.
+    /// The number of further rows that it covers; those have an empty cell here.
     pub below: usize,
     /// The figure drawn; only the page shows it.
     pub drawn: Option<Ratio>,
@@ -75,7 +102,7 @@ pub struct Ratio {
     pub measured: f64,
     /// An open end is 0 or infinity.
     pub interval: Option<(f64, f64)>,
-    /// Where the claim holds; an open end is 0 or infinity.
+    /// The range in which the claim holds; an open end is 0 or infinity.
     pub holds: (f64, f64),
     pub published: Option<f64>,
 }
@@ -117,7 +144,7 @@ impl Table {
         }
     }
 
-    /// With the levels of a factor as columns of figures, each of them a `figure`.
+    /// Makes the columns of figures levels of a factor, each of them a `figure`.
     pub fn across(self, factor: &str, figure: &str) -> Table {
         Table {
             across: Some(Across {
@@ -174,9 +201,10 @@ impl Cell {
     /// The name of a level; a dash where the row has none.
     pub fn label(text: impl Into<String>) -> Cell {
         let text = text.into();
-        match text.is_empty() {
-            true => Cell::none(),
-            false => Cell::text(text),
+        if text.is_empty() {
+            Cell::none()
+        } else {
+            Cell::text(text)
         }
     }
 
@@ -204,7 +232,7 @@ impl Cell {
         }
     }
 
-    /// With a `~` before the figure where it is uncertain.
+    /// Puts a `~` before the figure if it is uncertain.
     pub fn uncertain(mut self, is_uncertain: bool) -> Cell {
         if is_uncertain {
             self.text.insert(0, '~');
@@ -271,9 +299,10 @@ impl Cell {
     /// A label or text in words: `5.6 [1]: remark`.
     pub fn in_words(&self) -> String {
         let marks = marks(&self.marks);
-        let mut text = match marks.is_empty() {
-            true => self.text.clone(),
-            false => format!("{} {marks}", self.text),
+        let mut text = if marks.is_empty() {
+            self.text.clone()
+        } else {
+            format!("{} {marks}", self.text)
         };
         if !self.remarks.is_empty() {
             text.push_str(&format!(": {}", self.remarks.join("; ")));
@@ -285,8 +314,9 @@ impl Cell {
 /// The marks of footnotes: `[1]`, `[1, 3]`, or nothing.
 pub fn marks(numbers: &[usize]) -> String {
     let list: Vec<String> = numbers.iter().map(usize::to_string).collect();
-    match list.is_empty() {
-        true => String::new(),
-        false => format!("[{}]", list.join(", ")),
+    if list.is_empty() {
+        String::new()
+    } else {
+        format!("[{}]", list.join(", "))
     }
 }

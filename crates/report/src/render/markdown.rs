@@ -12,7 +12,7 @@ pub fn markdown(document: &Document) -> String {
     written_whole(&document.head(), &document.sections)
 }
 
-/// The same of a comparison of runs.
+/// A comparison of runs as Markdown.
 pub fn comparison_markdown(comparison: &Comparison) -> String {
     written_whole(&comparison.head(), &comparison.sections)
 }
@@ -112,9 +112,10 @@ fn items(items: impl Iterator<Item = String>) -> String {
 }
 
 fn table(table: &Table) -> String {
-    let mut text = match table.caption.is_empty() {
-        true => String::new(),
-        false => format!("{}:\n\n", safe(&table.caption)),
+    let mut text = if table.caption.is_empty() {
+        String::new()
+    } else {
+        format!("{}:\n\n", safe(&table.caption))
     };
     let columns = || table.columns.iter();
     text.push_str(&line(columns().map(|column| safe(&column.head))));

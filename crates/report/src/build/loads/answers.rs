@@ -1,7 +1,7 @@
 //! Questions that the loads answer, in sentences: the best number of workers, the highest rate that a search found.
 
 use crate::build::Context;
-use crate::build::warnings::is_answer;
+use crate::build::trials::warnings::is_answer;
 use crate::{format, names};
 use record::Trial;
 use stats::BestWorkers;

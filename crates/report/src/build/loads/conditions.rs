@@ -2,10 +2,10 @@
 //!
 //! Boundaries: only the terminal shows it; the page has charts and the settings.
 
-use super::cell::Cell as Point;
 use super::grid::Grid;
+use super::grid::cell::Cell as Point;
+use super::measure::Measure;
 use super::overview;
-use super::tables::Measure;
 use crate::build::Context;
 use crate::document::{Block, Cell, Column, Forms, Kind as Of, Node, Table};
 use crate::format;
@@ -129,9 +129,10 @@ fn tail(cell: &Point) -> [Cell; 2] {
     let is_unstable = cell.is_unstable();
     [Percentile::P999, Percentile::Max].map(|percentile| {
         let found = Measure::Latency(Kind::Response, percentile).cell(cell);
-        match is_unstable {
-            true => Cell::none(),
-            false => Cell::text(found.text),
+        if is_unstable {
+            Cell::none()
+        } else {
+            Cell::text(found.text)
         }
     })
 }
@@ -153,7 +154,7 @@ fn factor(scaling: &[Scaling], cell: &Point) -> Cell {
     Cell::figure(found.map(|(factor, _)| factor), format::ratio)
 }
 
-/// Of the server and of the load generator in cores, and of everything as a share of the machine.
+/// CPU use of the server and of the load generator (cores), and of everything as a share of the machine.
 fn cpu(cell: &Point) -> [Cell; 3] {
     let cores = |value: Option<f64>| Cell::figure(value, |cores| format!("{cores:.2}"));
     let available = cell.over_blocks(|block| block.load.engine.cores);

@@ -1,6 +1,6 @@
 //! Operations that failed, by the server's error number.
 
-use super::cell::Cell as Point;
+use super::grid::cell::Cell as Point;
 use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use crate::format;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Resource use of the server and of the load generator.
 
-use super::cell::Cell as Point;
-use crate::build::used;
+use super::grid::cell::Cell as Point;
+use crate::build::rounds::resources;
 use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use crate::format;
 use explain::Misses;
@@ -69,7 +69,7 @@ fn misses(cell: &Point) -> Cell {
     let settings = cell.blocks.first().map(|block| &block.trial.settings);
     let page_size = settings.and_then(|settings| settings.get("innodb_page_size"));
     match Misses::of(|name| cell.mean(name), page_size.map(String::as_str)) {
-        Some(misses) => Cell::text(used::misses_in_words(&misses)),
+        Some(misses) => Cell::text(resources::misses_in_words(&misses)),
         None => Cell::none(),
     }
 }

@@ -4,49 +4,43 @@
 
 mod accounts;
 mod answers;
-mod around;
-mod boxes;
-mod cell;
-mod columns;
+mod around_events;
+mod charts;
 pub(crate) mod conditions;
-mod curves;
-mod distribution;
 mod errors;
 mod grid;
 mod machine;
-mod notes;
+mod measure;
 mod operations;
 mod overview;
-mod predicted;
 mod recovery;
-mod seconds;
-mod slim;
 mod stalls;
-mod states;
 mod tables;
 
 use super::{Context, Detail};
 use crate::document::Section;
-use cell::Cell;
+use charts::{boxes, curves, distribution, predicted, seconds, slim};
 use grid::Grid;
+use grid::cell::Cell;
 
 /// What the sections and the headline of timed loads share; empty for rounds.
-pub(super) struct Loads<'d> {
+pub(crate) struct Loads<'d> {
     grids: Vec<Grid<'d>>,
     pub answers: Vec<String>,
 }
 
 impl<'d> Loads<'d> {
     pub(super) fn of(context: &Context<'d>) -> Loads<'d> {
-        match super::timed(context.run) {
-            true => Loads {
+        if super::timed(context.run) {
+            Loads {
                 grids: grid::grids(context),
                 answers: answers::answers(context),
-            },
-            false => Loads {
+            }
+        } else {
+            Loads {
                 grids: Vec::new(),
                 answers: Vec::new(),
-            },
+            }
         }
     }
 
@@ -89,16 +83,8 @@ pub(super) fn evidence(context: &Context, loads: &Loads) -> Vec<Option<Section>>
         stalls::section(&measured, "not known"),
         distribution::section(&measured),
         predicted::section(context),
-        around::section(context),
+        around_events::section(context),
         errors::section(&measured),
         machine::section(&measured),
     ]
-}
-
-/// The names of charts that share a place: `seconds`, `seconds-1`, ...
-fn numbered(name: &str, place: usize) -> String {
-    match place {
-        0 => name.to_string(),
-        place => format!("{name}-{place}"),
-    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Boundaries: what the requirements are and whether they are met is known to `record::Conformance`.
 
-use super::cell::{Block as OneBlock, Cell as Point};
+use super::grid::cell::{Block as OneBlock, Cell as Point};
 use crate::document::{Badge, Block, Cell, Column, Kind, Most, Section, Table};
 use crate::format;
 use record::{Conformance, Conforming};
@@ -19,10 +19,11 @@ pub(super) fn section(cells: &[&Point]) -> Option<Section> {
     let first = cells.first().and_then(|cell| conformances(cell).next())?;
     let is_single = cells.len() == 1;
     let rows = cells.iter().flat_map(|cell| operations(cell, is_single));
-    // One cell needs no column of its own, and the terminal has little width.
-    let labels: &[&str] = match is_single {
-        true => &["operation"],
-        false => &["cell", "operation"],
+    // A single cell needs no column, and the terminal has little width.
+    let labels: &[&str] = if is_single {
+        &["operation"]
+    } else {
+        &["cell", "operation"]
     };
     let columns = Column::list(&[
         (Kind::Label, labels),
@@ -73,9 +74,10 @@ fn counted(cells: &[&Point], first: &Conformance) -> Table {
         let load = cell.load.as_ref();
         load.is_some_and(|load| load.counted.as_ref().is_some_and(|rate| rate.ci.is_some()))
     };
-    let spread = match cells.iter().any(has_interval) {
-        true => "mean over blocks, 95 % CI",
-        false => "one block, no CI",
+    let spread = if cells.iter().any(has_interval) {
+        "mean over blocks, 95 % CI"
+    } else {
+        "one block, no CI"
     };
     let caption = format!(
         "{} transactions per second and per minute, {spread}",

@@ -1,8 +1,8 @@
 //! The cells of a grid in one table, a row for each: what the terminal shows first.
 
-use super::cell::{Block, Cell as Point};
+use super::grid::cell::{Block, Cell as Point};
 use super::grid::{Grid, Line};
-use super::tables::Measure;
+use super::measure::Measure;
 use crate::document::{Cell, Column, Kind as Of, Table};
 use crate::{format, names};
 use record::{Kind, Mode, Percentile};
@@ -63,7 +63,7 @@ pub(super) fn points<'g>(
     })
 }
 
-/// A share of the maximum with the rate that it was set to: `60% of max (7,230/s)`. Each block has a maximum of its own.
+/// A share of the maximum with the rate that it was set to: `60% of max (7,230/s)`. Each block has its own maximum.
 fn with_rate(cell: &Point, factor: &str, level: &str) -> String {
     let is_share = factor == "rate" && level.parse::<f64>().is_err();
     let load = cell.load.as_ref().filter(|_| is_share);
@@ -85,15 +85,17 @@ fn figures(cell: &Point) -> Vec<Cell> {
     let is_unstable = cell.is_unstable();
     for (place, percentile) in SHOWN.into_iter().enumerate() {
         let found = Measure::Latency(Kind::Response, percentile).cell(cell);
-        row.push(match is_unstable && place > 0 {
-            true => Cell::none(),
-            false => Cell::text(found.text),
+        row.push(if is_unstable && place > 0 {
+            Cell::none()
+        } else {
+            Cell::text(found.text)
         });
     }
     let errors = cell.blocks.iter().map(|block| block.summary.errors);
-    row.push(match cell.blocks.is_empty() {
-        true => Cell::none(),
-        false => Cell::text(format::count(errors.sum::<u64>() as f64)),
+    row.push(if cell.blocks.is_empty() {
+        Cell::none()
+    } else {
+        Cell::text(format::count(errors.sum::<u64>() as f64))
     });
     row
 }

@@ -29,7 +29,7 @@ pub(super) fn section(context: &Context) -> Option<Section> {
     if cells.is_empty() {
         return None;
     }
-    let about = "Times count from the event, those of redo and undo are durations from the server's log. Redo log is what the server reads again: from its last checkpoint to the end. Throughput is back at 95 % of the median of the 30 s before, as a running median of 5 s.";
+    let about = "Times count from the event; those of redo and undo are durations from the server's log. Redo log is what the server reads again: from its last checkpoint to the end. Throughput is back at 95 % of the median of the 30 s before, as a running median of 5 s.";
     let mut nodes = vec![
         Block::remark(about).page(),
         Block::table(table(context, &cells))

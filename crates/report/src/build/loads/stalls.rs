@@ -2,13 +2,13 @@
 //!
 //! Boundaries: which series show which cause is known to `explain`.
 
-use super::cell::{Block as OneBlock, Cell as Point};
+use super::grid::cell::{Block as OneBlock, Cell as Point};
 use crate::document::{Block, Cell, Column, Kind, Section, Table};
 use crate::format;
 use explain::{NamedCause, StallEvidence, stall_causes};
 use record::{Moved, Stall};
 
-/// `unknown` stands where no cause is named.
+/// `unknown` is the text for a stall without a named cause.
 pub(super) fn section(cells: &[&Point], unknown: &str) -> Option<Section> {
     let blocks = cells
         .iter()
@@ -51,9 +51,10 @@ fn row(cell: &Point, block: &OneBlock, stall: &Stall, unknown: &str) -> Vec<Cell
     let causes = stall_causes(block.trial, block.load, block.summary, stall);
     let named: Vec<String> = causes.iter().map(|named| named.cause.text()).collect();
     let evidence: Vec<String> = causes.iter().flat_map(shown).collect();
-    let evidence = match evidence.is_empty() {
-        true => stall.moved.iter().map(moved).collect(),
-        false => evidence,
+    let evidence = if evidence.is_empty() {
+        stall.moved.iter().map(moved).collect()
+    } else {
+        evidence
     };
     vec![
         Cell::text(cell.named_with_loop()),
@@ -62,9 +63,10 @@ fn row(cell: &Point, block: &OneBlock, stall: &Stall, unknown: &str) -> Vec<Cell
         Cell::text(stall.seconds.to_string()),
         Cell::text(format::count(stall.operations_lost)),
         Cell::figure(stall.late_ms, format::milliseconds),
-        match named.is_empty() {
-            true => Cell::text(unknown),
-            false => Cell::text(named.join("; ")),
+        if named.is_empty() {
+            Cell::text(unknown)
+        } else {
+            Cell::text(named.join("; "))
         },
         Cell::text(evidence.join("; ")),
     ]

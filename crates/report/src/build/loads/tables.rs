@@ -1,21 +1,15 @@
 //! The tables of timed loads: throughput, latency, offered load, and throughput relative to one client.
 
-use super::cell::Cell as Point;
+use super::grid::cell::Cell as Point;
 use super::grid::{Grid, Line};
+use super::measure::Measure;
 use super::{Loads, conditions, overview};
 use crate::build::Context;
 use crate::document::{Block, Cell, Column, Forms, Kind as Of, Node, Section, Table};
-use crate::{format, names};
-use record::{Kind, Mode, Percentile, Percentiles, RateRange};
-use stats::{Estimate, LoadRow, Scaling, ScalingPoint};
+use crate::names;
+use record::{Kind, Percentile};
+use stats::{Scaling, ScalingPoint};
 use std::collections::BTreeSet;
-
-#[derive(Clone, Copy)]
-pub(super) enum Measure {
-    Throughput,
-    Offered,
-    Latency(Kind, Percentile),
-}
 
 /// Answers in the terminal.
 const ANSWERS: usize = 10;
@@ -72,7 +66,7 @@ fn nodes(grid: &Grid) -> Vec<Node> {
     nodes
 }
 
-/// Throughput relative to one client, of closed loads; none where nothing was measured with one client and with several.
+/// Throughput relative to one client, of closed loads; none if nothing was measured with one client and with several.
 fn scaling(context: &Context, all: &[Scaling]) -> Option<Table> {
     let compared = |point: &ScalingPoint| point.clients > 1 && point.factor.is_some();
     let all = all.iter();
@@ -172,33 +166,6 @@ impl Grid<'_> {
         };
         Table::new(caption, columns, self.lines.iter().map(row))
     }
-
-    /// `closed loop, 8 clients`: what all cells have in common.
-    pub(super) fn set_up(&self) -> String {
-        let loads = self.cells().filter_map(|cell| cell.load.as_ref());
-        let modes: Vec<&Mode> = loads.filter_map(|load| load.mode.as_ref()).collect();
-        let mut parts = vec![names::load_loop(self.open).to_string()];
-        let described: Vec<[Option<String>; 3]> = modes.into_iter().map(describe).collect();
-        for place in 0..3 {
-            let mut texts = described.iter().map(|parts| &parts[place]);
-            let first = texts.next().cloned().flatten();
-            parts.extend(first.filter(|first| texts.all(|text| text.as_ref() == Some(first))));
-        }
-        parts.join(", ")
-    }
-
-    pub(super) fn spread(&self) -> &'static str {
-        let loads = self.cells().filter_map(|cell| cell.load.as_ref());
-        let throughput = loads.filter_map(|load| load.throughput.as_ref());
-        match throughput
-            .map(|estimate| estimate.ci.is_some())
-            .reduce(|a, b| a | b)
-        {
-            Some(true) => ", mean over blocks, 95 % CI",
-            Some(false) => ", one block, no CI",
-            None => "",
-        }
-    }
 }
 
 /// A cell's figures side by side; its marks are shown once, and so is that it was unstable.
@@ -209,141 +176,4 @@ fn listed(cell: &Point, measures: &[Measure]) -> Vec<Cell> {
         _ => measure.cell(cell).marked(Vec::new()),
     };
     measures.iter().enumerate().map(of).collect()
-}
-
-/// The parts of a load in words.
-fn describe(mode: &Mode) -> [Option<String>; 3] {
-    match mode {
-        Mode::Closed { clients, think_s } => [
-            Some(format::plural(*clients as usize, "client")),
-            (*think_s > 0.0).then(|| format!("think time {think_s} s")),
-            None,
-        ],
-        Mode::Open {
-            rate,
-            arrivals,
-            workers,
-            range,
-            ..
-        } => [
-            Some(format!("{arrivals} arrivals")),
-            Some(match range {
-                None => format!("{} requests/s", format::operations(*rate)),
-                Some(RateRange { min, max }) => format!(
-                    "{} requests/s on average ({} to {})",
-                    format::operations(*rate),
-                    format::operations(*min),
-                    format::operations(*max)
-                ),
-            }),
-            Some(format::plural(*workers as usize, "worker")),
-        ],
-    }
-}
-
-impl Measure {
-    /// `p99 latency (ms) by clients, mean over blocks, 95 % CI`
-    fn caption(&self, grid: &Grid) -> String {
-        let what = match self {
-            Measure::Throughput => "Throughput (ops/s)".to_string(),
-            Measure::Offered => "Offered load (ops/s)".to_string(),
-            Measure::Latency(kind, percentile) => {
-                format!(
-                    "{} {} (ms)",
-                    names::percentile(*percentile),
-                    kind_words(*kind)
-                )
-            }
-        };
-        let across = grid.across.as_ref();
-        let by = across.map_or(String::new(), |across| format!(" by {}", across.factor));
-        let queue = match self {
-            Measure::Latency(Kind::Response, _) if grid.open => ", queue wait included",
-            _ => "",
-        };
-        format!("{what}{by}{queue}{}", grid.spread())
-    }
-
-    fn head(&self) -> String {
-        match self {
-            Measure::Throughput => "ops/s".to_string(),
-            Measure::Offered => "offered ops/s".to_string(),
-            Measure::Latency(Kind::Response, percentile) => {
-                format!("{} (ms)", names::percentile(*percentile))
-            }
-            Measure::Latency(kind, percentile) => {
-                format!(
-                    "{} {} (ms)",
-                    names::percentile(*percentile),
-                    kind_words(*kind)
-                )
-            }
-        }
-    }
-
-    fn estimate<'l>(&self, load: &'l LoadRow) -> Option<&'l Estimate> {
-        match self {
-            Measure::Throughput => load.throughput.as_ref(),
-            Measure::Offered => load.offered.as_ref(),
-            Measure::Latency(kind, percentile) => load.latency.of(*kind, *percentile),
-        }
-    }
-
-    fn written(&self, value: f64) -> String {
-        match self {
-            Measure::Throughput | Measure::Offered => format::operations(value),
-            Measure::Latency(..) => format::milliseconds(value),
-        }
-    }
-
-    pub(super) fn cell(&self, cell: &Point) -> Cell {
-        let estimate = cell.load.as_ref().and_then(|load| self.estimate(load));
-        let latency = matches!(self, Measure::Latency(..));
-        let text = match estimate {
-            None if latency && cell.is_unstable() => unstable(cell),
-            estimate => Cell::estimate(estimate, |value| self.written(value)),
-        };
-        let is_uncertain = cell
-            .load
-            .as_ref()
-            .is_some_and(|load| self.is_uncertain(load));
-        text.uncertain(is_uncertain).marked(cell.marks.clone())
-    }
-
-    fn is_uncertain(&self, load: &LoadRow) -> bool {
-        match self {
-            Measure::Throughput | Measure::Offered => false,
-            Measure::Latency(kind, percentile) => load.latency.is_uncertain(*kind, *percentile),
-        }
-    }
-}
-
-/// Instead of a percentile.
-fn unstable(cell: &Point) -> Cell {
-    let load = cell.load.as_ref();
-    let first = load.and_then(|load| load.unstable.first());
-    Cell {
-        beside: cell
-            .growth()
-            .map(|growth| format!("+{}/s", format::count(growth.round()))),
-        sentence: first.map(|(_, sentence)| sentence.clone()),
-        ..Cell::text("unstable")
-    }
-}
-
-/// A percentile (ms), with a `~` where it is uncertain, or a dash.
-pub(super) fn at(latency: Option<&Percentiles>, percentile: Percentile) -> Cell {
-    let found = latency.and_then(|latency| latency.at(percentile));
-    let is_uncertain = latency.is_some_and(|latency| latency.is_uncertain(percentile));
-    Cell::figure(found, format::milliseconds).uncertain(is_uncertain)
-}
-
-/// Kinds of latency; in closed loop the latency is the service time.
-pub(super) fn kind_words(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Response => "latency",
-        Kind::Wait => "queue wait",
-        Kind::Service => "service time",
-        Kind::Failed => "time of failed operations",
-    }
 }

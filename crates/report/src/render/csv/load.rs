@@ -2,83 +2,158 @@
 
 use super::{PRONY, key, key_heads, prony, record, state};
 use crate::document::{Document, Recorded};
-use ::record::Summary;
-use ::record::{AuditNote, Kind, Mode, Percentile};
+use ::record::{AuditNote, Kind, Loaded, Mode, Offered, Percentile, RateRange, Summary, Trial};
 use std::collections::BTreeSet;
 
-const OF_A_TRIAL: [&str; 52] = [
-    "block",
-    "state",
-    "loop",
-    "load_clients",
-    "load_workers",
-    "load_rate",
-    "throughput",
-    "operations",
-    "retried",
-    "errors",
-    "offered",
-    "completed",
-    "dropped",
-    "queued_at_end",
-    "stable",
-    "response_p50_ms",
-    "response_p95_ms",
-    "response_p99_ms",
-    "response_p999_ms",
-    "response_max_ms",
-    "wait_p50_ms",
-    "wait_p95_ms",
-    "wait_p99_ms",
-    "wait_p999_ms",
-    "wait_max_ms",
-    "service_p50_ms",
-    "service_p95_ms",
-    "service_p99_ms",
-    "service_p999_ms",
-    "service_max_ms",
-    "from_s",
-    "until_s",
-    "shape",
-    "stalls",
-    "engine_cores",
-    "lateness_p99_us",
-    "note",
-    "acknowledged",
-    "refused",
-    "unknown",
-    "unknown_kept",
-    "lost",
-    "ghosts",
-    "partly_applied",
-    "seen_but_lost",
-    "loss_window_s",
-    "violations",
-    "failed_inputs",
-    "uncertain",
-    "load_rate_min",
-    "load_rate_max",
-    "queued_at_start",
+/// A trial and its load. A trial that failed before its load ended has neither load nor summary.
+struct Line<'r> {
+    trial: &'r Trial,
+    load: Option<&'r Loaded>,
+    summary: Option<&'r Summary>,
+}
+
+/// The head of a column, and its value; none if the trial has none.
+type Column = (&'static str, fn(&Line) -> Option<String>);
+
+/// The columns before the percentiles.
+const BEFORE: [Column; 15] = [
+    ("block", |line| shown(line.trial.key.block)),
+    ("state", |line| shown(state(line.trial.state))),
+    ("loop", |line| shown(loop_name(line.load?))),
+    ("load_clients", |line| shown(line.clients()?)),
+    ("load_workers", |line| shown(line.open()?.workers)),
+    ("load_rate", |line| shown(line.open()?.rate)),
+    ("throughput", |line| shown(line.summary?.throughput?)),
+    ("operations", |line| shown(line.summary?.operations)),
+    ("retried", |line| shown(line.summary?.retried)),
+    ("errors", |line| shown(line.summary?.errors)),
+    ("offered", |line| shown(line.offered()?.offered)),
+    ("completed", |line| shown(line.offered()?.completed)),
+    ("dropped", |line| shown(line.offered()?.dropped)),
+    ("queued_at_end", |line| shown(line.offered()?.queued_at_end)),
+    ("stable", |line| {
+        shown(u8::from(line.offered()?.unstable.is_none()))
+    }),
 ];
 
-/// The columns after those of the audit.
-const AFTER_AUDIT: usize = 4;
+/// The columns after the percentiles.
+const AFTER: [Column; 22] = [
+    ("from_s", |line| shown(line.summary?.steady.from_s)),
+    ("until_s", |line| shown(line.summary?.steady.until_s)),
+    ("shape", |line| shape(line.summary?)),
+    ("stalls", |line| shown(line.summary?.stalls.len())),
+    ("engine_cores", |line| {
+        Some(format!("{:.3}", line.summary?.engine.cores))
+    }),
+    ("lateness_p99_us", |line| {
+        shown(line.load?.engine.lateness_us_p99?)
+    }),
+    ("note", |line| shown(&line.trial.flags.first()?.text)),
+    ("acknowledged", |line| shown(line.audit()?.acknowledged)),
+    ("refused", |line| shown(line.audit()?.refused)),
+    ("unknown", |line| shown(line.audit()?.unknown)),
+    ("unknown_kept", |line| shown(line.audit()?.unknown_kept)),
+    ("lost", |line| shown(line.audit()?.lost)),
+    ("ghosts", |line| shown(line.audit()?.ghosts)),
+    ("partly_applied", |line| shown(line.audit()?.partly_applied)),
+    ("seen_but_lost", |line| shown(line.audit()?.seen_but_lost)),
+    ("loss_window_s", |line| shown(line.audit()?.loss_window_s?)),
+    ("violations", |line| shown(line.audit()?.violations.len())),
+    ("failed_inputs", |line| {
+        shown(line.audit()?.failed_inputs().count())
+    }),
+    ("uncertain", |line| line.summary.map(uncertain)),
+    ("load_rate_min", |line| shown(line.open()?.range?.min)),
+    ("load_rate_max", |line| shown(line.open()?.range?.max)),
+    ("queued_at_start", |line| {
+        shown(line.offered()?.queued_at_start)
+    }),
+];
 
-/// How many of them are about the audit. They are the last but one.
-const OF_AN_AUDIT: usize = 11;
+struct Open {
+    rate: f64,
+    workers: u32,
+    range: Option<RateRange>,
+}
 
-/// Columns: `server`, one per factor, then those of `OF_A_TRIAL`, then `PRONY`. What a load does not have is empty.
+impl<'r> Line<'r> {
+    fn of(recorded: &'r Recorded) -> Line<'r> {
+        Line {
+            trial: recorded.trial,
+            load: recorded.trial.load.as_deref(),
+            summary: recorded.summary.as_deref(),
+        }
+    }
+
+    fn clients(&self) -> Option<u32> {
+        match self.load?.mode {
+            Mode::Closed { clients, .. } => Some(clients),
+            Mode::Open { .. } => None,
+        }
+    }
+
+    fn open(&self) -> Option<Open> {
+        match self.load?.mode {
+            Mode::Open {
+                rate,
+                workers,
+                range,
+                ..
+            } => Some(Open {
+                rate,
+                workers,
+                range,
+            }),
+            Mode::Closed { .. } => None,
+        }
+    }
+
+    fn offered(&self) -> Option<&Offered> {
+        self.summary?.offered.as_ref()
+    }
+
+    fn audit(&self) -> Option<&AuditNote> {
+        self.trial.audit.as_ref()
+    }
+
+    fn percentiles(&self) -> impl Iterator<Item = Option<String>> {
+        Kind::NAMED.into_iter().flat_map(|(_, kind)| {
+            let found = self.summary.and_then(|summary| summary.latency.of(kind));
+            Percentile::ALL.map(|percentile| shown(found?.at(percentile)?))
+        })
+    }
+
+    fn values(&self) -> Vec<String> {
+        let before = BEFORE.iter().map(|(_, value)| value(self));
+        let after = AFTER.iter().map(|(_, value)| value(self));
+        let all = before.chain(self.percentiles()).chain(after);
+        all.map(Option::unwrap_or_default).collect()
+    }
+}
+
+/// Columns: `server`, one per factor, then `BEFORE`, the percentiles, `AFTER`, and `PRONY`. What a load does not have is empty.
 pub(super) fn trials(document: &Document) -> String {
     let mut text = String::new();
-    let heads = key_heads(document.run).chain(OF_A_TRIAL);
+    let percentiles = Kind::NAMED
+        .iter()
+        .flat_map(|(kind, _)| Percentile::ALL.map(|percentile| percentile_head(kind, percentile)));
+    let percentiles: Vec<String> = percentiles.collect();
+    let heads = key_heads(document.run)
+        .chain(BEFORE.map(|(head, _)| head))
+        .chain(percentiles.iter().map(String::as_str))
+        .chain(AFTER.map(|(head, _)| head));
     record(&mut text, heads.chain([PRONY]));
     for recorded in &document.trials {
-        let own = fields(recorded);
+        let own = Line::of(recorded).values();
         let own = own.iter().map(String::as_str);
         let key = key(document.run, recorded.trial);
         record(&mut text, key.chain(own).chain([prony(document.run)]));
     }
     text
+}
+
+fn percentile_head(kind: &str, percentile: Percentile) -> String {
+    format!("{kind}_{}_ms", percentile.text())
 }
 
 /// One row for each second of each trial: `server`, one column per factor, `block`, `second`, `measured` (1 where the second
@@ -103,7 +178,9 @@ pub fn samples(document: &Document) -> String {
         let measured = summary.steady.from_s as usize..summary.steady.until_s as usize;
         let seconds = load.series.values().map(Vec::len).max().unwrap_or(0);
         for second in 0..seconds {
-            let values = names.iter().map(|name| or_empty(load.at(name, second)));
+            let values = names
+                .iter()
+                .map(|name| load.at(name, second).and_then(shown).unwrap_or_default());
             let own: Vec<String> = [
                 trial.key.block.to_string(),
                 second.to_string(),
@@ -119,124 +196,28 @@ pub fn samples(document: &Document) -> String {
     text
 }
 
-fn fields(recorded: &Recorded) -> Vec<String> {
-    let trial = recorded.trial;
-    let mut fields = vec![trial.key.block.to_string(), state(trial.state).to_string()];
-    if let (Some(load), Some(summary)) = (trial.load.as_deref(), recorded.summary.as_deref()) {
-        fields.extend(requested(&load.mode));
-        fields.extend(done(summary));
-        let kinds = [Kind::Response, Kind::Wait, Kind::Service].into_iter();
-        fields.extend(kinds.flat_map(|kind| latency(summary, kind)));
-        fields.extend(judged(summary));
-        fields.push(format!("{:.3}", summary.engine.cores));
-        fields.push(or_empty(load.engine.lateness_us_p99));
-    }
-    let note = trial
-        .flags
-        .first()
-        .map_or(String::new(), |flag| flag.text.clone());
-    let last = OF_A_TRIAL.len() - AFTER_AUDIT;
-    fields.resize(last - OF_AN_AUDIT - 1, String::new());
-    fields.push(note);
-    match &trial.audit {
-        Some(note) => fields.extend(audited(note)),
-        None => fields.resize(last, String::new()),
-    }
-    let summary = recorded.summary.as_deref();
-    fields.push(summary.map_or(String::new(), uncertain));
-    let range = match trial.load.as_deref().map(|load| &load.mode) {
-        Some(Mode::Open { range, .. }) => *range,
-        _ => None,
-    };
-    fields.push(or_empty(range.map(|range| range.min)));
-    fields.push(or_empty(range.map(|range| range.max)));
-    let offered = summary.and_then(|summary| summary.offered.as_ref());
-    fields.push(or_empty(offered.map(|offered| offered.queued_at_start)));
-    fields
-}
-
 /// The columns whose percentiles are uncertain, with spaces between: `response_p99_ms response_p999_ms`.
 fn uncertain(summary: &Summary) -> String {
-    let kinds = [
-        ("response", Kind::Response),
-        ("wait", Kind::Wait),
-        ("service", Kind::Service),
-    ];
-    let named = kinds.iter().flat_map(|(name, kind)| {
+    let named = Kind::NAMED.iter().flat_map(|(name, kind)| {
         let found = summary.latency.of(*kind).into_iter();
         let uncertain = found.flat_map(|found| &found.uncertain);
-        uncertain.map(move |percentile| format!("{name}_{}_ms", percentile.text()))
+        uncertain.map(move |percentile| percentile_head(name, *percentile))
     });
     named.collect::<Vec<_>>().join(" ")
 }
 
-fn audited(note: &AuditNote) -> [String; OF_AN_AUDIT] {
-    [
-        note.acknowledged.to_string(),
-        note.refused.to_string(),
-        note.unknown.to_string(),
-        note.unknown_kept.to_string(),
-        note.lost.to_string(),
-        note.ghosts.to_string(),
-        note.partly_applied.to_string(),
-        note.seen_but_lost.to_string(),
-        or_empty(note.loss_window_s),
-        note.violations.len().to_string(),
-        note.failed_inputs().count().to_string(),
-    ]
-}
-
-fn requested(mode: &Mode) -> [String; 4] {
-    match mode {
-        Mode::Closed { clients, .. } => [
-            "closed".into(),
-            clients.to_string(),
-            String::new(),
-            String::new(),
-        ],
-        Mode::Open { rate, workers, .. } => [
-            "open".into(),
-            String::new(),
-            workers.to_string(),
-            rate.to_string(),
-        ],
+fn loop_name(load: &Loaded) -> &'static str {
+    match load.mode {
+        Mode::Closed { .. } => "closed",
+        Mode::Open { .. } => "open",
     }
 }
 
-fn done(summary: &Summary) -> [String; 9] {
-    let offered = summary.offered.as_ref();
-    [
-        or_empty(summary.throughput),
-        summary.operations.to_string(),
-        summary.retried.to_string(),
-        summary.errors.to_string(),
-        or_empty(offered.map(|offered| offered.offered)),
-        or_empty(offered.map(|offered| offered.completed)),
-        or_empty(offered.map(|offered| offered.dropped)),
-        or_empty(offered.map(|offered| offered.queued_at_end)),
-        or_empty(offered.map(|offered| u8::from(offered.unstable.is_none()))),
-    ]
+fn shape(summary: &Summary) -> Option<String> {
+    let shape = serde_json::to_value(summary.steady.shape).ok()?;
+    shown(shape.as_str()?)
 }
 
-fn latency(summary: &Summary, kind: Kind) -> [String; 5] {
-    let percentiles = summary.latency.of(kind);
-    Percentile::ALL.map(|percentile| or_empty(percentiles.and_then(|found| found.at(percentile))))
-}
-
-fn judged(summary: &Summary) -> [String; 4] {
-    let steady = &summary.steady;
-    let shape = serde_json::to_value(steady.shape);
-    let shape = shape
-        .ok()
-        .and_then(|shape| Some(shape.as_str()?.to_string()));
-    [
-        steady.from_s.to_string(),
-        steady.until_s.to_string(),
-        shape.unwrap_or_default(),
-        summary.stalls.len().to_string(),
-    ]
-}
-
-fn or_empty(value: Option<impl ToString>) -> String {
-    value.map_or(String::new(), |value| value.to_string())
+fn shown(value: impl ToString) -> Option<String> {
+    Some(value.to_string())
 }

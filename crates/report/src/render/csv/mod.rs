@@ -74,9 +74,10 @@ fn prony(run: &Run) -> &str {
 fn without_rounds(trial: &Trial) -> [String; 11] {
     let mut fields: [String; 11] = Default::default();
     fields[0] = trial.key.block.to_string();
-    fields[1] = match trial.is_not_available() {
-        true => "not_available".to_string(),
-        false => state(trial.state).to_string(),
+    fields[1] = if trial.is_not_available() {
+        "not_available".to_string()
+    } else {
+        state(trial.state).to_string()
     };
     fields[10] = trial
         .flags
@@ -146,7 +147,7 @@ fn quoted(field: &str) -> String {
     }
 }
 
-/// Whether a spreadsheet takes it for a formula: it begins like one and is no number.
+/// Whether a spreadsheet takes it for a formula: it begins like one and is not a number.
 fn is_formula(field: &str) -> bool {
     field.starts_with(['=', '+', '-', '@', '\t', '\r']) && field.parse::<f64>().is_err()
 }

@@ -44,9 +44,10 @@ fn block(block: &Block) -> Markup {
 fn table(table: &Table) -> Markup {
     let shape = Shape::of(table);
     let mut covered = vec![0; table.columns.len()];
-    let label = match table.caption.is_empty() {
-        true => heads(table),
-        false => table.caption.clone(),
+    let label = if table.caption.is_empty() {
+        heads(table)
+    } else {
+        table.caption.clone()
     };
     let is_tall = table.rows.len() > TALL && shape.axes.iter().all(Option::is_none);
     html! {
@@ -63,7 +64,7 @@ fn table(table: &Table) -> Markup {
 
 /// What all rows of a table share.
 struct Shape {
-    /// By column, of the drawings beside it; none without any.
+    /// The axis of each column's drawings; none for a column without drawings.
     axes: Vec<Option<Axis>>,
     /// Rows of words become cards where the page is narrow; figures are compared down a column, so they scroll instead.
     is_cards: bool,
@@ -101,9 +102,10 @@ fn row(row: &Row, columns: &[Column], shape: &Shape, covered: &mut [usize]) -> M
         covered[place] = one.below;
         let is_head = place == 0 || column.kind == Kind::Label && one.badge.is_none();
         let head = shape.is_cards.then_some(column.head.as_str());
-        cells.push(match is_head && column.kind != Kind::Figure {
-            true => head_cell(one, column.kind),
-            false => cell(one, column.kind, head),
+        cells.push(if is_head && column.kind != Kind::Figure {
+            head_cell(one, column.kind)
+        } else {
+            cell(one, column.kind, head)
         });
         if let Some(axis) = &shape.axes[place] {
             let ratio = one.drawn.as_ref();

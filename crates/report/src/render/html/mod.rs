@@ -4,11 +4,9 @@
 //! the tables still hold every figure; charts and the choice of rows need it.
 
 mod blocks;
-mod boxes;
-mod chart_options;
+mod charts;
 mod data;
 mod ratio;
-mod second_options;
 
 use crate::document::{Block, Charts, Document, Node, Section};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -89,7 +87,7 @@ fn data(document: &Document) -> Markup {
             Block::Charts(Charts { list, .. }) => {
                 let named = list
                     .iter()
-                    .map(|chart| (chart.name.clone(), chart_options::option(chart)));
+                    .map(|chart| (chart.name.clone(), charts::option(chart)));
                 options.extend(named);
             }
             Block::Compare(found) => compare = Some(blocks::counters(found)),

@@ -1,4 +1,4 @@
-//! A ratio drawn beside its figure: the interval on a logarithmic axis, where the claim holds, and what was published.
+//! A ratio drawn next to its figure: the interval on a logarithmic axis, where the claim holds, and what was published.
 //!
 //! Purpose: the chart of the verdicts needs no script, and its colours are those of the style sheet. Boundaries: all ratios of
 //! a column share an [`Axis`]; the figures themselves are text in the same row.
@@ -7,22 +7,22 @@ use crate::document::Ratio;
 use crate::format;
 use maud::{Markup, html};
 
-/// Of a drawing, in pixels.
+/// The size of a drawing (pixels).
 const WIDTH: f64 = 240.0;
 const HEIGHT: f64 = 38.0;
 /// From the edge to the axis' ends: half a label.
 const MARGIN: f64 = 16.0;
-/// Of the middle of the interval, from the top.
+/// The distance of the interval's middle from the top.
 const MIDDLE: f64 = 12.0;
-/// Where the labels stand.
+/// The baseline of the labels.
 const BASELINE: f64 = 35.0;
-/// Between labels.
+/// The smallest gap between two labels.
 const GAP: f64 = 34.0;
 /// The axis spans at least this factor, so that noise does not fill it.
 const SPAN_MIN: f64 = 1.2;
-/// And at most this one to either side of 1; what lies beyond is drawn at its end.
+/// The axis reaches at most this far to either side of 1; what lies beyond is drawn at its end.
 const SPAN_MAX: f64 = 1e4;
-/// Ticks of an axis, the coarsest first: the first set of which two or more fit is drawn beside 1.
+/// Ticks of an axis, the coarsest first: the first set of which two or more fit is drawn in addition to 1.
 const TICKS: [&[f64]; 5] = [
     &[0.001, 0.01, 0.1, 10.0, 100.0, 1000.0],
     &[0.01, 0.03, 0.1, 0.3, 3.0, 10.0, 30.0, 100.0],
@@ -66,7 +66,7 @@ impl Axis {
         })
     }
 
-    /// Of a ratio, in pixels; what lies outside is at the end.
+    /// The position of a ratio (pixels). What lies outside is at the end.
     fn x(&self, ratio: f64) -> f64 {
         let share = (ratio / self.low).ln() / (self.high / self.low).ln();
         let x = MARGIN + share.clamp(0.0, 1.0) * (WIDTH - 2.0 * MARGIN);
@@ -126,9 +126,10 @@ fn diamond(x: f64) -> String {
 
 /// `0.5`, `1`, `1,000`.
 fn label(tick: f64) -> String {
-    match tick >= 1000.0 {
-        true => format::count(tick),
-        false => tick.to_string(),
+    if tick >= 1000.0 {
+        format::count(tick)
+    } else {
+        tick.to_string()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The keys of a comparison: of servers in one run, and of runs.
 
 use super::{ControlNote, FailedNote, ProgressNote, finite, levels};
-use crate::build::contrasts::word;
+use crate::build::ratios::contrasts::word;
 use crate::document::{Comparison, Difference, DifferenceKind};
 use crate::format;
 use record::{BlocksUsed, Limit, Slim, Value};
@@ -44,7 +44,7 @@ struct ComparisonNote<'a> {
     headline: &'a str,
     tolerance: f64,
     runs: Vec<RunNote<'a>>,
-    /// Of the runs that have one.
+    /// The controls of the runs that have one.
     controls: Vec<ControlNote>,
     differences: Vec<DifferenceNote<'a>>,
     comparisons: Vec<ContrastNote<'a>>,
@@ -65,7 +65,7 @@ struct RunNote<'a> {
     slim: Option<SlimNote<'a>>,
 }
 
-/// Of a slim record.
+/// What a slim record says of itself.
 #[derive(Serialize)]
 pub(super) struct SlimNote<'a> {
     /// The prony that made it.
@@ -136,9 +136,9 @@ pub(super) struct ContrastNote<'a> {
     verdict: &'static str,
     blocks_to_decide: Option<u32>,
     blocks: Option<BlocksUsed>,
-    /// None where the same share failed on both sides.
+    /// None if the same share failed on both sides.
     failed_share: Option<FailedNote<'a>>,
-    /// As sentences; None where the data and the answers are the same, and within a run.
+    /// Why the data or the answers are not the same, in sentences; None within a run, and where they are the same.
     other_data: Option<&'a str>,
     other_answer: Option<&'a str>,
     reason: Option<&'a str>,

@@ -101,7 +101,7 @@ struct OperationNote {
     failed_ms: Option<LatencyNote>,
     /// Operations done in the measured part.
     count: u64,
-    /// Of the operations of the mix, from 0 to 1.
+    /// The share of the operations of the mix, from 0 to 1.
     share: Option<f64>,
     minimum_share: Option<f64>,
     p90_ms: Option<f64>,
@@ -243,7 +243,7 @@ fn operation(account: &Account, summary: &Summary, required: &[Conforming]) -> O
     }
 }
 
-/// In the measured part and after it, as the errors themselves.
+/// The errors in the measured part and after it, by code.
 pub(super) fn errors_by_code(load: &Loaded, summary: &Summary) -> BTreeMap<u16, u64> {
     let measured = summary.steady.from_s..;
     let mut codes = BTreeMap::new();

@@ -70,13 +70,13 @@ struct RunNote<'a> {
     /// How far a run is that was interrupted; None for a complete one.
     incomplete: Option<ProgressNote>,
     environment: &'a Environment,
-    /// Of a load from several machines.
+    /// Set if several machines share the load.
     #[serde(skip_serializing_if = "Option::is_none")]
     sharing: Option<&'a Sharing>,
-    /// Of a record without seconds: the samples of its trials are empty.
+    /// Set if the record is slim: it has no seconds, so the samples of its trials are empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     slim: Option<SlimNote<'a>>,
-    /// Those of the control last.
+    /// All trials; those of the control are last.
     trials: Vec<TrialNote<'a>>,
     claims: Vec<ClaimNote<'a>>,
     /// None for a fixed number of blocks.
@@ -84,7 +84,7 @@ struct RunNote<'a> {
     /// A warning to readers of the explanations.
     caveat: Option<&'static str>,
     largest_difference: Option<Value>,
-    /// Of queries; empty for timed loads.
+    /// The plans of each query; empty for timed loads.
     plans: Vec<Value>,
     /// The servers against the first one, if there are no claims.
     comparisons: Vec<ContrastNote<'a>>,
@@ -126,7 +126,7 @@ impl FailedNote<'_> {
     }
 }
 
-/// The same setup twice.
+/// The A/A control.
 #[derive(Serialize)]
 struct ControlNote {
     measured: Option<f64>,
@@ -168,9 +168,9 @@ struct TrialNote<'a> {
     #[serde(flatten)]
     timed: LoadNote<'a>,
     dataset: Option<&'a DatasetNote>,
-    /// As the build or the server reports it.
+    /// The version as the build or the server reports it.
     server_version: Option<&'a str>,
-    /// Of a timed load, seconds after the start of the trial: where second 0 of the samples begins.
+    /// Where second 0 of the samples begins, in seconds after the start of the trial; None for rounds.
     load_started_s: Option<f64>,
     role: Role,
 }
@@ -179,7 +179,7 @@ struct TrialNote<'a> {
 struct RoundNote<'a> {
     name: &'a str,
     index: u32,
-    /// None where a query failed: the sum would lack it.
+    /// None if a query failed: the sum would lack it.
     elapsed_s: Option<f64>,
     timed_out: bool,
     coldness: Option<&'a Coldness>,
@@ -199,7 +199,7 @@ struct QueryNote<'a> {
     plan_hash: Option<&'a str>,
     counters: &'a Counters,
     client: u32,
-    /// By the server's process, or else by all processes; null where neither is known.
+    /// Bytes read by the server's process, or else by all processes; null where neither is known.
     disk_read_bytes: Option<i64>,
 }
 
@@ -216,14 +216,14 @@ struct ClaimNote<'a> {
     blocks_to_decide: Option<u32>,
     decided_after: Option<DecidedAfter>,
     blocks: Option<BlocksUsed>,
-    /// None where the same share failed on both sides, and for a claim without a second side.
+    /// None if the same share failed on both sides, and for a claim without a second side.
     failed_share: Option<FailedNote<'a>>,
     /// What the figures do not show: why a claim is undecided or has no figure, and what a shape was.
     reason: Option<&'a str>,
     why: Option<Value>,
 }
 
-/// Something that happened beside the load, with what was measured of it.
+/// An event during the load, with what was measured of it.
 #[derive(Serialize)]
 struct Event<'a> {
     /// Seconds after the start of the trial.
@@ -233,7 +233,7 @@ struct Event<'a> {
     ended_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<u32>,
-    /// By names that end in their unit.
+    /// What was measured of it, by names that end in their unit.
     #[serde(flatten)]
     numbers: &'a BTreeMap<String, f64>,
     text: &'a str,
@@ -279,9 +279,10 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
     let rounds: Vec<RoundNote> = trial.rounds.iter().map(round).collect();
     let queries = || rounds.iter().flat_map(|round| &round.queries);
     let operations = queries().filter(|query| query.elapsed_s.is_some()).count();
-    let elapsed_s: f64 = match trial.rounds.iter().any(|round| round.clients() > 1) {
-        true => rounds.iter().filter_map(|round| round.elapsed_s).sum(),
-        false => queries().filter_map(|query| query.elapsed_s).sum(),
+    let elapsed_s: f64 = if trial.rounds.iter().any(|round| round.clients() > 1) {
+        rounds.iter().filter_map(|round| round.elapsed_s).sum()
+    } else {
+        queries().filter_map(|query| query.elapsed_s).sum()
     };
     // Its time is unknown, and leaving it out would bias the result.
     let has_timed_out = trial.rounds.iter().any(record::Round::timed_out);
@@ -313,7 +314,7 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
     }
 }
 
-/// In the file's order of factors.
+/// The levels, in the file's order of factors.
 fn levels(levels: &[(String, String)]) -> Map<String, Value> {
     levels
         .iter()

@@ -6,7 +6,7 @@ use crate::{format, why};
 use explain::{Difference, Doubled, Explanation, Finding, RowName, Unintended, Why};
 use serde_json::{Value, json};
 
-/// Of a claim.
+/// The explanation of a claim.
 pub(super) fn explained(one: &Explained) -> Value {
     note(&one.why, one.sentence(format::plain_count))
 }

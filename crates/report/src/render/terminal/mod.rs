@@ -33,7 +33,7 @@ pub fn terminal(document: &Document, screen: &Screen) -> String {
     written(&document.head(), &document.sections, screen)
 }
 
-/// The same of a comparison of runs.
+/// A comparison of runs for the terminal.
 pub fn comparison_terminal(comparison: &Comparison, screen: &Screen) -> String {
     let all = Screen {
         verbose: true,
@@ -89,9 +89,10 @@ impl Screen {
         for node in nodes.iter().filter(shown) {
             let block = self.block(&node.block);
             // A section begins with its table's caption, without a blank line.
-            let block = match text.is_empty() {
-                true => block.trim_start_matches('\n'),
-                false => &block,
+            let block = if text.is_empty() {
+                block.trim_start_matches('\n')
+            } else {
+                &block
             };
             text.push_str(block);
         }
@@ -134,7 +135,7 @@ impl Screen {
         text + &more(list.items.len(), list.most)
     }
 
-    /// Lines as they are; those that are too long go on in the next one.
+    /// Lines as they are; those that are too long continue on the next one.
     fn verbatim(&self, text: &str) -> String {
         let cleaned = self.clean(text);
         let lines = cleaned
@@ -143,17 +144,16 @@ impl Screen {
         lines.map(|line| format!(" {line}\n")).collect()
     }
 
-    /// Words on lines of the screen's width. Lines after the first stand under the first word, unless the start takes too much space.
+    /// Words on lines of the screen's width. Lines after the first begin under the first word, unless the start takes too much space.
     fn wrapped(&self, start: &str, words: &str) -> String {
         let start = self.clean(start);
         let lead = width(&start) - width(start.trim_start());
         let hangs = width(&start) <= self.width / 3;
-        let (first, indent, words) = match hangs {
-            true => (start.clone(), width(&start), self.clean(words)),
-            false => {
-                let words = self.clean(&format!("{}{words}", start.trim_start()));
-                (" ".repeat(lead), lead + 2, words)
-            }
+        let (first, indent, words) = if hangs {
+            (start.clone(), width(&start), self.clean(words))
+        } else {
+            let words = self.clean(&format!("{}{words}", start.trim_start()));
+            (" ".repeat(lead), lead + 2, words)
         };
         let mut out = String::new();
         for (place, line) in text::wrapped(&words, self.width - indent)
@@ -174,7 +174,7 @@ impl Screen {
         self.painted("1", self.wrapped("", text).trim_end()) + "\n"
     }
 
-    /// With what it stresses in bold. The codes take no columns, so they are put in after the lines were broken.
+    /// The headline with its stressed parts in bold. The codes take no columns, so they are put in after the lines were broken.
     fn headline(&self, headline: &Headline) -> String {
         let lines = self.wrapped("", headline);
         if !self.colour {
@@ -191,9 +191,10 @@ impl Screen {
         let mut is_bold = false;
         for letter in lines.chars() {
             let next = stressed.peek().copied().unwrap_or(false);
-            let wanted = match letter.is_whitespace() {
-                true => is_bold && next,
-                false => next,
+            let wanted = if letter.is_whitespace() {
+                is_bold && next
+            } else {
+                next
             };
             if wanted != is_bold {
                 out.push_str(if wanted { "\x1b[1m" } else { "\x1b[0m" });
@@ -228,16 +229,18 @@ impl Screen {
     fn clean(&self, text: &str) -> String {
         // A tab would take more columns than it counts for.
         let text = visible(text).replace('\t', " ");
-        match self.unicode {
-            true => text,
-            false => text::in_ascii(&text),
+        if self.unicode {
+            text
+        } else {
+            text::in_ascii(&text)
         }
     }
 }
 
 fn more(all: usize, most: Most) -> String {
-    match all > most.terminal && most.terminal > 0 {
-        true => format!(" ... {} more in the report\n", all - most.terminal),
-        false => String::new(),
+    if all > most.terminal && most.terminal > 0 {
+        format!(" ... {} more in the report\n", all - most.terminal)
+    } else {
+        String::new()
     }
 }

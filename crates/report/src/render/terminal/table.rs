@@ -21,7 +21,7 @@ const LINES_MAX: usize = 5;
 /// How a table may be written.
 #[derive(Clone, Copy)]
 struct Form {
-    /// Figures with their spread on a line of its own.
+    /// Figures with their spread on a separate line.
     on_two_lines: bool,
     /// Heads of figures on several lines.
     splits_heads: bool,
@@ -79,7 +79,7 @@ pub(super) fn tables(screen: &Screen, tables: &[Table]) -> String {
     }
 }
 
-/// In parts side by side or row by row, whatever takes fewer lines.
+/// Splits the tables side by side or row by row, whichever takes fewer lines.
 fn narrow(screen: &Screen, tables: &[Table]) -> String {
     if tables.iter().any(|table| table.across.is_none()) {
         let drawn = tables.iter().map(|table| {
@@ -100,9 +100,10 @@ fn narrow(screen: &Screen, tables: &[Table]) -> String {
 }
 
 fn caption(screen: &Screen, table: &Table) -> String {
-    match table.caption.is_empty() {
-        true => String::new(),
-        false => format!("\n{}", screen.wrapped("", &table.caption)),
+    if table.caption.is_empty() {
+        String::new()
+    } else {
+        format!("\n{}", screen.wrapped("", &table.caption))
     }
 }
 
@@ -110,7 +111,7 @@ fn more(table: &Table) -> String {
     super::more(table.rows.len(), table.most)
 }
 
-/// The columns of figures in groups, each with the columns that name the rows. None if not even one figure fits beside them.
+/// The columns of figures in groups, each with the columns that name the rows. None if not even one figure fits next to them.
 fn in_parts(screen: &Screen, table: &Table) -> Option<String> {
     let form = FORMS[FORMS.len() - 1];
     let sheet = Sheet::of(screen, table, form);
@@ -176,9 +177,10 @@ fn stacked(screen: &Screen, table: &Table) -> String {
     let badges = || rows().filter_map(|row| row.cells.first());
     let has_badges = badges().any(|cell| cell.badge.is_some());
     let is_label = |column: &&Column| column.kind == Kind::Label;
-    let named = match has_badges {
-        true => 2,
-        false => table.columns.iter().take_while(is_label).count().max(1),
+    let named = if has_badges {
+        2
+    } else {
+        table.columns.iter().take_while(is_label).count().max(1)
     };
     let texts = |cells: &[Cell]| -> Vec<String> {
         let cells = cells.iter().zip(&table.columns);
@@ -195,18 +197,20 @@ fn stacked(screen: &Screen, table: &Table) -> String {
     let mut out = String::new();
     for row in rows() {
         let cells = texts(&row.cells);
-        let name = match has_badges {
-            true => cells.get(1).cloned().unwrap_or_default(),
-            false => name(&cells[..named.min(cells.len())], &table.columns),
+        let name = if has_badges {
+            cells.get(1).cloned().unwrap_or_default()
+        } else {
+            name(&cells[..named.min(cells.len())], &table.columns)
         };
         let lines = screen.wrapped(&" ".repeat(indent), &name);
         if has_badges {
             let badge = screen.clean(&cells[0]);
             let painted = row.cells[0].badge.map(|kind| screen.badge(kind, &badge));
             out.push_str(&format!(" {}", painted.as_ref().unwrap_or(&badge)));
-            match is_beside {
-                true => out.push_str(lines.get(INDENT + width(&badge)..).unwrap_or("\n")),
-                false => out.push_str(&format!("\n{lines}")),
+            if is_beside {
+                out.push_str(lines.get(INDENT + width(&badge)..).unwrap_or("\n"))
+            } else {
+                out.push_str(&format!("\n{lines}"))
             }
         } else {
             out.push_str(&lines);
@@ -235,17 +239,19 @@ fn name(labels: &[String], columns: &[Column]) -> String {
 
 /// `95 % CI` stays in one piece.
 fn head_of(text: &str) -> String {
-    match width(text) <= LABEL_MIN - GAP && text.contains('%') {
-        true => text.replace(' ', "\u{a0}"),
-        false => text.to_string(),
+    if width(text) <= LABEL_MIN - GAP && text.contains('%') {
+        text.replace(' ', "\u{a0}")
+    } else {
+        text.to_string()
     }
 }
 
-/// In one piece if it is short.
+/// Keeps a short text in one piece.
 fn held(text: &str) -> String {
-    match width(text) <= HELD_MAX {
-        true => text.replace(' ', "\u{a0}"),
-        false => text.to_string(),
+    if width(text) <= HELD_MAX {
+        text.replace(' ', "\u{a0}")
+    } else {
+        text.to_string()
     }
 }
 
@@ -283,7 +289,7 @@ impl Strip {
         }
     }
 
-    /// Where nothing is broken.
+    /// The width if nothing is broken.
     fn natural(&self) -> usize {
         let cells = self.cells.iter().map(|cell| width(cell));
         cells.max().unwrap_or(0).max(width(&self.head))
@@ -293,9 +299,10 @@ impl Strip {
         let words = |text: &String| text.split_ascii_whitespace().map(width).max().unwrap_or(0);
         let cells = || self.cells.iter();
         if self.kind == Kind::Figure || !self.badges.is_empty() {
-            let head = match form.splits_heads {
-                true => words(&self.head),
-                false => width(&self.head),
+            let head = if form.splits_heads {
+                words(&self.head)
+            } else {
+                width(&self.head)
             };
             return cells().map(|cell| width(cell)).max().unwrap_or(0).max(head);
         }
@@ -343,7 +350,7 @@ impl Sheet {
         }
     }
 
-    /// Of each column; none if they do not fit.
+    /// The width of each column; none if they do not fit.
     fn widths(&self, screen: usize, form: Form) -> Option<Vec<usize>> {
         let between = GAP * self.columns.len().saturating_sub(1);
         let available = screen.checked_sub(INDENT + between)?;

@@ -4,7 +4,7 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// The signs of a report, and what stands for them in ASCII. Longer ones come first.
+/// The signs of a report and their replacements in ASCII. Longer ones come first.
 const SIGNS: [(&str, &str); 12] = [
     ("×/÷", "*/"),
     ("×", "x"),
@@ -34,7 +34,7 @@ pub fn width(text: &str) -> usize {
     lines.max().unwrap_or(0)
 }
 
-/// Lines of at most so many columns, at least one. They break at spaces; only a word that is longer than a line is split.
+/// Lines of at most `columns` columns, at least one. They break at spaces; only a word that is longer than a line is split.
 pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in text.lines() {
@@ -61,10 +61,10 @@ pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// Where a long name is broken if it can be: `thread_`, `concurrency=0`.
+/// The characters after which a long name may be broken: `thread_`, `concurrency=0`.
 const JOINTS: [char; 9] = ['_', '=', '.', ',', ':', ';', '-', '/', '\u{a0}'];
 
-/// Parts of at most so many columns, each of which ends at a joint unless that makes it very short.
+/// Parts of at most `columns` columns, each of which ends at a joint unless that makes it very short.
 fn split_word(word: &str, columns: usize) -> Vec<String> {
     let mut parts = Vec::new();
     let mut rest = word;
@@ -82,7 +82,7 @@ fn split_word(word: &str, columns: usize) -> Vec<String> {
     parts
 }
 
-/// Parts of at most so many columns, whatever is in them.
+/// Parts of at most `columns` columns, whatever is in them.
 pub(super) fn split(text: &str, columns: usize) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut used = 0;

@@ -1,0 +1,126 @@
+//! In which stage the profiled queries spent their time (SHOW PROFILE). Servers without it have no columns here.
+
+use crate::build::rows::{Row, Rows};
+use crate::document::{Block, Cell, Column, Kind, Node, Section, Table};
+use record::{Query, Round};
+
+/// Stages that took less than this share of every column are left out.
+const SHARE_MIN: f64 = 0.001;
+
+/// Seconds by stage, the mean over the rounds of one name of one row.
+struct Profile {
+    name: String,
+    stages: Vec<(String, f64)>,
+}
+
+impl Profile {
+    fn of_stage(&self, stage: &str) -> f64 {
+        let found = self.stages.iter().find(|(name, _)| name == stage);
+        found.map_or(0.0, |(_, elapsed_s)| *elapsed_s)
+    }
+
+    fn total_s(&self) -> f64 {
+        self.stages.iter().map(|(_, elapsed_s)| elapsed_s).sum()
+    }
+}
+
+pub(crate) fn section(rows: &Rows) -> Option<Section> {
+    let mut queries: Vec<&str> = Vec::new();
+    for (_, query) in rows.list.iter().flat_map(all) {
+        if !query.profile.is_empty() && !queries.contains(&query.name.as_str()) {
+            queries.push(&query.name);
+        }
+    }
+    let tables = queries
+        .iter()
+        .map(|query| table(query, &profiles(rows, query)));
+    let mut nodes: Vec<Node> = tables.map(|table| Block::table(table).page()).collect();
+    if !nodes.is_empty() {
+        let about =
+            "Seconds by the server's own stages (SHOW PROFILE), mean over rounds and blocks.";
+        nodes.insert(0, Block::remark(about).page());
+    }
+    Section::of("profile", "Time of a query by stage", nodes)
+}
+
+fn all<'a>(row: &'a Row<'a>) -> impl Iterator<Item = (&'a Round, &'a Query)> {
+    let rounds = row.trials.iter().flat_map(|trial| &trial.rounds);
+    rounds.flat_map(|round| round.queries.iter().map(move |query| (round, query)))
+}
+
+fn profiles(rows: &Rows, query: &str) -> Vec<Profile> {
+    let of = |row: &Row, round: &str| {
+        let profiles: Vec<&Vec<(String, f64)>> = all(row)
+            .filter(|(its, one)| its.name == round && one.name == query && !one.profile.is_empty())
+            .map(|(_, one)| &one.profile)
+            .collect();
+        (!profiles.is_empty()).then(|| Profile {
+            name: format!("{}, {round}", row.name),
+            stages: mean(&profiles),
+        })
+    };
+    let rows = rows.list.iter();
+    rows.flat_map(|row| {
+        ["cold", "hot"]
+            .into_iter()
+            .filter_map(move |round| of(row, round))
+    })
+    .collect()
+}
+
+/// A stage that is missing in one of the profiles took no time there.
+fn mean(profiles: &[&Vec<(String, f64)>]) -> Vec<(String, f64)> {
+    let mut total: Vec<(String, f64)> = Vec::new();
+    for (stage, elapsed_s) in profiles.iter().copied().flatten() {
+        match total.iter_mut().find(|(known, _)| known == stage) {
+            Some((_, sum_s)) => *sum_s += elapsed_s,
+            None => total.push((stage.clone(), *elapsed_s)),
+        }
+    }
+    for (_, sum_s) in &mut total {
+        *sum_s /= profiles.len() as f64;
+    }
+    total
+}
+
+fn table(query: &str, profiles: &[Profile]) -> Table {
+    let matters = |stage: &str| {
+        let mut profiles = profiles.iter();
+        profiles.any(|profile| profile.of_stage(stage) >= profile.total_s() * SHARE_MIN)
+    };
+    let mut stages: Vec<&str> = Vec::new();
+    for (stage, _) in profiles.iter().flat_map(|profile| &profile.stages) {
+        if !stages.contains(&stage.as_str()) && matters(stage) {
+            stages.push(stage);
+        }
+    }
+    let names = profiles.iter().map(|profile| profile.name.as_str());
+    let rows = stages.iter().map(|stage| {
+        let seconds = profiles
+            .iter()
+            .map(|profile| format!("{:.3}", profile.of_stage(stage)));
+        std::iter::once(stage.to_string())
+            .chain(seconds)
+            .map(Cell::text)
+            .collect()
+    });
+    let mut columns = Column::of(Kind::Label, ["stage"]);
+    columns.extend(Column::of(Kind::Figure, names));
+    Table::new(query, columns, rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stage_missing_in_one_profile_counts_as_zero() {
+        let one = vec![("init".to_string(), 0.2), ("Sending data".to_string(), 1.0)];
+        let two = vec![("Sending data".to_string(), 3.0)];
+        let mean = mean(&[&one, &two]);
+        assert_eq!(
+            mean,
+            [("init".to_string(), 0.1), ("Sending data".to_string(), 2.0)]
+        );
+    }
+}

@@ -1,0 +1,75 @@
+//! How the tables were loaded: rows, bytes, load time and index build time.
+
+use crate::build::Context;
+use crate::document::{Block, Cell, Column, Kind, Section, Table};
+use crate::{format, names};
+use record::DatasetNote;
+
+/// One row for each dataset on each build; none in records of an older prony.
+pub(crate) fn section(context: &Context) -> Option<Section> {
+    let mut seen: Vec<(&DatasetNote, Vec<String>)> = Vec::new();
+    for trial in context.trials {
+        let Some(note) = &trial.dataset else {
+            continue;
+        };
+        let row = names::row(context.run, trial.key.server.as_deref(), &trial.key.levels);
+        match seen.iter_mut().find(|(known, _)| *known == note) {
+            Some((_, rows)) if rows.contains(&row) => {}
+            Some((_, rows)) => rows.push(row),
+            None => seen.push((note, vec![row])),
+        }
+    }
+    if seen.is_empty() {
+        return None;
+    }
+    let columns = Column::list(&[
+        (Kind::Label, &["dataset", "used by"]),
+        (
+            Kind::Figure,
+            &[
+                "rows",
+                "size",
+                "index size",
+                "load time (s)",
+                "index build (s)",
+            ],
+        ),
+    ]);
+    let table = Table::new(
+        "",
+        columns,
+        seen.iter().map(|(note, rows)| cells(note, rows)),
+    );
+    let about = "A snapshot that is used again keeps the times of its load.";
+    let nodes = vec![
+        Block::table(table).everywhere(),
+        Block::remark(about).everywhere(),
+    ];
+    Section::of("datasets", "Datasets", nodes)
+}
+
+fn cells(note: &DatasetNote, rows: &[String]) -> Vec<Cell> {
+    let used_by = match rows {
+        [one] => one.clone(),
+        [first, others @ ..] => {
+            format!("{first} and {}", format::plural(others.len(), "other row"))
+        }
+        [] => String::new(),
+    };
+    let seconds = |seconds: f64| Cell::text(format::seconds(seconds, 2));
+    vec![
+        Cell::text(&note.fingerprint),
+        Cell::text(used_by),
+        Cell::text(format::count(note.rows as f64)),
+        Cell::text(format::bytes(note.data_bytes)),
+        note.index_bytes
+            .map_or_else(Cell::none, |bytes| Cell::text(format::bytes(bytes))),
+        note.load_s
+            .map_or_else(|| Cell::text(&note.method), seconds),
+        if note.index_s.is_empty() {
+            Cell::text("with the rows")
+        } else {
+            seconds(note.index_s.values().sum())
+        },
+    ]
+}

@@ -1,0 +1,148 @@
+//! What is not the same in all runs that are compared: their environments, servers and effective settings.
+
+use crate::build::trials::failures::{Other, OtherOf};
+use crate::document::{Difference, DifferenceKind};
+use crate::format;
+use record::{Run, ServerIdentity, Trial};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Digits of a binary's hash that distinguish two builds.
+const DIGITS: usize = 12;
+
+/// The differences of the machines, then those of the servers.
+pub(crate) fn of_environments(runs: &[Run]) -> Vec<Difference> {
+    let mut found: Vec<Difference> = Vec::new();
+    for (place, run) in runs.iter().enumerate().skip(1) {
+        for (what, ours, theirs) in runs[0].environment.surroundings(&run.environment) {
+            let known = found.iter().position(|known| known.what == what);
+            let at = known.unwrap_or_else(|| {
+                found.push(difference(&what, vec![Some(ours); runs.len()]));
+                found.len() - 1
+            });
+            found[at].values[place] = Some(theirs);
+        }
+    }
+    found.extend(of_servers(runs));
+    found.extend(of_rules(runs));
+    found
+}
+
+/// The rules that made the figures of loads: those of a slim record cannot be made again.
+fn of_rules(runs: &[Run]) -> Option<Difference> {
+    let rules = |run: &Run| run.slim.as_ref().map_or(stats::RULES, |slim| slim.rules);
+    let rules = runs.iter().map(|run| Some(rules(run).to_string()));
+    Some(difference("rules of the figures", rules.collect())).filter(differs)
+}
+
+fn difference(what: &str, values: Vec<Option<String>>) -> Difference {
+    Difference {
+        kind: DifferenceKind::Environment,
+        what: what.to_string(),
+        values,
+    }
+}
+
+/// The servers by name. Where each run has one server, its name does not matter.
+fn of_servers(runs: &[Run]) -> Vec<Difference> {
+    let servers = || runs.iter().map(|run| &run.environment.servers);
+    let candidates: Vec<Difference> = if servers().all(|servers| servers.len() == 1) {
+        let only = servers().map(|servers| servers.values().next().map(identity));
+        vec![difference("server", only.collect())]
+    } else {
+        let names: BTreeSet<&String> = servers().flat_map(BTreeMap::keys).collect();
+        let of_name = |name: &String| {
+            let values = servers().map(|servers| servers.get(name).map(identity));
+            difference(&format!("server {name}"), values.collect())
+        };
+        names.into_iter().map(of_name).collect()
+    };
+    candidates.into_iter().filter(differs).collect()
+}
+
+fn identity(server: &ServerIdentity) -> String {
+    let digest: String = server.binary_sha256.chars().take(DIGITS).collect();
+    if digest.is_empty() {
+        format!("{}, {}", server.build, server.version)
+    } else {
+        format!("{}, {}, binary {digest}", server.build, server.version)
+    }
+}
+
+/// The datasets of the trials, by their fingerprints with their rows; none for a run that does not name its data.
+pub(crate) fn of_datasets(trials: &[Vec<Trial>]) -> Option<Difference> {
+    let of_run = |trials: &Vec<Trial>| {
+        let notes = trials.iter().filter_map(|trial| trial.dataset.as_ref());
+        let names: BTreeSet<String> = notes
+            .map(|note| {
+                format!(
+                    "{}, {} rows",
+                    note.fingerprint,
+                    format::count(note.rows as f64)
+                )
+            })
+            .collect();
+        let names: Vec<String> = names.into_iter().collect();
+        (!names.is_empty()).then(|| names.join(" / "))
+    };
+    let found = Difference {
+        kind: DifferenceKind::Data,
+        what: "dataset".to_string(),
+        values: trials.iter().map(of_run).collect(),
+    };
+    Some(found).filter(differs)
+}
+
+/// The differences of compared rows: their answers, and data that differ under one name. The sentence is the value of the further run.
+pub(crate) fn of_rows(others: &[Other], runs: usize, known: &[Difference]) -> Vec<Difference> {
+    let are_named = known.iter().any(|one| one.kind == DifferenceKind::Data);
+    let one = |other: &Other| {
+        let what = match other.of {
+            OtherOf::Data if are_named => return None,
+            OtherOf::Data => "data",
+            OtherOf::Answers => "answers",
+        };
+        let value =
+            |run: usize| (other.new == format!("run {run}")).then(|| other.sentence.clone());
+        Some(Difference {
+            kind: DifferenceKind::Data,
+            what: what.to_string(),
+            values: (1..=runs).map(value).collect(),
+        })
+    };
+    others.iter().filter_map(one).collect()
+}
+
+/// The settings of the first nodes that differ, without folders and ports, and the number of settings that only some runs have.
+pub(crate) fn of_settings(trials: &[Vec<Trial>]) -> (Vec<Difference>, usize) {
+    let by_run: Vec<BTreeMap<&str, BTreeSet<&str>>> = trials.iter().map(|t| values(t)).collect();
+    let names: BTreeSet<&str> = by_run.iter().flat_map(|run| run.keys().copied()).collect();
+    let of_name = |name: &str| Difference {
+        kind: DifferenceKind::Setting,
+        what: name.to_string(),
+        values: by_run.iter().map(|run| run.get(name).map(joined)).collect(),
+    };
+    let differing = names.into_iter().map(of_name).filter(differs);
+    let (everywhere, somewhere): (Vec<Difference>, Vec<Difference>) =
+        differing.partition(|found| found.values.iter().all(Option::is_some));
+    (everywhere, somewhere.len())
+}
+
+/// Each setting with its values over all trials.
+fn values(trials: &[Trial]) -> BTreeMap<&str, BTreeSet<&str>> {
+    let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (name, value) in trials.iter().flat_map(|trial| &trial.settings) {
+        if !explain::is_of_an_instance(name) {
+            values.entry(name).or_default().insert(value);
+        }
+    }
+    values
+}
+
+fn joined(values: &BTreeSet<&str>) -> String {
+    let values: Vec<&str> = values.iter().copied().collect();
+    values.join(" / ")
+}
+
+fn differs(found: &Difference) -> bool {
+    found.values.iter().any(|value| *value != found.values[0])
+}

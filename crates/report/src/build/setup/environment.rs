@@ -1,0 +1,177 @@
+//! Where the run took place, and how to repeat it.
+
+use crate::document::{Block, Cell, Column, Forms, Kind, Section, Table};
+use crate::{format, names};
+use record::{Conditions, Run, Trial};
+
+pub(crate) fn section(run: &Run, trials: &[Trial]) -> Option<Section> {
+    let at = &run.environment;
+    let cores = format::plural(at.cores as usize, "core");
+    let fact = |name: &str, value: String| (name.to_string(), value);
+    let mut facts = vec![
+        fact("Machine", at.machine.clone()),
+        fact("CPU", format!("{}, {cores}", at.cpu)),
+        fact("Memory", format::bytes(at.memory_bytes)),
+        fact("System", format!("{}, kernel {}", at.system, at.kernel)),
+        fact("Work folder", at.file_system.clone()),
+    ];
+    facts.extend(conditions(&at.conditions));
+    facts.extend(below_files(trials));
+    facts.extend([
+        fact("prony", at.prony_version.clone()),
+        fact("Run", run.id.clone()),
+        fact("Started", format::moment(run.started_ns)),
+    ]);
+    let rows = at.servers.iter().map(|(name, server)| {
+        let comment = Some(server.comment.clone()).filter(|comment| !comment.is_empty());
+        let digest = match server.binary_sha256.as_str() {
+            "" => "unknown",
+            digest => digest,
+        };
+        vec![
+            Cell::text(name),
+            Cell::text(&server.build),
+            Cell::text(&server.version).remarked(comment),
+            Cell::text(digest),
+        ]
+    });
+    let columns = Column::list(&[
+        (Kind::Label, &["server", "build"]),
+        (Kind::Words, &["reported version"]),
+        (Kind::Code, &["SHA-256 of the binary"]),
+    ]);
+    let nodes = vec![
+        Block::Facts(facts).page(),
+        Block::table(Table::new("", columns, rows)).page(),
+        Block::text(in_a_line(run)).shown(Forms::MARKDOWN),
+    ];
+    Section::of("environment", "Environment", nodes)
+}
+
+/// What lay below the files of a workload without a server, as far as all trials agree. The rest is in the table of differences.
+fn below_files(trials: &[Trial]) -> Vec<(String, String)> {
+    let Some((first, others)) = trials.split_first() else {
+        return Vec::new();
+    };
+    let on_folders = trials.iter().all(|trial| trial.key.server.is_none());
+    let everywhere = |(name, value): &(&String, &String)| {
+        let mut others = others.iter();
+        others.all(|other| other.settings.get(*name) == Some(*value))
+    };
+    let facts = first.settings.iter().filter(|_| on_folders);
+    facts
+        .filter(everywhere)
+        .map(|(name, value)| (format!("Files: {name}"), value.clone()))
+        .collect()
+}
+
+/// What decides the machine's speed, as far as the kernel shows it.
+fn conditions(at: &Conditions) -> Vec<(String, String)> {
+    let facts = [
+        ("Frequency governor", at.governor.clone()),
+        ("Turbo", at.turbo.clone()),
+        ("Transparent huge pages", at.transparent_huge_pages.clone()),
+        ("Clock source", at.clocksource.clone()),
+        ("I/O scheduler", at.io_scheduler.clone()),
+        ("Hypervisor", at.hypervisor.clone()),
+        (
+            "Load at the start",
+            at.load_at_start.map(|load| format!("{load:.2}")),
+        ),
+        ("Niceness", at.nice.map(|nice| nice.to_string())),
+    ];
+    let known = facts.into_iter();
+    known
+        .filter_map(|(name, value)| Some((name.to_string(), value?)))
+        .collect()
+}
+
+/// `5.5 (MySQL 5.5.34), 5.6 (MySQL 5.6.14); Some CPU at 3.3 GHz, 6 cores, 12.0 GiB, ext4 on /dev/vda; 2013-04-01`: enough for a
+/// reader to judge whether the answer concerns them.
+pub(crate) fn measured_on(run: &Run) -> String {
+    let at = &run.environment;
+    let servers: Vec<String> = (run.question.servers.iter())
+        .map(|name| names::server_with_version(run, name))
+        .collect();
+    let moment = format::moment(run.started_ns);
+    let day = moment.split(' ').next().unwrap_or_default().to_string();
+    let cores = format::plural(at.cores as usize, "core");
+    let memory = format::bytes(at.memory_bytes);
+    let machine = [&at.cpu, &cores, &memory, &at.file_system];
+    let machine: Vec<&str> = machine.into_iter().map(String::as_str).collect();
+    let parts = [servers.join(", "), machine.join(", "), day].into_iter();
+    let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join("; ")
+}
+
+/// Without the machine's name, so that it can be published.
+fn in_a_line(run: &Run) -> String {
+    let at = &run.environment;
+    let server = |(name, server): (&String, &record::ServerIdentity)| {
+        format!("{name} = {} {}", server.build, server.version)
+    };
+    let servers: Vec<String> = at.servers.iter().map(server).collect();
+    format!(
+        "{}; {}, {}, {}, {}, kernel {}; prony {}, seed {}, {}",
+        servers.join(", "),
+        at.cpu,
+        format::plural(at.cores as usize, "core"),
+        format::bytes(at.memory_bytes),
+        at.file_system,
+        at.kernel,
+        at.prony_version,
+        run.seed,
+        format::moment(run.started_ns)
+    )
+}
+
+pub(crate) fn repeat(run: &Run) -> Option<Section> {
+    let name = format!("{}.toml", run.question.name);
+    let file = shell(&name);
+    let arguments: String = run
+        .overrides
+        .iter()
+        .map(|argument| format!(" {}", shell(argument)))
+        .collect();
+    let commands = format!("prony check {file}{arguments}\nprony run {file}{arguments}");
+    let version = &run.environment.prony_version;
+    let nodes = vec![
+        Block::text(format!("Save the file below as {name}. Then, with prony {version}:")).page(),
+        Block::Verbatim(commands).page(),
+        Block::text(format!(
+            "The seed of this run was {}. It decides the order of the trials within a block. Every figure above is in run.sqlite, in the folder of this page:",
+            run.seed
+        ))
+        .page(),
+        Block::Verbatim(format!("prony show {} --format csv", shell(&run.id))).page(),
+        Block::fold(
+            "The experiment file, verbatim",
+            false,
+            vec![Block::Verbatim(run.experiment_toml.clone()).page()],
+        )
+        .page(),
+    ];
+    Section::of("repeat", "How to repeat it", nodes)
+}
+
+/// An argument quoted for a POSIX shell.
+fn shell(argument: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
+    if !argument.is_empty() && argument.chars().all(plain) {
+        argument.to_string()
+    } else {
+        format!("'{}'", argument.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shell;
+
+    #[test]
+    fn an_argument_with_spaces_or_quotes_is_quoted() {
+        assert_eq!(shell("server=5.6"), "server=5.6");
+        assert_eq!(shell("variant=small pool"), "'variant=small pool'");
+        assert_eq!(shell("it's"), "'it'\\''s'");
+    }
+}

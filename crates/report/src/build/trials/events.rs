@@ -1,0 +1,52 @@
+//! Events during the trials: how often each trial had one, and the text of the last.
+
+use crate::build::Context;
+use crate::document::{Block, Cell, Column, Kind, Section, Table};
+use crate::names;
+use record::{EventNote, Trial};
+
+pub(crate) fn section(context: &Context) -> Option<Section> {
+    let with_events = context
+        .trials
+        .iter()
+        .filter(|trial| !trial.events.is_empty());
+    let row = |trial: &Trial| {
+        let after_s = |event: Option<&EventNote>| {
+            event.map_or(0.0, |event| (event.at_ns - trial.started_ns) as f64 / 1e9)
+        };
+        let (first, last) = (trial.events.first(), trial.events.last());
+        vec![
+            Cell::text(names::trial(context.run, &trial.key)),
+            Cell::text(trial.events.len().to_string()),
+            Cell::text(format!("{:.1}, {:.1}", after_s(first), after_s(last))),
+            Cell::text(last.map(text).unwrap_or_default()),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = with_events.map(row).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let columns = Column::list(&[
+        (Kind::Label, &["trial"]),
+        (Kind::Figure, &["events", "first, last (s after the start)"]),
+        (Kind::Words, &["last event"]),
+    ]);
+    let nodes = vec![
+        Block::table(Table::new("", columns, rows)).page(),
+        Block::remark("The server's counters include the work of the events.").page(),
+    ];
+    Section::of("events", "Events", nodes)
+}
+
+/// What it did, and what was measured of it: `kill: back after 3.2 s (accept_s 1.3, recovered_s 3.2)`.
+fn text(event: &EventNote) -> String {
+    let numbers = event.numbers.iter();
+    let numbers: Vec<String> = numbers
+        .map(|(name, value)| format!("{name} {value:.3}"))
+        .collect();
+    if numbers.is_empty() {
+        event.text.clone()
+    } else {
+        format!("{} ({})", event.text, numbers.join(", "))
+    }
+}

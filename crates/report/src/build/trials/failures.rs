@@ -1,0 +1,157 @@
+//! Sides whose operations failed more often than those they are compared with.
+//!
+//! Purpose: failed operations are not throughput, so their shares are shown with every comparison in which they differ.
+
+use crate::document::{Claim, Headline};
+use crate::{names, why};
+use record::{Cell, Question, Run, Subject, percent};
+use stats::{Contrast, FailedShares};
+
+/// Smaller differences of shares are not named, unless a gate allows less.
+pub(crate) const NAMED: f64 = 0.001;
+
+/// Two sides with different shares of failed operations.
+pub(crate) struct Failing {
+    /// `new against old`, with the row.
+    pub(crate) sides: String,
+    /// `50 % of the operations of new failed, 0 % of old`
+    pub(crate) sentence: String,
+    /// The difference of the shares, from 0 to 1.
+    pub(crate) difference: f64,
+}
+
+/// The sides of the claims whose shares differ by `least` or more, each pair once.
+pub(crate) fn of_claims(run: &Run, claims: &[Claim], least: f64) -> Vec<Failing> {
+    let one = |claim: &Claim| {
+        let shares = claim.basis.failed.as_ref()?;
+        match &claim.judged.claim.subject {
+            Subject::Ratio { of, to, .. } => {
+                let names = (why::name(run, of, to), why::name(run, to, of));
+                let row = common(&run.question, of, to);
+                failing(&row, (&names.0, &names.1), shares, least)
+            }
+            Subject::Spread { .. } => {
+                let says = &claim.judged.claim.says;
+                failing(says, ("one row", "another"), shares, least)
+            }
+            Subject::Finds { .. } => None,
+        }
+    };
+    each_once(claims.iter().filter_map(one))
+}
+
+/// The levels of both sides: `64 clients`.
+fn common(question: &Question, of: &Cell, to: &Cell) -> String {
+    let shared = of.levels.iter().filter(|level| to.levels.contains(level));
+    let levels = shared.map(|(factor, levels)| (factor.clone(), levels.join(" or ")));
+    names::row_of(question, None, &levels.collect::<Vec<_>>())
+}
+
+/// The sides of the comparisons whose shares differ by `least` or more, each pair once.
+pub(crate) fn of_contrasts(
+    question: &Question,
+    contrasts: &[Contrast],
+    least: f64,
+) -> Vec<Failing> {
+    let one = |contrast: &Contrast| {
+        let row = names::row_of(question, contrast.server.as_deref(), &contrast.levels);
+        let names = (contrast.new.as_str(), contrast.old.as_str());
+        failing(&row, names, contrast.basis.failed.as_ref()?, least)
+    };
+    each_once(contrasts.iter().filter_map(one))
+}
+
+/// The pair that differs most, for the headline.
+pub(crate) fn headline(all: Vec<Failing>) -> Option<Headline> {
+    let most = all
+        .into_iter()
+        .max_by(|a, b| a.difference.total_cmp(&b.difference))?;
+    Some(Headline::default().stress(most.sentence).plain("."))
+}
+
+/// Runs that are compared on other data, or whose answers differ.
+pub(crate) struct Other {
+    /// `run 2 against run 1`, with the row.
+    pub(crate) sides: String,
+    /// `run 2`
+    pub(crate) new: String,
+    pub(crate) of: OtherOf,
+    /// `run 2 has another dataset (...)`
+    pub(crate) sentence: String,
+}
+
+pub(crate) enum OtherOf {
+    Data,
+    Answers,
+}
+
+/// Each pair of rows once.
+pub(crate) fn other(question: &Question, contrasts: &[Contrast]) -> Vec<Other> {
+    let one = |contrast: &Contrast| {
+        let row = names::row_of(question, contrast.server.as_deref(), &contrast.levels);
+        let place = if row.is_empty() {
+            row
+        } else {
+            format!("{row}: ")
+        };
+        let (basis, new) = (&contrast.basis, &contrast.new);
+        let data = basis.other_data.as_ref();
+        let data = data.map(|data| (OtherOf::Data, format!("{place}{new} has {data}")));
+        let answer = basis.other_answer.as_ref();
+        let answer = answer.map(|answer| {
+            let sentence = format!("{place}{new} answers differently: {answer}");
+            (OtherOf::Answers, sentence)
+        });
+        let (of, sentence) = answer.or(data)?;
+        Some(Other {
+            sides: format!("{place}{new} against {}", contrast.old),
+            new: new.clone(),
+            of,
+            sentence,
+        })
+    };
+    let mut found: Vec<Other> = Vec::new();
+    for one in contrasts.iter().filter_map(one) {
+        if !found.iter().any(|known| known.sides == one.sides) {
+            found.push(one);
+        }
+    }
+    found
+}
+
+fn failing(
+    row: &str,
+    (of, to): (&str, &str),
+    shares: &FailedShares,
+    least: f64,
+) -> Option<Failing> {
+    let what = match &shares.operation {
+        Some(operation) => format!("{operation} on {of}"),
+        None => format!("the operations of {of}"),
+    };
+    let place = if row.is_empty() {
+        String::new()
+    } else {
+        format!("{row}: ")
+    };
+    let share = |share: f64| match shares.difference() >= NAMED {
+        true => percent(share),
+        false => format!("{:.4} %", 100.0 * share),
+    };
+    let (new, old) = (share(shares.new), share(shares.old));
+    (shares.difference() >= least).then(|| Failing {
+        sides: format!("{place}{of} against {to}"),
+        sentence: format!("{place}{new} of {what} failed, {old} of {to}"),
+        difference: shares.difference(),
+    })
+}
+
+fn each_once(all: impl Iterator<Item = Failing>) -> Vec<Failing> {
+    let mut found: Vec<Failing> = Vec::new();
+    for one in all {
+        if !found.iter().any(|known| known.sides == one.sides) {
+            found.push(one);
+        }
+    }
+    found
+}
