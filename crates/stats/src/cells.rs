@@ -111,15 +111,7 @@ fn why_uncertain(trial: &Trial, cell: &Cell, value: &Value) -> Option<String> {
 /// Returns an error that names the first load without a value: one that was unstable or did too little. Dropping such blocks
 /// would bias the result (survivorship).
 fn every_load_has_one(matching: &[&Trial], cell: &Cell, value: &Value) -> Result<(), String> {
-    if !matches!(
-        value,
-        Value::Throughput
-            | Value::Variation
-            | Value::ReadAge
-            | Value::Latency { .. }
-            | Value::Recovery(_)
-            | Value::Audit(_)
-    ) {
+    if !value.is_of_load() {
         return Ok(());
     }
     let counts = |trial: &&&Trial| trial.state == TrialState::Done && trial.load.is_some();

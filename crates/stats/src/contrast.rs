@@ -55,7 +55,7 @@ pub struct Compared {
 impl Contrast {
     /// What the ratio says of new. All contrasts that a gate tests share an error rate, and so do the others.
     pub fn verdict(&self) -> Comparison {
-        let more_is_faster = self.subject.value == Value::Throughput;
+        let more_is_faster = self.subject.value.more_is_better();
         match self.judged.direction {
             _ if self.judged.limit.is_none() && self.judged.ci.is_some_and(ratio::is_same) => {
                 Comparison::Equivalent

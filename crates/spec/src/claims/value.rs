@@ -38,25 +38,6 @@ const SYNONYMS: [(&str, &str); 11] = [
     ("jitter", "variation"),
     ("stability", "variation"),
 ];
-const FINDINGS: [&str; 11] = [
-    "plan changed",
-    "plan holds",
-    "unstable",
-    "stall",
-    "level shift",
-    "period",
-    "steady",
-    "losses",
-    "no losses",
-    "stale reads",
-    "no stale reads",
-];
-const KINDS: [(&str, Kind); 3] = [
-    ("response", Kind::Response),
-    ("wait", Kind::Wait),
-    ("service", Kind::Service),
-];
-
 pub(super) fn value(node: &Node, names: &Names) -> Option<Value> {
     let text = node.words(EXAMPLE)?;
     let Some(value) = named(&text) else {
@@ -105,7 +86,7 @@ fn synonym(text: &str) -> Option<&'static str> {
 /// `p99` is the p99 of the response time, `wait p99` that of the queueing time.
 fn latency(text: &str) -> Option<Value> {
     let (kind, percentile) = text.split_once(' ').unwrap_or(("response", text));
-    let (_, kind) = KINDS.into_iter().find(|(name, _)| *name == kind)?;
+    let (_, kind) = Kind::NAMED.into_iter().find(|(name, _)| *name == kind)?;
     let percentile = Percentile::ALL
         .into_iter()
         .find(|known| known.text() == percentile.trim())?;
@@ -163,28 +144,18 @@ fn is_counter(name: &str) -> bool {
 /// Reads a finding. `section` is the claim, which may contain the text to search for in a plan.
 pub(super) fn finding(section: &Section, finds: &Node, names: &Names) -> Option<Finding> {
     let text = finds.text("finds = \"plan changed\"")?;
-    let finding = match text {
-        "plan changed" => Finding::PlanChanged,
-        "plan holds" => {
-            let example = "text = \"Using join buffer\"";
-            let text = section.require("[[claim]]", "text", example)?;
-            Finding::PlanHolds(text.words(example)?)
-        }
-        "unstable" => Finding::Unstable,
-        "stall" => Finding::Stall,
-        "level shift" => Finding::LevelShift,
-        "period" => Finding::Period,
-        "steady" => Finding::Steady,
-        "losses" => Finding::Losses,
-        "no losses" => Finding::NoLosses,
-        "stale reads" => Finding::StaleReads,
-        "no stale reads" => Finding::NoStaleReads,
-        other => {
-            finds
-                .notes
-                .unknown(finds.at(), "the finding", other, &FINDINGS);
-            return None;
-        }
+    let mut named = Finding::NAMED.into_iter();
+    let finding = if text == Finding::PLAN_HOLDS {
+        let example = "text = \"Using join buffer\"";
+        let text = section.require("[[claim]]", "text", example)?;
+        Finding::PlanHolds(text.words(example)?)
+    } else if let Some((_, finding)) = named.find(|(name, _)| *name == text) {
+        finding
+    } else {
+        let known = Finding::NAMED.map(|(name, _)| name);
+        let known = [&known[..], &[Finding::PLAN_HOLDS]].concat();
+        finds.notes.unknown(finds.at(), "the finding", text, &known);
+        return None;
     };
     let is_closed = matches!(names.load, LoadSpec::Closed { .. });
     let (says, help) = match (&finding, names.is_timed) {

@@ -5,7 +5,7 @@ use super::super::ratio::{Band, CONFIDENCE};
 use super::Decision;
 use super::found::{Evidence, Found};
 use record::Look;
-use record::claim::{Bound, Claim, Direction, Finding, Judged, Subject, Verdict};
+use record::claim::{Bound, Claim, Direction, Judged, Subject, Verdict};
 
 const ONE_BLOCK: &str = "single block: variance unknown, so no verdict";
 
@@ -91,19 +91,7 @@ fn threshold(subject: &Subject) -> String {
             format!("{} to {}", figure(band.low), figure(band.high))
         }
         Subject::Spread { within, .. } => format!("<= {}", figure(1.0 + within)),
-        Subject::Finds { finding, .. } => match finding {
-            Finding::PlanChanged => "plan changed".to_string(),
-            Finding::PlanHolds(text) => format!("plan holds {text:?}"),
-            Finding::Unstable => "unstable".to_string(),
-            Finding::Stall => "stall".to_string(),
-            Finding::LevelShift => "level shift".to_string(),
-            Finding::Period => "period".to_string(),
-            Finding::Steady => "steady".to_string(),
-            Finding::Losses => "losses".to_string(),
-            Finding::NoLosses => "no losses".to_string(),
-            Finding::StaleReads => "stale reads".to_string(),
-            Finding::NoStaleReads => "no stale reads".to_string(),
-        },
+        Subject::Finds { finding, .. } => finding.text(),
     }
 }
 
