@@ -204,9 +204,10 @@ impl Points {
         let killed = server.kill();
         let found = checked.map_err(|error| error.to_string())?;
         killed.map_err(|error| error.to_string())?;
-        match found.is_empty() {
-            true => Ok(()),
-            false => Err(found.join("; ")),
+        if found.is_empty() {
+            Ok(())
+        } else {
+            Err(found.join("; "))
         }
     }
 

@@ -126,9 +126,10 @@ fn every_experiment_of_the_documents_is_valid() {
         for block in blocks.filter_map(|rest| rest.split("```").next()) {
             let rest = COMPLETED.iter().find(|(part, _)| block.contains(part));
             let rest = rest.map_or(CLAIMS, |(_, rest)| rest);
-            let source = match block.starts_with("title") {
-                true => block.to_string(),
-                false => format!("title = 't'\n{block}\n{rest}"),
+            let source = if block.starts_with("title") {
+                block.to_string()
+            } else {
+                format!("title = 't'\n{block}\n{rest}")
             };
             if let Err(failure) = experiment::parse("x", &shown, &source, &Overrides::default()) {
                 wrong.push(format!("{}: {failure:?}\n{source}", path.display()));

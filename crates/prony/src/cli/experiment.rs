@@ -46,7 +46,7 @@ pub struct Overrides {
     /// Run without the limits of the experiment, which require root; each trial is flagged, and never compared with limited ones
     #[arg(long)]
     pub no_limits: bool,
-    /// Load a dump, setup or file although the server stores some of its values other than they are written
+    /// Load a dump, setup or file even if the server stores some of its values differently than written
     #[arg(long)]
     pub accept_warnings: bool,
 }

@@ -21,9 +21,10 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Status, Failure> {
-    let (lines, below) = match args.runs {
-        true => (runs(args), 4),
-        false => (experiments(), NAME_COLUMNS + 1),
+    let (lines, below) = if args.runs {
+        (runs(args), 4)
+    } else {
+        (experiments(), NAME_COLUMNS + 1)
     };
     let columns = screen::columns(std::io::stdout());
     print(&screen::wrap_below(&lines.join("\n"), columns, below));
@@ -46,9 +47,10 @@ fn title(text: &str) -> String {
 fn runs(args: &Args) -> Vec<String> {
     let results = &args.results.results;
     let runs = folder::runs(results);
-    match runs.is_empty() {
-        true => vec![format!("no run in {}", results.display())],
-        false => runs.iter().map(line).collect(),
+    if runs.is_empty() {
+        vec![format!("no run in {}", results.display())]
+    } else {
+        runs.iter().map(line).collect()
     }
 }
 

@@ -15,7 +15,7 @@ use store::Store;
 pub(super) struct Args {
     /// The run's folder, its name in the results folder, @latest, or a kept record (.sqlite, .sqlite.gz, .sqlite.zst)
     run: String,
-    /// Leave out the series and histograms of timed loads; summaries, verdicts and all else stay
+    /// Leave out the series and histograms of timed loads; summaries, verdicts and everything else stay
     #[arg(long)]
     slim: bool,
     /// The file to write: compressed if its name ends with .gz, plain if with .sqlite [default: the run's name with .sqlite.gz, with
@@ -71,9 +71,10 @@ fn folder_of(file: &Path) -> &Path {
 
 /// With the verdicts of the whole record. False if there is nothing to leave out.
 fn make_slim(store: &Store, run: &Run, record: &Path) -> Result<bool, Failure> {
-    let trials = match stats::needs_query_counters(&run.question) {
-        true => store.trials_whole()?,
-        false => store.trials()?,
+    let trials = if stats::needs_query_counters(&run.question) {
+        store.trials_whole()?
+    } else {
+        store.trials()?
     };
     let slim = Slim {
         prony_version: host::machine::VERSION.to_string(),

@@ -11,7 +11,7 @@ use store::Store;
 pub(super) struct Args {
     /// The run's folder, its name in the results folder, @latest, or a kept record (.sqlite, .sqlite.gz, .sqlite.zst)
     run: String,
-    /// The page to write [default: report.html in the run's folder; of quick.sqlite.gz, quick.html beside it]
+    /// The page to write [default: report.html in the run's folder; for quick.sqlite.gz: quick.html in the same folder]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]

@@ -189,9 +189,10 @@ fn with_further_blocks(
             run.id
         )));
     }
-    let mut experiment = match overrides.until_decided {
-        true => experiment.until_decided().map_err(Failure::usage)?,
-        false => experiment,
+    let mut experiment = if overrides.until_decided {
+        experiment.until_decided().map_err(Failure::usage)?
+    } else {
+        experiment
     };
     let measured = finished.iter().map(|key| key.block + 1).max().unwrap_or(0);
     let blocks = overrides.blocks.unwrap_or(TIMES * measured);

@@ -30,9 +30,10 @@ pub(super) fn screen(detail: Detail) -> Screen {
 
 /// Prints a line to stderr, in ASCII unless that is a terminal with more.
 pub(super) fn warn(line: &str) {
-    match std::io::stderr().is_terminal() && speaks_utf8() {
-        true => screen::say(line),
-        false => screen::say(&report::in_ascii(line)),
+    if std::io::stderr().is_terminal() && speaks_utf8() {
+        screen::say(line)
+    } else {
+        screen::say(&report::in_ascii(line))
     }
 }
 

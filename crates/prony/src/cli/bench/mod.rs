@@ -120,7 +120,7 @@ struct Sql {
     /// Replace a text in the statements of the dump, not in its rows; repeatable
     #[arg(long, value_name = "TEXT=TEXT", value_parser = pair, requires = "dump")]
     replace: Vec<(String, String)>,
-    /// Load although the server stores some values other than they are written
+    /// Load even if the server stores some values differently than written
     #[arg(long, conflicts_with = "schema")]
     accept_warnings: bool,
 }
@@ -132,7 +132,7 @@ struct Fileio {
     /// Folder on the disk to measure; prony makes a folder of its own in it [default: below PRONY_HOME]
     #[arg(long, value_name = "DIR")]
     directory: Option<String>,
-    /// Do as a part of a server does: redo, page-cleaner, binlog, recovery or scan; the other options change that
+    /// Imitate a part of a server: redo, page-cleaner, binlog, recovery or scan; the other options override its values
     #[arg(long)]
     preset: Option<String>,
     /// random-read, random-write, sequential-read, sequential-write, mixed or ascending-read [default: random-read]

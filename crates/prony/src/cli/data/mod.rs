@@ -162,13 +162,14 @@ impl Args {
 /// A whole number of warehouses, as `[workload.tpcc]` accepts it.
 fn warehouses(scale: f64) -> Result<u32, Failure> {
     let range = 1.0..=f64::from(::workload::tpcc::LARGEST_SCALE);
-    match range.contains(&scale) && scale.fract() == 0.0 {
-        true => Ok(scale as u32),
-        false => Err(Failure::usage(format!(
+    if range.contains(&scale) && scale.fract() == 0.0 {
+        Ok(scale as u32)
+    } else {
+        Err(Failure::usage(format!(
             "scale {scale} of tpcc must be a whole number of warehouses from {} to {}",
             range.start(),
             range.end()
-        ))),
+        )))
     }
 }
 

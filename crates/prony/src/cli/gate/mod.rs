@@ -29,10 +29,10 @@ pub(super) enum When {
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct Gating {
     /// Exit with status 1 if a claim does not hold; without claims, if new is slower than old by more than the tolerance.
-    /// What is undecided passes with a warning, with --gate=strict it fails
+    /// Undecided checks pass with a warning; with --gate=strict they fail
     #[arg(long, value_name = "strict", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "decided", hide_possible_values = true)]
     gate: Option<Mode>,
-    /// By how much the shares of failed operations of the two sides may differ
+    /// Maximum difference between the two sides' shares of failed operations
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent)]
     failures: f64,
     /// How much slower new may be than old
@@ -82,11 +82,12 @@ impl Gating {
     }
 
     pub(super) fn check_size(&self, claims: usize, servers: usize) -> Result<(), Failure> {
-        match self.gate.is_some() && claims == 0 && servers < 2 {
-            true => Err(Failure::usage(
+        if self.gate.is_some() && claims == 0 && servers < 2 {
+            Err(Failure::usage(
                 "nothing to gate: no claim, and no second server; add a [[claim]], or compare two servers (--server old=BUILD --server new=BUILD)",
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 

@@ -19,9 +19,10 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let home = Home::from_environment().map_err(Failure::usage)?;
     let leases = crate::cli::leases(&home)?;
     let cache = Cache::new(&home);
-    let found = match args.verify {
-        true => cache.get_verified(&args.build, &leases, &say),
-        false => cache.get(&args.build, &leases, &say),
+    let found = if args.verify {
+        cache.get_verified(&args.build, &leases, &say)
+    } else {
+        cache.get(&args.build, &leases, &say)
     };
     let found = found.map_err(Failure::usage)?;
     println!(
