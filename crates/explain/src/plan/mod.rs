@@ -50,6 +50,11 @@ const COLUMNS: [Column; 10] = [
 const ESTIMATES: [&str; 2] = ["rows", "filtered"];
 
 impl PlanStep {
+    /// The names of all columns, in EXPLAIN's order.
+    pub fn column_names() -> impl Iterator<Item = &'static str> {
+        COLUMNS.iter().map(|(name, _)| *name)
+    }
+
     /// Name and value of each column that has one, in EXPLAIN's order.
     pub fn cells(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let cell = |(name, of): &Column| Some((*name, of(self).as_deref()?));

@@ -202,13 +202,11 @@ fn step_change(change: &StepChange) -> String {
 
 /// The steps as EXPLAIN shows them, with the columns that any step has.
 fn table_of(steps: &[PlanStep]) -> Table {
-    let mut heads: Vec<&str> = Vec::new();
-    for (head, _) in steps.iter().flat_map(PlanStep::cells) {
-        if !heads.contains(&head) {
-            heads.push(head);
-        }
-    }
-    heads.sort_by_key(|head| ORDER.iter().position(|known| known == head));
+    let has = |head: &&str| {
+        let mut cells = steps.iter().flat_map(PlanStep::cells);
+        cells.any(|(name, _)| name == *head)
+    };
+    let heads: Vec<&str> = PlanStep::column_names().filter(has).collect();
     let cell = |step: &PlanStep, head: &str| {
         let found = step.cells().find(|(name, _)| *name == head);
         found.map_or_else(Cell::default, |(_, value)| Cell::text(value))
@@ -218,20 +216,6 @@ fn table_of(steps: &[PlanStep]) -> Table {
         .map(|step| heads.iter().map(|head| cell(step, head)).collect());
     Table::new("", Column::of(Kind::Label, heads.iter().copied()), rows)
 }
-
-/// EXPLAIN's columns.
-const ORDER: [&str; 10] = [
-    "id",
-    "select_type",
-    "table",
-    "access",
-    "key",
-    "key_len",
-    "ref",
-    "rows",
-    "filtered",
-    "Extra",
-];
 
 /// Text that is not JSON stays unchanged.
 fn indented(text: &str) -> String {
