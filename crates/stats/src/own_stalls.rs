@@ -8,7 +8,6 @@ use hdrhistogram::Histogram;
 use record::claim::Percentile;
 use record::histogram::merged;
 use record::load::{EngineStall, Kind, Loaded, Mode};
-use record::summary::share_below;
 use record::{Latency, OwnStalls, Percentiles, Steady};
 use std::collections::BTreeSet;
 
@@ -144,7 +143,7 @@ impl<'l> Stalls<'l> {
     /// The part of a percentile (ms) that is the generator's, where that is a large one.
     fn own_ms(&self, found: &Percentiles, percentile: Percentile) -> Option<f64> {
         let whole_ms = found.at(percentile)?;
-        let below = share_below(percentile);
+        let below = percentile.share_below();
         let own_ms = match &self.clean {
             Some(clean) => {
                 let own_ms = whole_ms - clean.value_at_quantile(below) as f64 / 1e6;

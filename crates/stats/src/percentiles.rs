@@ -7,7 +7,6 @@ use hdrhistogram::Histogram;
 use record::claim::Percentile;
 use record::histogram::merged_seeing;
 use record::load::HistogramNote;
-use record::summary::{samples_above, share_below};
 use record::{Percentiles, SAMPLES_ABOVE, SAMPLES_ABOVE_MIN, SPANS_ABOVE};
 use std::collections::BTreeMap;
 
@@ -83,10 +82,10 @@ fn judged(
     spans: Option<&Spans>,
 ) -> Option<Percentiles> {
     let count = nanoseconds.len();
-    let above = |percentile| samples_above(count + unanswered, percentile);
+    let above = |percentile: Percentile| percentile.samples_above(count + unanswered);
     let at = |percentile: Percentile| {
         (above(percentile) >= SAMPLES_ABOVE_MIN)
-            .then(|| quantile_ms(nanoseconds, unanswered, share_below(percentile)))
+            .then(|| quantile_ms(nanoseconds, unanswered, percentile.share_below()))
             .flatten()
     };
     let is_uncertain = |percentile: &Percentile| {

@@ -37,21 +37,21 @@ impl Percentile {
             Percentile::Max => "max",
         }
     }
-}
 
-/// The part of all samples below a percentile, from 0 to 1.
-pub fn share_below(percentile: Percentile) -> f64 {
-    match percentile {
-        Percentile::P50 => 0.5,
-        Percentile::P95 => 0.95,
-        Percentile::P99 => 0.99,
-        Percentile::P999 => 0.999,
-        Percentile::Max => 1.0,
+    /// The part of all samples below it, from 0 to 1.
+    pub fn share_below(self) -> f64 {
+        match self {
+            Percentile::P50 => 0.5,
+            Percentile::P95 => 0.95,
+            Percentile::P99 => 0.99,
+            Percentile::P999 => 0.999,
+            Percentile::Max => 1.0,
+        }
     }
-}
 
-/// How many of all samples lie above a percentile.
-pub fn samples_above(all: u64, percentile: Percentile) -> f64 {
-    // 99.999 where 100 are meant would fall to the rounding of 1 - 0.99.
-    all as f64 * (1.0 - share_below(percentile)) + 1e-6
+    /// How many of all samples lie above it.
+    pub fn samples_above(self, all: u64) -> f64 {
+        // 99.999 where 100 are meant would fall to the rounding of 1 - 0.99.
+        all as f64 * (1.0 - self.share_below()) + 1e-6
+    }
 }

@@ -3,9 +3,7 @@
 //! Boundary: crate `stats` reads them from histograms.
 
 use crate::family::kind::Kind;
-use crate::family::percentile::{
-    Percentile, SAMPLES_ABOVE, SAMPLES_ABOVE_MIN, SPANS_ABOVE, samples_above,
-};
+use crate::family::percentile::{Percentile, SAMPLES_ABOVE, SAMPLES_ABOVE_MIN, SPANS_ABOVE};
 use serde::{Deserialize, Serialize};
 
 /// One kind of latency (ms).
@@ -33,7 +31,7 @@ impl Percentiles {
     /// Whether a percentile is missing because it lies among arrivals that were never answered, and not because there are few.
     pub fn is_unanswered(&self, percentile: Percentile) -> bool {
         let all = self.count + self.unanswered;
-        self.at(percentile).is_none() && samples_above(all, percentile) >= SAMPLES_ABOVE_MIN
+        self.at(percentile).is_none() && percentile.samples_above(all) >= SAMPLES_ABOVE_MIN
     }
 
     /// Why a percentile is missing.
@@ -55,14 +53,14 @@ impl Percentiles {
 
     /// Whether too few operations lie above it for a certain figure, from however many seconds they come.
     pub fn has_few_samples(&self, percentile: Percentile) -> bool {
-        samples_above(self.count + self.unanswered, percentile) < SAMPLES_ABOVE
+        percentile.samples_above(self.count + self.unanswered) < SAMPLES_ABOVE
     }
 
     /// Why a percentile is uncertain, and how long a load of this rate would do; none if it is certain or missing.
     ///
     /// `only 50 operations lie above the p99: 20 s would do`
     pub fn why_uncertain(&self, percentile: Percentile, seconds: u32) -> Option<String> {
-        let above = samples_above(self.count + self.unanswered, percentile);
+        let above = percentile.samples_above(self.count + self.unanswered);
         let name = match percentile {
             Percentile::P999 => "p99.9",
             other => other.text(),

@@ -5,7 +5,6 @@
 mod disturbance;
 mod latency;
 
-pub use crate::family::percentile::{samples_above, share_below};
 pub use disturbance::{LevelShift, Moved, Period, StaleReads, Stall};
 pub use latency::{Latency, Percentiles};
 

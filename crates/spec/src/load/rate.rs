@@ -3,6 +3,7 @@
 //! Purpose: parse and print them, and check their range. Boundaries: `plan` finds the maximum.
 
 use super::super::unit;
+use record::Percentile;
 use std::fmt;
 use std::str::FromStr;
 
@@ -36,8 +37,8 @@ pub struct SearchSpec {
 /// An upper limit of a latency percentile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threshold {
-    /// 0.5, 0.95, 0.99 or 0.999.
-    pub quantile: f64,
+    /// Not the maximum.
+    pub percentile: Percentile,
     pub at_most_ms: f64,
 }
 
@@ -101,19 +102,19 @@ impl fmt::Display for RateSpec {
     }
 }
 
-const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
-
 impl FromStr for Threshold {
     type Err = RateError;
 
     fn from_str(text: &str) -> Result<Threshold, RateError> {
         let wrong = || RateError::Threshold(text.to_string());
         let (name, limit) = text.split_once("<=").ok_or_else(wrong)?;
-        let quantile = QUANTILES.iter().find(|(known, _)| *known == name.trim());
+        let percentile = Percentile::ALL
+            .into_iter()
+            .find(|known| known.text() == name.trim() && *known != Percentile::Max);
         let limit = unit::duration(limit.trim()).map_err(|_| wrong())?;
-        match quantile {
-            Some((_, quantile)) if !limit.is_zero() => Ok(Threshold {
-                quantile: *quantile,
+        match percentile {
+            Some(percentile) if !limit.is_zero() => Ok(Threshold {
+                percentile,
                 at_most_ms: limit.as_secs_f64() * 1e3,
             }),
             _ => Err(wrong()),
@@ -123,11 +124,7 @@ impl FromStr for Threshold {
 
 impl fmt::Display for Threshold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = QUANTILES
-            .iter()
-            .find(|(_, quantile)| *quantile == self.quantile)
-            .map_or("p99", |(name, _)| *name);
-        write!(f, "{name} <= {}ms", self.at_most_ms)
+        write!(f, "{} <= {}ms", self.percentile.text(), self.at_most_ms)
     }
 }
 
@@ -168,7 +165,8 @@ mod tests {
     #[test]
     fn a_threshold_is_a_percentile_and_a_duration() {
         let threshold: Threshold = "p99 <= 10ms".parse().unwrap();
-        assert_eq!((threshold.quantile, threshold.at_most_ms), (0.99, 10.0));
+        assert_eq!(threshold.percentile, Percentile::P99);
+        assert_eq!(threshold.at_most_ms, 10.0);
         for wrong in [
             "p99 < 10ms",
             "p98 <= 10ms",

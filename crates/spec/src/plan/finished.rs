@@ -2,8 +2,8 @@
 //!
 //! Purpose: the figures on which the next trial depends. Boundaries: `run` derives them from the record.
 
-use record::TrialKey;
-use std::collections::HashMap;
+use record::{Percentile, TrialKey};
+use std::collections::{BTreeMap, HashMap};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finished {
@@ -16,34 +16,12 @@ pub struct Finished {
     pub throughput: Option<f64>,
     /// The share of finished operations that failed, 0 to 1.
     pub failed_share: f64,
-    /// Latency percentiles.
-    pub latency_ms: LatencyMs,
+    /// Response percentiles (ms), those that are known.
+    pub latency_ms: BTreeMap<Percentile, f64>,
     /// Whether more operations arrived than completed.
     pub unstable: bool,
     /// Whether its server still runs, so that a series can continue on it. Never true for a trial of an earlier process.
     pub server_is_up: bool,
-}
-
-/// Milliseconds; None if not measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LatencyMs {
-    pub p50: Option<f64>,
-    pub p95: Option<f64>,
-    pub p99: Option<f64>,
-    pub p999: Option<f64>,
-}
-
-impl LatencyMs {
-    /// Returns one of the four percentiles.
-    pub fn at(&self, quantile: f64) -> Option<f64> {
-        match quantile {
-            0.5 => self.p50,
-            0.95 => self.p95,
-            0.99 => self.p99,
-            0.999 => self.p999,
-            _ => None,
-        }
-    }
 }
 
 impl Finished {
@@ -55,7 +33,7 @@ impl Finished {
             elapsed_s: 0.0,
             throughput: None,
             failed_share: 0.0,
-            latency_ms: LatencyMs::default(),
+            latency_ms: BTreeMap::new(),
             unstable: false,
             server_is_up: false,
         }

@@ -20,7 +20,7 @@ mod units;
 #[cfg(test)]
 mod tests;
 
-pub use finished::{Finished, LatencyMs};
+pub use finished::Finished;
 pub use going_on::Undecided;
 pub use part::{Part, PartError};
 pub use trial::PlannedTrial;

@@ -40,8 +40,8 @@ pub(super) fn probe(search: &SearchSpec, key: &TrialKey, finished: &Finished) ->
         && others == key.levels
         && finished.key.server == key.server
         && finished.key.block == key.block;
-    let latency_ms = finished.latency_ms.at(search.holds.quantile);
-    let within = latency_ms.is_some_and(|latency_ms| latency_ms <= search.holds.at_most_ms);
+    let latency_ms = finished.latency_ms.get(&search.holds.percentile);
+    let within = latency_ms.is_some_and(|latency_ms| *latency_ms <= search.holds.at_most_ms);
     // Errors return quickly, so a low latency with many errors does not count.
     let done = finished.failed_share <= FAILED_SHARE_MAX;
     Some(Probe {
@@ -71,7 +71,7 @@ impl Step {
     /// The result for the record; None if the search continues.
     pub(super) fn sentence(&self, search: &SearchSpec) -> Option<String> {
         let (lowest, highest) = search.between;
-        let percent = search.holds.quantile * 100.0;
+        let percent = search.holds.percentile.share_below() * 100.0;
         let condition = format!(
             "{percent} % of operations complete within {} ms",
             search.holds.at_most_ms

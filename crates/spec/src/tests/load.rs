@@ -148,7 +148,7 @@ fn the_largest_rate_may_be_searched_for() {
     let search = SearchSpec {
         between: (100.0, 20000.0),
         holds: Threshold {
-            quantile: 0.99,
+            percentile: record::Percentile::P99,
             at_most_ms: 10.0,
         },
     };

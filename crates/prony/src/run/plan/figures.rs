@@ -4,8 +4,9 @@
 //! but the best available. Outside this module: what is reported (`stats`).
 
 use record::histogram::merged;
-use record::{Kind, Loaded, TrialKey};
-use spec::plan::{Finished, LatencyMs};
+use record::{Kind, Loaded, Percentile, TrialKey};
+use spec::plan::Finished;
+use std::collections::BTreeMap;
 
 pub(crate) fn timed(key: TrialKey, load: &Loaded, is_usable: bool, server_is_up: bool) -> Finished {
     let summary = stats::summary(load);
@@ -28,21 +29,19 @@ fn unanswered(summary: &record::Summary) -> u64 {
 }
 
 /// Response percentiles of all operations that ended in this second or later.
-fn response_ms(load: &Loaded, from_s: u32, unanswered: u64) -> LatencyMs {
+fn response_ms(load: &Loaded, from_s: u32, unanswered: u64) -> BTreeMap<Percentile, f64> {
     let is_counted = |note: &&record::HistogramNote| {
         note.operation.is_none() && note.kind == Kind::Response && note.start_s >= from_s
     };
     let seconds = load.histograms.iter().filter(is_counted);
     let Some(all) = merged(seconds.map(|note| &note.nanoseconds)) else {
-        return LatencyMs::default();
+        return BTreeMap::new();
     };
-    let at = |quantile: f64| stats::quantile_ms(&all, unanswered, quantile);
-    LatencyMs {
-        p50: at(0.5),
-        p95: at(0.95),
-        p99: at(0.99),
-        p999: at(0.999),
-    }
+    let known = |percentile: Percentile| {
+        let found = stats::quantile_ms(&all, unanswered, percentile.share_below());
+        found.map(|found| (percentile, found))
+    };
+    Percentile::ALL.into_iter().filter_map(known).collect()
 }
 
 #[cfg(test)]
@@ -109,7 +108,7 @@ mod tests {
             role: record::Role::Measured,
         };
         let known = timed(key, &load, true, true);
-        let p99_ms = known.latency_ms.p99.unwrap();
+        let p99_ms = known.latency_ms[&Percentile::P99];
         assert!(
             (p99_ms - 4.0).abs() < 0.01,
             "without the warm-up, not {p99_ms}"

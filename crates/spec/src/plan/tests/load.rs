@@ -2,10 +2,10 @@
 
 use super::parse;
 use crate::plan::search::{Step, next as next_step, probe, probes_max};
-use crate::plan::{Finished, LatencyMs, Plan, PlannedTrial};
+use crate::plan::{Finished, Plan, PlannedTrial};
 use crate::{Experiment, PlannedLoad};
 use proptest::prelude::*;
-use record::TrialKey;
+use record::{Percentile, TrialKey};
 use std::collections::HashSet;
 
 fn experiment(load: &str, protocol: &str) -> Experiment {
@@ -36,10 +36,7 @@ fn server(max: f64) -> impl Fn(&PlannedTrial) -> Finished {
         };
         Finished {
             throughput: Some(throughput),
-            latency_ms: LatencyMs {
-                p99: Some(p99),
-                ..LatencyMs::default()
-            },
+            latency_ms: [(Percentile::P99, p99)].into(),
             server_is_up: true,
             ..Finished::without_figures(trial.key.clone(), true)
         }
