@@ -5,6 +5,7 @@
 use super::Measured;
 use host::Mount;
 use host::storage::{Disk, DiskKind, WriteCache};
+use record::Percentile;
 
 /// What the figures allow to conclude.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +65,7 @@ impl Evidence {
             mount_options: mount.all_options(),
             commits: commits.operations,
             commits_per_s: commits.operations_per_s(),
-            commit_ms: commits.ms(0.5).unwrap_or(0.0),
+            commit_ms: commits.ms(Percentile::P50).unwrap_or(0.0),
             flushes,
         }
     }

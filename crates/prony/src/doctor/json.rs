@@ -4,6 +4,7 @@ use super::probes::{Probe, Unit};
 use super::{Direct, Findings, Measured};
 use host::machine;
 use host::storage::Disk;
+use record::Percentile::{Max, P50, P99};
 use serde_json::{Value, json};
 
 pub(crate) fn json(findings: &Findings) -> String {
@@ -53,7 +54,7 @@ fn of_probe(probe: &Probe, measured: &Measured) -> Value {
         "operations": measured.operations,
         "operations_per_s": measured.operations_per_s(),
         "bytes_per_s": bytes,
-        "latency_ms": { "p50": measured.ms(0.5), "p99": measured.ms(0.99), "max": measured.ms(1.0) },
+        "latency_ms": { "p50": measured.ms(P50), "p99": measured.ms(P99), "max": measured.ms(Max) },
     })
 }
 

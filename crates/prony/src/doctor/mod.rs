@@ -19,6 +19,7 @@ use host::storage::{self, AtomicWrites, Storage};
 use host::{DeviceCounts, Leases, cold, disk, interrupt, machine};
 use load::{Drive, Load, Tally, Watch};
 use probes::{Files, PROBES, Probe};
+use record::Percentile;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -57,9 +58,10 @@ impl Measured {
     }
 
     /// Milliseconds; None if nothing was done.
-    pub(crate) fn ms(&self, quantile: f64) -> Option<f64> {
+    pub(crate) fn ms(&self, percentile: Percentile) -> Option<f64> {
         let is_there = !self.nanoseconds.is_empty();
-        is_there.then(|| self.nanoseconds.value_at_quantile(quantile) as f64 / 1e6)
+        let at = || self.nanoseconds.value_at_quantile(percentile.share_below());
+        is_there.then(|| at() as f64 / 1e6)
     }
 }
 

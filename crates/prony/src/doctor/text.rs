@@ -4,7 +4,7 @@ use super::probes::{Probe, Unit};
 use super::{Direct, Findings, Measured};
 use host::storage::{AtomicWrites, Disk};
 use host::{disk, machine};
-use record::{SAMPLES_ABOVE, SAMPLES_ABOVE_MIN};
+use record::{Percentile, SAMPLES_ABOVE, SAMPLES_ABOVE_MIN};
 
 const COLUMNS: usize = 80;
 /// Of the names of facts.
@@ -52,16 +52,18 @@ fn row(probe: &Probe, measured: &Measured) -> String {
         "{:<32}{:>8}{rate:>13}{:>9}{:>9}{:>9}",
         probe.name,
         probe.clients,
-        cell(measured, 0.5),
-        cell(measured, 0.99),
-        measured.ms(1.0).map_or("-".into(), milliseconds),
+        cell(measured, Percentile::P50),
+        cell(measured, Percentile::P99),
+        measured
+            .ms(Percentile::Max)
+            .map_or("-".into(), milliseconds),
     )
 }
 
 /// A percentile; `~` marks one of few samples, `-` one of too few.
-fn cell(measured: &Measured, quantile: f64) -> String {
-    let above = measured.operations as f64 * (1.0 - quantile);
-    let shown = measured.ms(quantile).map(milliseconds);
+fn cell(measured: &Measured, percentile: Percentile) -> String {
+    let above = percentile.samples_above(measured.operations);
+    let shown = measured.ms(percentile).map(milliseconds);
     match shown {
         Some(shown) if above >= SAMPLES_ABOVE => shown,
         Some(shown) if above >= SAMPLES_ABOVE_MIN => format!("~{shown}"),
@@ -192,7 +194,7 @@ fn notes(findings: &Findings) -> Vec<String> {
     let mut percentiles = findings
         .measured
         .iter()
-        .map(|(_, measured)| cell(measured, 0.99));
+        .map(|(_, measured)| cell(measured, Percentile::P99));
     if percentiles.any(|shown| !shown.starts_with(|first: char| first.is_ascii_digit())) {
         notes.push(format!(
             "~ fewer than {SAMPLES_ABOVE} operations lie above this percentile, - fewer than {SAMPLES_ABOVE_MIN}"
