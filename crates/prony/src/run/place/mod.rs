@@ -4,6 +4,7 @@
 //! All files of a place are below one leased folder. Outside this module: what is measured (`rounds`, `timed`).
 
 pub(crate) mod beats;
+mod caught_up;
 pub(crate) mod coldness;
 mod disks;
 mod in_folder;

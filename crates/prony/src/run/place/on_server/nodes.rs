@@ -3,6 +3,7 @@
 use super::ServerPlace;
 use crate::run::drive;
 use crate::run::place::beats::PreparedBeats;
+use crate::run::place::caught_up;
 use host::Interface;
 use observe::{Prepared, Targets};
 use record::{Flag, FlagKind, LimitNote, Trial};
@@ -182,12 +183,12 @@ impl ServerPlace<'_> {
             Ok((number, Box::new(self.connector_to(node)) as Connector))
         });
         let audited: Vec<_> = audited.collect::<Result<_, ServerError>>()?;
-        match audited.is_empty() {
-            true => Err(ServerError::Lost(
-                "all nodes were down at the end of the load".into(),
-            )),
-            false => Ok(audited),
+        if audited.is_empty() {
+            let says = "all nodes were down at the end of the load";
+            return Err(ServerError::Lost(says.into()));
         }
+        caught_up::await_all(&audited)?;
+        Ok(audited)
     }
 
     /// The link by which clients reach the server; None for sockets, the loopback interface, and addresses that are names.
