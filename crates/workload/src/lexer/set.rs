@@ -23,6 +23,16 @@ pub(crate) struct Assignment<'t, 's> {
     pub tokens: &'t [Token<'s>],
 }
 
+/// What a SET of accounts begins with.
+const OF_ACCOUNTS: [&str; 4] = ["password", "role", "default", "resource"];
+
+impl Assignment<'_, '_> {
+    /// Whether it changes an account, or the rights of the session.
+    pub(crate) fn is_of_accounts(&self) -> bool {
+        self.scope == Scope::Session && OF_ACCOUNTS.contains(&self.name.as_str())
+    }
+}
+
 /// The assignments of a statement whose first token is SET, in order.
 pub(crate) fn assignments<'t, 's>(tokens: &'t [Token<'s>]) -> Vec<Assignment<'t, 's>> {
     let mut depth = 0usize;
@@ -62,11 +72,12 @@ fn assignment<'t, 's>(tokens: &'t [Token<'s>], word: &mut Scope) -> Assignment<'
             rest.get(1..).unwrap_or_default(),
         ),
     };
-    let name = target
-        .iter()
-        .rev()
-        .find_map(Token::name)
-        .unwrap_or_default();
+    // `PASSWORD FOR a = ...` is named by its first word, `a.b = ...` by its last.
+    let name = match target {
+        [first, second, ..] if !second.is_sign(b'.') => first.name(),
+        _ => target.iter().rev().find_map(Token::name),
+    };
+    let name = name.unwrap_or_default();
     let is_charset = equal.is_none()
         && matches!(rest, [a, b, ..] if a.is_one_of(&["CHARACTER", "CHAR"]) && b.is("SET"));
     let (name, value) = if is_charset {
@@ -161,6 +172,12 @@ mod tests {
                 Scope::Session,
                 "sql_log_bin",
                 "0",
+            ),
+            (
+                "SET PASSWORD FOR `a`@`%` = 'x'",
+                Scope::Session,
+                "password",
+                "x",
             ),
             ("SET @@sql_mode := 'x'", Scope::Session, "sql_mode", "x"),
             ("set session a=1", Scope::Session, "a", "1"),

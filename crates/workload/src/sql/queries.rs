@@ -21,6 +21,8 @@ pub struct Query {
     pub line: usize,
     /// The SETs above it, in order.
     pub before: Vec<String>,
+    /// How its text is quoted under these.
+    quoting: Quoting,
 }
 
 /// A text of queries.
@@ -209,6 +211,7 @@ fn groups(text: &str) -> Result<(Vec<Group>, Vec<Numbered>), QueryMistake> {
                     sql: text_of(&statement),
                     line,
                     before: sets.statements.clone(),
+                    quoting: statement.quoting,
                 };
                 if let Some(group) = groups.last_mut() {
                     group.statements.push(query);
@@ -235,8 +238,9 @@ impl Sets {
     /// The SET changes more than the session, or would change what the next round measures.
     fn add(&mut self, statement: &Statement, tokens: &[Token]) -> Result<(), QueryMistake> {
         let line = statement.line as usize;
-        for Assignment { scope, name, .. } in assignments(tokens) {
-            let is_of_session = scope == Scope::Session && !OF_ACCOUNTS.contains(&name.as_str());
+        for one in assignments(tokens) {
+            let is_of_session = one.scope == Scope::Session && !one.is_of_accounts();
+            let Assignment { scope, name, .. } = one;
             match scope {
                 Scope::User => {}
                 _ if !is_of_session => return Err(QueryMistake::SetsServer { line, name }),
@@ -252,8 +256,6 @@ impl Sets {
     }
 }
 
-/// What a SET of accounts begins with.
-const OF_ACCOUNTS: [&str; 4] = ["password", "role", "default", "resource"];
 /// Variables that would end the protection of a user's own schema.
 const OF_PROTECTION: [&str; 3] = ["transaction", "transaction_read_only", "tx_read_only"];
 
@@ -276,7 +278,7 @@ impl Queries {
         }
         for query in &mut self.queries {
             let sql = Cow::Borrowed(query.sql.as_bytes());
-            let mapped = mapped(sql, Quoting::default(), &first);
+            let mapped = mapped(sql, query.quoting, &first);
             query.sql = String::from_utf8_lossy(&mapped).into_owned();
         }
         Ok(self.queries)
@@ -296,7 +298,7 @@ impl Queries {
             });
         }
         for query in &self.queries {
-            let tokens: Vec<Token> = Lexer::new(query.sql.as_bytes(), Quoting::default()).collect();
+            let tokens: Vec<Token> = Lexer::new(query.sql.as_bytes(), query.quoting).collect();
             let touches = reading::touches(&tokens).map(|touches| {
                 format!("the query {touches}, and a schema of yours is only read; dump it, and measure the dump")
             });
@@ -480,6 +482,12 @@ mod tests {
         assert_eq!(
             mapped.unwrap()[0].sql,
             "select * from prony_sql.c where a = 'shop.c'"
+        );
+        // The first text ends at its backslash.
+        let text = "use shop; set sql_mode = 'NO_BACKSLASH_ESCAPES'; select 'C:\\', ', shop.c' from shop.c";
+        assert_eq!(
+            read(text).on_pronys_schema().unwrap()[0].sql,
+            "select 'C:\\', ', shop.c' from prony_sql.c"
         );
         let two = read("use shop; select 1; use stock; select 2").on_pronys_schema();
         assert!(
