@@ -216,9 +216,9 @@ fn primary_key(
     schema: &str,
     table: &str,
 ) -> Result<Vec<String>, ServerError> {
-    let table = table.replace('\\', "\\\\").replace('\'', "''");
+    let table = schema::literal(table);
     let reply = session.query(&format!(
-        "SELECT column_name FROM information_schema.statistics WHERE table_schema = '{schema}' AND table_name = '{table}' AND index_name = 'PRIMARY' ORDER BY seq_in_index"
+        "SELECT column_name FROM information_schema.statistics WHERE table_schema = '{schema}' AND table_name = {table} AND index_name = 'PRIMARY' ORDER BY seq_in_index"
     ))?;
     let names = marker::names(&reply);
     Ok(names.iter().map(|name| schema::quoted(name)).collect())

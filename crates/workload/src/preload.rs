@@ -125,7 +125,8 @@ fn seen_indexes(reply: &Reply) -> Vec<(String, String)> {
 
 fn last_column(session: &mut Session, schema: &str, table: &str) -> Result<String, ServerError> {
     let reply = session.query(&format!(
-        "SELECT column_name FROM information_schema.columns WHERE table_schema = '{schema}' AND table_name = '{table}' ORDER BY ordinal_position DESC LIMIT 1"
+        "SELECT column_name FROM information_schema.columns WHERE table_schema = '{schema}' AND table_name = {} ORDER BY ordinal_position DESC LIMIT 1",
+        schema::literal(table)
     ))?;
     Ok(reply.first_text().unwrap_or_default())
 }

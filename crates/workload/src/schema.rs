@@ -169,6 +169,11 @@ pub(crate) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
+/// Writes a text into a statement, with its quotes.
+pub(crate) fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}
+
 /// Statements for every connection that loads.
 pub(crate) fn prepare(dialect: Dialect, schema: &str) -> Vec<String> {
     match dialect {
@@ -225,7 +230,7 @@ pub(crate) fn data_bytes(
     ask_anew(session)?;
     let names = tables
         .iter()
-        .map(|name| format!("'{name}'"))
+        .map(|name| literal(name))
         .collect::<Vec<_>>()
         .join(", ");
     let sql = format!(

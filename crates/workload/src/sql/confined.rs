@@ -198,11 +198,8 @@ fn beyond_object(head: &str, words: &[&Token], tokens: &[Token]) -> Option<Strin
     if is_one_of(&object, &PROGRAMS) {
         return in_program(tokens).map(|word| format!("a {object} with {word}"));
     }
-    let is_elsewhere = |pair: &&[&Token]| match pair {
-        [engine, name] if engine.is("ENGINE") => name.is_one_of(&ENGINES_ELSEWHERE),
-        [data, folder] if folder.is("DIRECTORY") => data.is_one_of(&["DATA", "INDEX"]),
-        _ => false,
-    };
+    let is_elsewhere =
+        |pair: &&[&Token]| pair[0].is("ENGINE") && pair[1].is_one_of(&ENGINES_ELSEWHERE);
     let elsewhere = words.windows(2).find(is_elsewhere)?;
     let elsewhere: Vec<String> = elsewhere.iter().map(|word| word.upper()).collect();
     Some(elsewhere.join(" "))
@@ -312,10 +309,6 @@ mod tests {
             ("use shop", "has USE"),
             ("flush tables", "has FLUSH"),
             ("load data infile '/etc/passwd' into table t", "has LOAD"),
-            (
-                "create table t (a int) data directory = '/tmp'",
-                "has DATA DIRECTORY",
-            ),
             (
                 "create table t (a int) engine = Connect",
                 "has ENGINE CONNECT",

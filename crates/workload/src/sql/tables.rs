@@ -264,8 +264,8 @@ pub(super) fn keeps_rows(
     wanted: u64,
 ) -> Result<bool, ServerError> {
     let sql = format!(
-        "SELECT engine, table_type FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND table_name = '{}'",
-        table.replace('\'', "''")
+        "SELECT engine, table_type FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND table_name = {}",
+        schema::literal(table)
     );
     let found = session.query(&sql)?;
     let engine = found.text(0, 0).unwrap_or_default();

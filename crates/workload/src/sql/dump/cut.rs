@@ -29,6 +29,16 @@ pub(crate) enum Cause {
         "the file ends without the line \"-- Dump completed\" that mysqldump and mariadb-dump write last: it is incomplete"
     )]
     NotCompleted,
+    #[error(
+        "the file has no COMMIT behind its START TRANSACTION, which phpMyAdmin writes last: it is incomplete"
+    )]
+    NotCommitted,
+    #[error(
+        "the file holds dumps of the schemas {first} and {second}, and a table of one may replace that of the other; dump only one, or remove this line if all tables belong to one schema"
+    )]
+    SecondHead { first: String, second: String },
+    #[error("{0}")]
+    Foreign(&'static str),
     #[error("this line is a message and no SQL, so the program that wrote the file failed: {0}")]
     Message(String),
     #[error(
@@ -53,6 +63,7 @@ impl Cause {
             Cause::Unreadable(_)
                 | Cause::WithinStatement { .. }
                 | Cause::NotCompleted
+                | Cause::NotCommitted
                 | Cause::Message(_)
         )
     }

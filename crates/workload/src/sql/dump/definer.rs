@@ -1,4 +1,5 @@
-//! The definer of a view, trigger, routine or event: the user is another server's, so prony's account takes its place.
+//! What a definition says of another server: the definer of a view, trigger, routine or event, whose place prony's account takes, and
+//! the folders of a table or a partition, which a copy of the data folder would not hold.
 
 use crate::lexer::{Kind, Token};
 use std::ops::Range;
@@ -51,6 +52,25 @@ fn account_tokens(tokens: &[Token]) -> usize {
     }
 }
 
+/// The bytes of `DATA DIRECTORY = '...'` and `INDEX DIRECTORY = '...'` in a CREATE or ALTER, with a comma before them.
+pub(super) fn folders(tokens: &[Token]) -> Vec<Range<usize>> {
+    if !tokens[0].is_one_of(&["CREATE", "ALTER"]) {
+        return Vec::new();
+    }
+    let place = |at: usize| {
+        let is_folder = tokens[at].is_one_of(&["DATA", "INDEX"]) && tokens[at + 1].is("DIRECTORY");
+        let mut rest = tokens[at + 2..].iter();
+        let path = rest.find(|token| !token.is_sign(b'='));
+        let path = path.filter(|path| is_folder && path.kind == Kind::Text)?;
+        let comma = at.checked_sub(1).map(|before| &tokens[before]);
+        let comma = comma.filter(|before| before.is_sign(b','));
+        Some(comma.unwrap_or(&tokens[at]).at..path.end())
+    };
+    (0..tokens.len().saturating_sub(2))
+        .filter_map(place)
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,6 +115,27 @@ mod tests {
             "CREATE VIEW v AS select definer = 'a' from t",
         ] {
             assert_eq!(without(sql), sql);
+        }
+    }
+
+    #[test]
+    fn folders_are_found_in_tables_and_partitions() {
+        for (sql, found) in [
+            (
+                "create table t (a int) engine=InnoDB, data directory='/x' INDEX DIRECTORY '/y'",
+                &[", data directory='/x'", "INDEX DIRECTORY '/y'"][..],
+            ),
+            (
+                "CREATE TABLE t (a int) /*!50100 PARTITION BY RANGE (a) (PARTITION p VALUES LESS THAN (1) DATA DIRECTORY = '/x' ENGINE = InnoDB) */",
+                &["DATA DIRECTORY = '/x'"],
+            ),
+            ("create table t (data int, directory int)", &[]),
+            ("insert into t values ('data directory', 'x')", &[]),
+        ] {
+            let tokens: Vec<Token> = Lexer::new(sql.as_bytes(), Quoting::default()).collect();
+            let folders = folders(&tokens).into_iter();
+            let texts: Vec<&str> = folders.map(|place| &sql[place]).collect();
+            assert_eq!(texts, found, "{sql}");
         }
     }
 }

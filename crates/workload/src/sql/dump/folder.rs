@@ -29,7 +29,7 @@ pub(crate) fn script(folder: &Path) -> io::Result<String> {
         () if has("@.json") => of_shell(folder, &names),
         () if has("metadata") => of_mydumper(&names),
         () => Err(refused(
-            "the folder is no dump of MySQL Shell (@.json) or of mydumper (metadata); name a file",
+            "the folder is no dump of MySQL Shell (@.json) or of mydumper (metadata); name a file; of mysqldump --tab, join the .sql files into one, and load each .txt file (--load TABLE=TABLE.txt)",
         )),
     }
 }
@@ -118,6 +118,14 @@ fn of_shell(folder: &Path, names: &[String]) -> io::Result<String> {
         return Err(refused(
             "the dump is incomplete: MySQL Shell writes @.done.json last, and it is missing",
         ));
+    }
+    let done = std::fs::read_to_string(folder.join("@.done.json"))?;
+    let done: Value = serde_json::from_str(&done).map_err(|_| refused("@.done.json is no JSON"))?;
+    let mut chunks_written = done["chunkFileBytes"].as_object().into_iter().flatten();
+    if let Some((missing, _)) = chunks_written.find(|(name, _)| !has(name)) {
+        return Err(refused(format!(
+            "the dump is incomplete: @.done.json names the file {missing}, and it is missing"
+        )));
     }
     // `shop.json` is of a schema, `shop@orders.json` of a table.
     let bases = names.iter().filter_map(|name| name.strip_suffix(".json"));
@@ -226,9 +234,8 @@ fn name(text: &str) -> String {
 }
 
 fn literal(text: &str) -> String {
-    let text = text.replace('\\', "\\\\").replace('\'', "''");
-    let text = text.replace('\t', "\\t").replace('\n', "\\n");
-    format!("'{text}'")
+    let text = crate::schema::literal(text);
+    text.replace('\t', "\\t").replace('\n', "\\n")
 }
 
 #[cfg(test)]
@@ -297,7 +304,10 @@ mod tests {
         let options = r#"{"options": {"table": "orders", "columns": ["id", "photo"], "decodeColumns": {"photo": "FROM_BASE64"}, "fieldsTerminatedBy": "\t", "fieldsEscapedBy": "\\", "linesTerminatedBy": "\n"}, "extension": "tsv.zst"}"#;
         let folder = folder(&[
             ("@.json", "{}"),
-            ("@.done.json", "{}"),
+            (
+                "@.done.json",
+                r#"{"chunkFileBytes": {"shop@orders@0.tsv.zst": 9}}"#,
+            ),
             ("@.users.sql", ""),
             ("shop.json", "{}"),
             ("shop.sql", ""),
@@ -334,6 +344,16 @@ mod tests {
         for (files, says) in [
             (&[("a.sql", "")][..], "no dump of MySQL Shell"),
             (&[("@.json", "")], "@.done.json last"),
+            (
+                &[
+                    ("@.json", ""),
+                    (
+                        "@.done.json",
+                        r#"{"chunkFileBytes": {"a@t@@0.tsv.zst": 9}}"#,
+                    ),
+                ],
+                "names the file a@t@@0.tsv.zst",
+            ),
             (
                 &[
                     ("metadata", ""),

@@ -10,11 +10,11 @@ mod effect;
 mod file;
 mod folder;
 mod included;
+mod input;
 mod names;
 mod settings;
 mod split;
 mod statement;
-mod utf16;
 
 pub(super) use cut::{Cause, Cut};
 pub(super) use effect::Effect;

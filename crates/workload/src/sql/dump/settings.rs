@@ -45,8 +45,9 @@ pub(super) fn kept<'s>(sql: &'s [u8], tokens: &[Token], origin: Origin) -> Optio
     let all = assignments(tokens);
     let is_kept = |one: &&Assignment| {
         let is_of_replication = OF_REPLICATION.contains(&one.name.as_str());
-        let is_of_server = one.scope == Scope::Server && origin == Origin::Dump;
-        one.scope == Scope::User || !(is_of_replication || is_of_server)
+        let is_elsewhere = one.scope == Scope::Server || one.is_of_accounts();
+        let is_of_another = is_elsewhere && origin == Origin::Dump;
+        one.scope == Scope::User || !(is_of_replication || is_of_another)
     };
     let kept: Vec<&Assignment> = all.iter().filter(is_kept).collect();
     if kept.is_empty() {

@@ -6,6 +6,7 @@
 use super::command::{self, Command};
 use super::cut::{Cause, Cut};
 use super::file::{self, Source};
+use super::input::Input;
 use crate::lexer::{Modes, Quoting};
 use crate::script::{Kind, heading_of};
 use std::io::BufRead;
@@ -45,21 +46,6 @@ enum Within {
     Comment,
 }
 
-/// A file that is being read.
-struct Input<'a> {
-    name: Arc<str>,
-    from: Box<dyn BufRead + 'a>,
-    /// The current line, and the offset of its next byte.
-    bytes: Vec<u8>,
-    at: usize,
-    line: u64,
-    /// Heads and ends of dumps that were seen.
-    heads: u32,
-    ends: u32,
-    /// The schema that the head names.
-    database: Option<String>,
-}
-
 /// Reads statements one by one.
 pub(crate) struct Statements<'a> {
     /// The innermost one, which the others source.
@@ -87,72 +73,12 @@ pub(crate) struct Statements<'a> {
     is_over: bool,
 }
 
-const HEADS: [&[u8]; 2] = [b"-- MySQL dump ", b"-- MariaDB dump "];
-const END: &[u8] = b"-- Dump completed";
 /// What mariadb-dump writes first. The client executes the `\-`; it has no delimiter and means nothing to a server.
 const SANDBOX: [&[u8]; 2] = [br"/*M!999999\-", br"/*!999999\-"];
-/// Messages of programs that were redirected into the file.
-const PROGRAMS: [&[u8]; 4] = [
-    b"mysqldump: ",
-    b"mariadb-dump: ",
-    b"mysqlpump: ",
-    b"mysql: ",
-];
 /// Bytes that may begin something else than plain code.
 const SIGNS: &[u8] = b"'\"`/*#-\\";
 /// A file that sources itself would do so without end.
 const SOURCES_MAX: usize = 16;
-
-impl<'a> Input<'a> {
-    fn new(name: &str, from: impl BufRead + 'a) -> Input<'a> {
-        Input {
-            name: name.into(),
-            from: Box::new(from),
-            bytes: Vec::new(),
-            at: 0,
-            line: 0,
-            heads: 0,
-            ends: 0,
-            database: None,
-        }
-    }
-
-    fn rest(&self) -> &[u8] {
-        &self.bytes[self.at..]
-    }
-
-    fn cut(&self, cause: Cause) -> Cut {
-        Cut {
-            file: Arc::clone(&self.name),
-            line: self.line,
-            cause,
-        }
-    }
-
-    /// Reads the next line. Returns false at the end of the file.
-    fn read_line(&mut self) -> Result<bool, Cut> {
-        self.bytes.clear();
-        self.at = 0;
-        match self.from.read_until(b'\n', &mut self.bytes) {
-            Ok(0) => Ok(false),
-            Ok(_) => {
-                self.line += 1;
-                Ok(true)
-            }
-            Err(cause) => Err(self.cut(Cause::Unreadable(cause))),
-        }
-    }
-
-    /// Takes note of the head or the end of a dump.
-    fn note(&mut self) {
-        let line = self.bytes.trim_ascii();
-        self.heads += u32::from(HEADS.iter().any(|head| line.starts_with(head)));
-        self.ends += u32::from(line.starts_with(END));
-        if self.database.is_none() && line.starts_with(b"-- ") {
-            self.database = database(&String::from_utf8_lossy(line));
-        }
-    }
-}
 
 impl<'a> Statements<'a> {
     /// `name` is that of the file in messages.
@@ -186,7 +112,7 @@ impl<'a> Statements<'a> {
 
     /// The schema that the head of the dump names.
     pub(crate) fn database(&self) -> Option<&str> {
-        self.input.database.as_deref()
+        self.input.database()
     }
 
     /// Hands out the headings in comments.
@@ -244,7 +170,7 @@ impl<'a> Statements<'a> {
             if !is_between {
                 return Ok(true);
             }
-            self.input.note();
+            self.input.note()?;
             if !self.is_for_client()? || self.pending.is_some() || self.is_over {
                 return Ok(true);
             }
@@ -262,13 +188,8 @@ impl<'a> Statements<'a> {
         if line.starts_with(b"--") && !is_comment(line) {
             return Ok(true);
         }
-        if PROGRAMS.iter().any(|program| line.starts_with(program)) {
-            let text = String::from_utf8_lossy(line).into_owned();
-            return if text.to_ascii_lowercase().contains("warning") {
-                Ok(true)
-            } else {
-                Err(self.input.cut(Cause::Message(text)))
-            };
+        if self.input.is_message()? {
+            return Ok(true);
         }
         match command::of_line(line, &self.delimiter) {
             Some(command) => {
@@ -490,7 +411,7 @@ impl<'a> Statements<'a> {
 
     /// The last statement of the file. Goes on with the file that sourced it.
     fn end_of_file(&mut self) -> Result<Option<Statement>, Cut> {
-        let is_dump = self.input.heads > 0;
+        let is_dump = self.input.is_dump();
         let is_open = self.within != Within::Code;
         if is_open || (is_dump && !self.sql.is_empty()) {
             let begun = if self.sql.is_empty() {
@@ -507,9 +428,7 @@ impl<'a> Statements<'a> {
             };
             return Err(self.input.cut(Cause::WithinStatement { begun, opened_by }));
         }
-        if self.input.heads > self.input.ends {
-            return Err(self.input.cut(Cause::NotCompleted));
-        }
+        self.input.is_complete()?;
         let depth = self.outer.len();
         let statement = if self.sql.is_empty() {
             None
@@ -526,17 +445,6 @@ impl<'a> Statements<'a> {
         }
         Ok(statement)
     }
-}
-
-/// Of a dump of mysqldump: `-- Host: localhost    Database: shop`; of phpMyAdmin: "-- Database: `shop`".
-fn database(comment: &str) -> Option<String> {
-    const MARK: &str = "Database: ";
-    let text = comment.strip_prefix("-- ")?;
-    let at = text
-        .find(MARK)
-        .filter(|at| *at == 0 || text.starts_with("Host: "))?;
-    let name = text[at + MARK.len()..].trim().trim_matches('`');
-    (!name.is_empty()).then(|| name.to_string())
 }
 
 /// `#`, or `-- `: without a following space it is a minus and a sign.
@@ -637,6 +545,46 @@ mod tests {
         }
         assert!(all(format!("{head}-- Dump completed\n")).is_ok());
         assert!(all("select 1").is_ok(), "a text without the head of a dump");
+    }
+
+    #[test]
+    fn an_export_of_phpmyadmin_ends_with_a_commit() {
+        let head = "-- phpMyAdmin SQL Dump\nSTART TRANSACTION;\nselect 1;\n";
+        let says = all(head).unwrap_err().to_string();
+        assert!(says.contains("no COMMIT behind its START"), "{says}");
+        assert_eq!(all(format!("{head}COMMIT;\n")).unwrap().len(), 3);
+        let old = head.replace("START TRANSACTION;\n", "");
+        assert!(all(old).is_ok(), "earlier versions have no transaction");
+    }
+
+    #[test]
+    fn dumps_of_two_schemas_in_one_file_are_refused() {
+        let dump = |schema: &str| {
+            format!(
+                "-- MySQL dump 10.13\n-- Host: a    Database: {schema}\nselect 1;\n-- Dump completed\n"
+            )
+        };
+        assert_eq!(all(dump("a") + &dump("a")).unwrap().len(), 2);
+        let cut = all(dump("a") + &dump("b")).unwrap_err();
+        assert_eq!(cut.line, 6);
+        assert!(cut.to_string().contains("the schemas a and b"), "{cut}");
+    }
+
+    #[test]
+    fn files_of_other_programs_are_named() {
+        for (text, says) in [
+            (
+                "--\n-- PostgreSQL database dump\n",
+                "of PostgreSQL or SQLite",
+            ),
+            ("PRAGMA foreign_keys=OFF;\n", "of PostgreSQL or SQLite"),
+            ("<?xml version=\"1.0\"?>\n", "without --xml"),
+            ("{\"a\": 1}\n", "is JSON"),
+        ] {
+            let cut = all(text).unwrap_err().to_string();
+            assert!(cut.contains(says), "{cut}");
+        }
+        assert!(all("select 1\n< 2;").is_ok(), "within a statement");
     }
 
     #[test]

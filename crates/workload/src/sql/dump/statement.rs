@@ -7,6 +7,7 @@ use super::effect::{self, Effect};
 use super::split::Statement;
 use super::{definer, names, settings};
 use crate::lexer::{Kind, Lexer, Token, reading};
+use crate::marker;
 use crate::sql::SCHEMA;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -45,6 +46,10 @@ pub(crate) enum Refused {
         "the server would read {0:?} from its own disk; write LOAD DATA LOCAL INFILE, with the file beside this one, or --load TABLE=FILE"
     )]
     NotLocal(String),
+    #[error(
+        "the table would lie outside of the server's data folder, which prony copies for each trial; remove DATA DIRECTORY and INDEX DIRECTORY; to measure another disk, write [host] with a volume"
+    )]
+    Elsewhere,
 }
 
 /// Whose statements they are.
@@ -75,8 +80,16 @@ pub(crate) struct Filter {
 
 /// What a statement with rows begins with.
 const ROWS: [&str; 2] = ["INSERT", "REPLACE"];
-/// The first words of statements of a dump that concern the server it comes from. FLUSH changes no data.
-const OF_ANOTHER_SERVER: [(&str, &str); 10] = [
+/// The first words of statements of a dump that concern the server it comes from, or its accounts. FLUSH changes no data.
+const OF_ANOTHER_SERVER: [(&str, &str); 18] = [
+    ("GRANT", ""),
+    ("REVOKE", ""),
+    ("CREATE", "USER"),
+    ("CREATE", "ROLE"),
+    ("ALTER", "USER"),
+    ("DROP", "USER"),
+    ("DROP", "ROLE"),
+    ("RENAME", "USER"),
     ("FLUSH", ""),
     ("CHANGE", "MASTER"),
     ("CHANGE", "REPLICATION"),
@@ -133,6 +146,9 @@ impl Filter {
             return Ok(Action::Skip);
         };
         let second = lexer.next();
+        if is_of_marker(Lexer::new(sql, statement.quoting)) {
+            return Ok(Action::Skip);
+        }
         if first.is_one_of(&ROWS) {
             return Ok(self.ready(Cow::Borrowed(sql), statement));
         }
@@ -156,7 +172,11 @@ impl Filter {
                 None => return Ok(Action::Skip),
             }
         } else {
-            without(sql, definer::place(&tokens))
+            let folders = definer::folders(&tokens);
+            if self.origin == Origin::Setup && !folders.is_empty() {
+                return Err(Refused::Elsewhere);
+            }
+            without(sql, definer::place(&tokens).into_iter().chain(folders))
         };
         self.note_event(&tokens);
         let changed = self.replaced(changed);
@@ -273,11 +293,25 @@ impl Filter {
     }
 }
 
-/// The statement without these bytes.
-fn without(sql: &[u8], place: Option<Range<usize>>) -> Cow<'_, [u8]> {
-    match place {
-        Some(place) => Cow::Owned([&sql[..place.start], &sql[place.end..]].concat()),
-        None => Cow::Borrowed(sql),
+/// Whether the statement is about prony's own table, as in a dump of its schema. The name is among the first words.
+fn is_of_marker(tokens: Lexer) -> bool {
+    let mut names = tokens.take(8).filter_map(|token| token.name());
+    names.any(|name| name == marker::TABLE)
+}
+
+/// The statement without these bytes. The places are in order.
+fn without(sql: &[u8], places: impl Iterator<Item = Range<usize>>) -> Cow<'_, [u8]> {
+    let (mut kept, mut from) = (Vec::new(), 0);
+    for place in places {
+        kept.extend_from_slice(&sql[from..place.start]);
+        from = place.end;
+    }
+    match from {
+        0 => Cow::Borrowed(sql),
+        _ => {
+            kept.extend_from_slice(&sql[from..]);
+            Cow::Owned(kept)
+        }
     }
 }
 
@@ -339,6 +373,12 @@ mod tests {
             "CHANGE MASTER TO MASTER_LOG_FILE='a'",
             "SET @@SESSION.SQL_LOG_BIN= 0",
             "flush /*!50503 binary */ logs",
+            "GRANT ALL ON shop.* TO 'app'@'%' IDENTIFIED BY 'x'",
+            "CREATE USER IF NOT EXISTS app",
+            "SET PASSWORD FOR `app`@`%` = 'x'",
+            "SET DEFAULT ROLE ALL TO app",
+            "DROP TABLE IF EXISTS `prony_dataset`",
+            "INSERT INTO `prony_dataset` VALUES ('sql-1', 7)",
         ] {
             assert_eq!(action(sql), None, "{sql}");
         }
@@ -453,6 +493,15 @@ mod tests {
             action("LOAD DATA LOCAL INFILE 'pet.txt' INTO TABLE pet").as_deref(),
             Some("pet.txt: LOAD DATA LOCAL INFILE 'rows' INTO TABLE pet")
         );
+    }
+
+    #[test]
+    fn folders_of_another_server_are_left_out_of_a_dump_and_refused_in_a_setup() {
+        let sql = "CREATE TABLE t (a int) ENGINE=InnoDB DATA DIRECTORY='/disk2' COMMENT 'x'";
+        let expected = "CREATE TABLE t (a int) ENGINE=InnoDB  COMMENT 'x'";
+        assert_eq!(action(sql).as_deref(), Some(expected));
+        let refused = act(&mut filter(Origin::Setup), sql);
+        assert_eq!(refused, Err(Refused::Elsewhere));
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! Purpose: one reader for all, which counts the bytes on disk, without a byte order mark. Boundaries: the first bytes decide, not
 //! the name; what is not read is named.
 
-use super::utf16::Utf16;
+mod utf16;
+
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 use server::Sha256;
@@ -12,6 +13,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use utf16::Utf16;
 
 /// The text of a file.
 pub(crate) type Source = Box<dyn BufRead + Send>;
@@ -34,6 +36,16 @@ const OTHERS: [(&[u8], &str, &str); 8] = [
     (&[0x1f, 0x9d], "compress", "uncompress"),
     (b"LZIP", "lzip", "lzip -dk"),
 ];
+/// Formats that are no text: their first bytes, and what they are.
+const NO_TEXT: [(&[u8], &str); 5] = [
+    (b"PAR1", "a Parquet file"),
+    (b"Obj\x01", "an Avro file"),
+    (b"ORC", "an ORC file"),
+    (b"SQLite format 3\0", "a database file of SQLite"),
+    (b"PGDMP", "an archive of pg_dump"),
+];
+/// Files of programs for tables are zip archives.
+const SHEETS: [&str; 3] = ["xlsx", "xlsm", "ods"];
 /// Where the mark of a tar archive lies, and the mark.
 const TAR: (usize, &[u8]) = (257, b"ustar");
 
@@ -48,6 +60,11 @@ pub(crate) fn open(path: &Path, read: Arc<AtomicU64>) -> io::Result<Source> {
     };
     let mut file = BufReader::with_capacity(BUFFER_BYTES, file);
     let start = file.fill_buf()?;
+    if let Some(what) = no_text(path, start) {
+        return Err(io::Error::other(format!(
+            "it is {what}, which prony does not read: write it as CSV (--load TABLE=FILE.csv)"
+        )));
+    }
     if let Some((_, name, unpack)) = OTHERS.iter().find(|(mark, ..)| start.starts_with(mark)) {
         return Err(io::Error::other(format!(
             "it is compressed with {name}: unpack it first ({unpack} {})",
@@ -63,6 +80,16 @@ pub(crate) fn open(path: &Path, read: Arc<AtomicU64>) -> io::Result<Source> {
     };
     let expanded = BufReader::with_capacity(BUFFER_BYTES, expanded);
     text(path, Box::new(expanded))
+}
+
+/// What the file is, if it is no text and not compressed.
+fn no_text(path: &Path, start: &[u8]) -> Option<&'static str> {
+    let extension = path.extension().map(|end| end.to_ascii_lowercase());
+    if extension.is_some_and(|end| SHEETS.iter().any(|sheet| end == *sheet)) {
+        return Some("a file of a spreadsheet program");
+    }
+    let (_, what) = NO_TEXT.iter().find(|(mark, _)| start.starts_with(mark))?;
+    Some(what)
 }
 
 /// The text without a byte order mark, as UTF-8 if it is UTF-16.
@@ -165,7 +192,16 @@ impl<R: BufRead> Read for Frames<R> {
                     self.from = Some(Frame::Open(Box::new(decoder)));
                 }
                 Some(Frame::Open(mut decoder)) => match decoder.read(buffer)? {
-                    0 if !buffer.is_empty() => self.from = Some(Frame::Next(decoder.into_inner())),
+                    0 if !buffer.is_empty() => {
+                        let state = &decoder.decoder;
+                        let sum = state.get_checksum_from_data();
+                        if sum.is_some() && sum != state.get_calculated_checksum() {
+                            return Err(io::Error::other(
+                                "its content does not have the checksum that zstd wrote: copy the file again",
+                            ));
+                        }
+                        self.from = Some(Frame::Next(decoder.into_inner()));
+                    }
                     length => {
                         self.from = Some(Frame::Open(decoder));
                         return Ok(length);
@@ -229,6 +265,17 @@ mod tests {
     }
 
     #[test]
+    fn content_that_has_changed_since_it_was_compressed_is_an_error() {
+        let whole = compress_to_vec(TEXT, CompressionLevel::Uncompressed);
+        let at = whole.windows(6).position(|part| part == b"select").unwrap();
+        let mut changed = whole.clone();
+        changed[at] ^= 1;
+        assert!(read(&whole).is_ok());
+        let says = read(&changed).unwrap_err().to_string();
+        assert!(says.contains("checksum"), "{says}");
+    }
+
+    #[test]
     fn a_byte_order_mark_is_no_text_and_utf_16_becomes_utf_8() {
         let text = "select 'ä𝄞';\r\n";
         let units = || text.encode_utf16();
@@ -253,6 +300,7 @@ mod tests {
                 "compressed with xz: unpack it first (xz -dk",
             ),
             (b"BZh91AY", "compressed with bzip2"),
+            (b"PAR1\x15\x04", "a Parquet file, which prony does not read"),
             (
                 b"PK\x03\x04\x14",
                 "compressed with zip: unpack it first (unzip",

@@ -1,0 +1,194 @@
+//! One file of statements, line by line, and what its comments say of the program that wrote it.
+//!
+//! Purpose: a dump that is incomplete, or that another program wrote for other servers, is found by its own marks.
+
+use super::cut::{Cause, Cut};
+use std::io::BufRead;
+use std::sync::Arc;
+
+/// A file that is being read.
+pub(super) struct Input<'a> {
+    pub name: Arc<str>,
+    from: Box<dyn BufRead + 'a>,
+    /// The current line, and the offset of its next byte.
+    pub bytes: Vec<u8>,
+    pub at: usize,
+    pub line: u64,
+    /// Heads and ends of dumps that were seen.
+    heads: u32,
+    ends: u32,
+    /// Of an export of phpMyAdmin: its transactions, and those that end.
+    is_of_phpmyadmin: bool,
+    begun: u32,
+    committed: u32,
+    /// The schema that the head names.
+    database: Option<String>,
+}
+
+const HEADS: [&[u8]; 2] = [b"-- MySQL dump ", b"-- MariaDB dump "];
+const END: &[u8] = b"-- Dump completed";
+const PHPMYADMIN: &[u8] = b"-- phpMyAdmin SQL Dump";
+/// How files of other programs begin, and what to do with them.
+const FOREIGN: [(&[u8], &str); 5] = [
+    (b"-- PostgreSQL database ", OF_OTHERS),
+    (b"PRAGMA foreign_keys", OF_OTHERS),
+    (b"<?xml", XML),
+    (b"<mysqldump", XML),
+    (b"{", JSON),
+];
+const OF_OTHERS: &str = "this is a dump of PostgreSQL or SQLite, whose SQL no server of the MySQL family takes; write the tables as a setup, and load the rows from CSV files (--setup, --load TABLE=FILE)";
+const XML: &str = "this is XML and no SQL; write the dump without --xml";
+const JSON: &str = "this is JSON and no SQL; write a dump, or CSV files for --load TABLE=FILE";
+/// Messages of programs that were redirected into the file.
+const PROGRAMS: [&[u8]; 4] = [
+    b"mysqldump: ",
+    b"mariadb-dump: ",
+    b"mysqlpump: ",
+    b"mysql: ",
+];
+
+impl<'a> Input<'a> {
+    pub(super) fn new(name: &str, from: impl BufRead + 'a) -> Input<'a> {
+        Input {
+            name: name.into(),
+            from: Box::new(from),
+            bytes: Vec::new(),
+            at: 0,
+            line: 0,
+            heads: 0,
+            ends: 0,
+            is_of_phpmyadmin: false,
+            begun: 0,
+            committed: 0,
+            database: None,
+        }
+    }
+
+    pub(super) fn rest(&self) -> &[u8] {
+        &self.bytes[self.at..]
+    }
+
+    pub(super) fn cut(&self, cause: Cause) -> Cut {
+        Cut {
+            file: Arc::clone(&self.name),
+            line: self.line,
+            cause,
+        }
+    }
+
+    /// The schema that the head of the dump names.
+    pub(super) fn database(&self) -> Option<&str> {
+        self.database.as_deref()
+    }
+
+    /// Whether a head of mysqldump or mariadb-dump was seen.
+    pub(super) fn is_dump(&self) -> bool {
+        self.heads > 0
+    }
+
+    /// Reads the next line. Returns false at the end of the file.
+    pub(super) fn read_line(&mut self) -> Result<bool, Cut> {
+        self.bytes.clear();
+        self.at = 0;
+        match self.from.read_until(b'\n', &mut self.bytes) {
+            Ok(0) => Ok(false),
+            Ok(_) => {
+                self.line += 1;
+                Ok(true)
+            }
+            Err(cause) => Err(self.cut(Cause::Unreadable(cause))),
+        }
+    }
+
+    /// Takes note of the head or the end of a dump.
+    ///
+    /// # Errors
+    /// A second head is of another schema.
+    pub(super) fn note(&mut self) -> Result<(), Cut> {
+        let line = self.bytes.trim_ascii();
+        self.heads += u32::from(HEADS.iter().any(|head| line.starts_with(head)));
+        self.ends += u32::from(line.starts_with(END));
+        self.is_of_phpmyadmin |= line.starts_with(PHPMYADMIN);
+        if self.is_of_phpmyadmin {
+            self.begun += u32::from(line == b"START TRANSACTION;");
+            self.committed += u32::from(line == b"COMMIT;");
+        }
+        if !line.starts_with(b"-- ") {
+            return Ok(());
+        }
+        let database = database(&String::from_utf8_lossy(line));
+        match (&self.database, database) {
+            (Some(first), Some(second)) if *first != second => Err(self.cut(Cause::SecondHead {
+                first: first.clone(),
+                second,
+            })),
+            (Some(_), _) => Ok(()),
+            (None, database) => {
+                self.database = database;
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether the line is a warning of the program that wrote the file.
+    ///
+    /// # Errors
+    /// It says that the program failed, or the file is another program's.
+    pub(super) fn is_message(&self) -> Result<bool, Cut> {
+        let line = self.bytes.trim_ascii();
+        if let Some((_, says)) = FOREIGN.iter().find(|(mark, _)| line.starts_with(mark)) {
+            return Err(self.cut(Cause::Foreign(says)));
+        }
+        if !PROGRAMS.iter().any(|program| line.starts_with(program)) {
+            return Ok(false);
+        }
+        let text = String::from_utf8_lossy(line).into_owned();
+        if text.to_ascii_lowercase().contains("warning") {
+            Ok(true)
+        } else {
+            Err(self.cut(Cause::Message(text)))
+        }
+    }
+
+    /// # Errors
+    /// The marks that the program writes last are missing.
+    pub(super) fn is_complete(&self) -> Result<(), Cut> {
+        if self.heads > self.ends {
+            Err(self.cut(Cause::NotCompleted))
+        } else if self.begun > self.committed {
+            Err(self.cut(Cause::NotCommitted))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// Of a dump of mysqldump: `-- Host: localhost    Database: shop`; of MySQL Shell with `    Table: orders` behind it; of phpMyAdmin:
+/// "-- Database: `shop`".
+fn database(comment: &str) -> Option<String> {
+    const MARK: &str = "Database: ";
+    let text = comment.strip_prefix("-- ")?;
+    let at = text
+        .find(MARK)
+        .filter(|at| *at == 0 || text.starts_with("Host: "))?;
+    let name = text[at + MARK.len()..].split("    ").next()?;
+    let name = name.trim().trim_matches('`');
+    (!name.is_empty()).then(|| name.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_is_read_from_the_heads_of_programs() {
+        for comment in [
+            "-- Host: localhost    Database: shop",
+            "-- Host: localhost    Database: shop    Table: orders",
+            "-- Database: `shop`",
+        ] {
+            assert_eq!(database(comment).as_deref(), Some("shop"), "{comment}");
+        }
+        assert_eq!(database("-- Copied from Database: shop"), None);
+    }
+}
