@@ -6,7 +6,7 @@
 use server::{Reply, ServerError, Session};
 
 /// Warnings that concern the wording of a statement, or objects that are there or not, never the stored rows.
-const HARMLESS: [u16; 21] = [
+const HARMLESS: [u16; 22] = [
     1050, // the table exists
     1051, // unknown table in DROP IF EXISTS
     1246, // a column was converted to a type of its size
@@ -25,6 +25,7 @@ const HARMLESS: [u16; 21] = [
     3090, // a change of sql_mode is deprecated
     3129, // sql_mode was changed
     3135, // modes that belong to strict mode
+    3674, // a spatial index that the optimizer does not use
     3719, // utf8 is an alias
     3720, // NATIONAL is an alias
     3778, // a deprecated collation
@@ -136,6 +137,11 @@ mod tests {
         let harmless = [
             ("Note", "1051", "Unknown table 't'"),
             ("Warning", "1681", "Integer display width is deprecated"),
+            (
+                "Warning",
+                "3674",
+                "The spatial index on column 'p' will not be used by the query optimizer",
+            ),
             ("Warning", "9999", "'x' is deprecated and will be removed"),
         ];
         assert_eq!(code(&harmless, Values::Given), None);

@@ -64,6 +64,10 @@ impl Rows {
 
     /// A file has added rows to this table, which then had so many.
     pub(super) fn set(&mut self, table: &str, rows: u64) {
+        // As in `insert`.
+        if !self.tables.contains_key(table) {
+            self.forget();
+        }
         self.tables.insert(table.to_string(), Some(rows));
     }
 
@@ -114,6 +118,15 @@ mod tests {
             creates("b"),
         ];
         assert_eq!(after(effects), [("a".to_string(), 5), ("b".to_string(), 0)]);
+    }
+
+    #[test]
+    fn a_file_for_a_view_fills_tables_that_are_not_known() {
+        let mut rows = Rows::default();
+        rows.note(creates("a").0, 0);
+        rows.set("view_of_a", 2);
+        let expected: Vec<(&str, u64)> = rows.expected().collect();
+        assert_eq!(expected, [("view_of_a", 2)]);
     }
 
     #[test]
