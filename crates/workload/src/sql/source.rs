@@ -179,7 +179,7 @@ fn files(section: &Section, named: Option<&Node>) -> Option<Vec<TableFile>> {
 
 /// The files of a table, in order.
 fn of_table(node: &Node) -> Option<Vec<TableFile>> {
-    const KEYS: [&str; 4] = ["file", "options", "header", "null"];
+    const KEYS: [&str; 5] = ["file", "options", "header", "null", "separator"];
     if node.key.contains(['\'', '\\']) {
         let says = format!("{:?} has a quote or a backslash", node.key);
         node.note(says, "not a table", format!("write {LOAD}"));
@@ -191,6 +191,7 @@ fn of_table(node: &Node) -> Option<Vec<TableFile>> {
         options: None,
         header: None,
         null: None,
+        separator: None,
     };
     let paths = match node.section_if_table() {
         None => paths(node)?,
@@ -206,6 +207,10 @@ fn of_table(node: &Node) -> Option<Vec<TableFile>> {
             one.header = header.flatten();
             let null = section.get("null").map(|node| node.text("null = \"\""));
             one.null = null.flatten().map(String::from);
+            one.separator = match section.get("separator") {
+                None => None,
+                Some(node) => Some(separator(&node)?),
+            };
             only_one(&section, &one)?;
             paths(&section.require(&name, "file", "file = \"orders.csv\"")?)?
         }
@@ -219,7 +224,8 @@ fn of_table(node: &Node) -> Option<Vec<TableFile>> {
 
 /// With `options` the server reads the file, so what prony would read of it means nothing.
 fn only_one(section: &Section, file: &TableFile) -> Option<()> {
-    let other = section.get("header").or(section.get("null"));
+    let keys = ["header", "null", "separator"];
+    let other = keys.iter().find_map(|key| section.get(key));
     match other.filter(|_| file.options.is_some()) {
         None => Some(()),
         Some(node) => {
@@ -230,6 +236,24 @@ fn only_one(section: &Section, file: &TableFile) -> Option<()> {
                 ),
                 "not with options",
                 "write IGNORE 1 LINES into options, or remove them",
+            );
+            None
+        }
+    }
+}
+
+/// One sign that is in no number and no quote.
+fn separator(node: &Node) -> Option<u8> {
+    const SEPARATOR: &str = "separator = \";\"";
+    let text = node.text(SEPARATOR)?;
+    match text.as_bytes() {
+        [sign] if !sign.is_ascii_alphanumeric() && !b"\"\\\r\n-+.".contains(sign) => Some(*sign),
+        _ => {
+            let says = format!("{text:?} cannot separate the fields of a file");
+            node.note(
+                says,
+                "not one sign",
+                format!("write {SEPARATOR}, or \"\\t\" for tabs"),
             );
             None
         }

@@ -10,7 +10,7 @@ use crate::script::statements;
 use std::path::{Path, PathBuf};
 
 /// The version of the rules of loading. Snapshots of other rules may hold other rows, and are not used.
-const RULES: &str = "rules 2";
+const RULES: &str = "rules 3";
 /// Bytes in a server for each byte of a compressed file: it expands first.
 const EXPANDED_BYTES_PER_BYTE: u64 = 6;
 
@@ -284,6 +284,7 @@ pub(super) mod tests {
                 options: None,
                 header: None,
                 null: None,
+                separator: None,
             };
             let sources = Sources {
                 files: vec![file],

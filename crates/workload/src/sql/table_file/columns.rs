@@ -1,6 +1,7 @@
 //! The columns of a table, as far as loading a file needs them.
 
 use super::TableFile;
+use super::exact::Exact;
 use crate::sql::SCHEMA;
 use crate::sql::sources::file_name;
 use crate::sql::theirs;
@@ -23,6 +24,7 @@ pub(super) enum Compared {
 pub(super) struct Column {
     pub name: String,
     pub compared: Compared,
+    pub exact: Exact,
     /// LOAD DATA would store the digits themselves in a BIT column: 5 as the 53 of its letter.
     pub is_bit: bool,
     /// Filled by the server, or not in `SELECT *`.
@@ -30,8 +32,10 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// `data_type` and `extra` as information_schema has them.
-    pub(super) fn new(name: &str, data_type: &str, extra: &str) -> Column {
+    /// `column_type` (`char(9)`) and `extra` as information_schema has them.
+    pub(super) fn new(name: &str, column_type: &str, extra: &str) -> Column {
+        let end = column_type.find(|letter: char| !letter.is_ascii_alphanumeric());
+        let data_type = &column_type[..end.unwrap_or(column_type.len())];
         let compared = match data_type.to_ascii_lowercase().as_str() {
             "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" => Compared::Text,
             "char" => Compared::Padded,
@@ -44,6 +48,7 @@ impl Column {
         Column {
             name: name.to_string(),
             compared,
+            exact: Exact::of(column_type),
             is_bit: data_type.eq_ignore_ascii_case("bit"),
             is_hidden: hidden.iter().any(|word| extra.contains(word)),
         }
@@ -60,7 +65,7 @@ impl Column {
 pub(super) fn of(session: &mut Session, file: &TableFile) -> Result<Vec<Column>, LoadError> {
     let failed = LoadError::during("The columns of the table cannot be read");
     let sql = format!(
-        "SELECT column_name, data_type, extra FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = '{}' ORDER BY ordinal_position",
+        "SELECT column_name, column_type, extra FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = '{}' ORDER BY ordinal_position",
         file.table
     );
     let reply = session.query(&sql).map_err(&failed)?;

@@ -10,7 +10,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// What is wrong with a field that has the word NULL.
-const NULL_IN_DOUBT: &str = "a field is the word NULL: if it is NULL, as mysql --batch writes it, write load.TABLE = { file = \"...\", null = \"NULL\" }; if it is a text, write null = \"\\\\N\"";
+const NULL_IN_DOUBT: &str = "a field is the word NULL without quotes: if it is NULL, as mysql --batch, phpMyAdmin and MySQL Workbench write it, write load.TABLE = { file = \"...\", null = \"NULL\" }; if it is a text, write null = \"\\\\N\"";
+
+/// What is wrong with a field in quotes between tabs.
+const QUOTES_IN_DOUBT: &str = "a field is in quotes: if they are those of CSV, write load.TABLE = { file = \"...\", separator = \"\\t\" }; if they are part of the text, write options = \"FIELDS TERMINATED BY '\\t' ENCLOSED BY ''\"";
 
 /// The texts of a column: how many are not NULL, and the sum of their CRC-32, as `SUM(CRC32(column))` gives it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,9 +98,13 @@ pub(super) struct Rows<R> {
     pub is_header: bool,
     /// The field without quotes that is NULL.
     pub null: Vec<u8>,
-    /// A field with the word NULL may be NULL, as `mysql --batch` writes it, or a text.
+    /// A field with the word NULL may be NULL, as several programs write it, or a text.
     pub is_null_in_doubt: bool,
-    pub columns: usize,
+    /// Quotes may be part of the text, or those of a program that writes CSV with tabs.
+    pub are_quotes_in_doubt: bool,
+    pub columns: Vec<Column>,
+    /// Values may be stored other than they are in the file.
+    pub accepts: bool,
     pub sent: Arc<Mutex<Sent>>,
 }
 
@@ -139,13 +146,13 @@ impl<R: BufRead> Rows<R> {
     }
 
     fn record(&mut self, buffer: &mut Vec<u8>, sent: &mut Sent) -> Result<(), Stop> {
-        if self.reader.is_blank() && self.columns > 1 {
+        if self.reader.is_blank() && self.columns.len() > 1 {
             return Ok(());
         }
-        if self.reader.len() == self.columns + 1 {
+        if self.reader.len() == self.columns.len() + 1 {
             self.reader.drop_last();
         }
-        if self.reader.len() != self.columns {
+        if self.reader.len() != self.columns.len() {
             return Err(Stop::Mistake(self.reader.mistake(self.miscounted())));
         }
         sent.begin(self.reader.line);
@@ -156,8 +163,14 @@ impl<R: BufRead> Rows<R> {
             if self.is_null_in_doubt && form == Form::Plain && text == b"NULL" {
                 return Err(Stop::Mistake(self.reader.mistake(NULL_IN_DOUBT)));
             }
+            if self.are_quotes_in_doubt && is_quoted_as_csv(text) {
+                return Err(Stop::Mistake(self.reader.mistake(QUOTES_IN_DOUBT)));
+            }
             let is_null = form == Form::Null || (form == Form::Plain && text == self.null);
             let text = (!is_null).then_some(text);
+            if let Some(says) = text.and_then(|text| self.doubt(n, text)) {
+                return Err(Stop::Mistake(self.reader.mistake(says)));
+            }
             sent.count(n, text);
             match text {
                 Some(text) => escape(text, buffer),
@@ -168,8 +181,19 @@ impl<R: BufRead> Rows<R> {
         Ok(())
     }
 
+    /// Why the server would store another value without saying so.
+    fn doubt(&self, column: usize, text: &[u8]) -> Option<String> {
+        let column = self.columns.get(column).filter(|_| !self.accepts)?;
+        let doubt = column.exact.doubt(text)?;
+        Some(format!(
+            "{:?} for the column {} {doubt}: the server would store another value without a word; correct the value or the column, or accept it with --accept-warnings (accept_warnings = true)",
+            String::from_utf8_lossy(text),
+            column.name
+        ))
+    }
+
     fn miscounted(&self) -> String {
-        let (has, columns) = (self.reader.len(), self.columns);
+        let (has, columns) = (self.reader.len(), self.columns.len());
         let fields = if has == 1 { "field" } else { "fields" };
         let raw = String::from_utf8_lossy(self.reader.raw());
         let other = [";", "\t", "|"]
@@ -177,11 +201,20 @@ impl<R: BufRead> Rows<R> {
             .find(|sign| has == 1 && raw.contains(sign));
         let separator = other.map_or(String::new(), |sign| {
             format!(
-                "; if {sign:?} separates them, write options = \"FIELDS TERMINATED BY '{}'\"",
-                sign.escape_default()
+                "; if {sign:?} separates them, write load.TABLE = {{ file = \"...\", separator = {sign:?} }}"
             )
         });
         format!("the line has {has} {fields}, and {columns} are expected{separator}")
+    }
+}
+
+/// Whether a program that quotes fields only where it has to would have written the field so.
+fn is_quoted_as_csv(field: &[u8]) -> bool {
+    match field {
+        [b'"', inner @ .., b'"'] => {
+            inner.contains(&b',') || inner.windows(2).any(|pair| pair == b"\"\"")
+        }
+        _ => false,
     }
 }
 
@@ -235,7 +268,9 @@ mod tests {
             is_header,
             null: null.as_bytes().to_vec(),
             is_null_in_doubt: false,
-            columns: columns.len(),
+            are_quotes_in_doubt: false,
+            columns,
+            accepts: false,
             sent: Arc::clone(&sent),
         };
         let mut written = Vec::new();
@@ -258,25 +293,50 @@ mod tests {
         assert_eq!(lines, [2, 3, 6, 7, 8]);
     }
 
+    /// The mistake that is found in a line with tabs.
+    fn mistake_between_tabs(line: &str, in_doubt: bool) -> Option<String> {
+        let columns = columns(&["int", "text"]);
+        let mut reader = Reader::new(line.as_bytes(), Syntax::Tsv);
+        reader.read().unwrap();
+        let sent = Arc::new(Mutex::new(Sent::new(&columns)));
+        let rows = Rows {
+            reader,
+            is_header: false,
+            null: b"\\N".to_vec(),
+            is_null_in_doubt: in_doubt,
+            are_quotes_in_doubt: in_doubt,
+            columns,
+            accepts: false,
+            sent: Arc::clone(&sent),
+        };
+        let _ = rows.producer()(&mut Vec::new());
+        let sent = std::mem::take(&mut *sent.lock().unwrap());
+        sent.mistake.map(|mistake| mistake.says)
+    }
+
     #[test]
-    fn the_word_null_between_tabs_is_refused_where_it_is_in_doubt() {
-        for (is_null_in_doubt, is_refused) in [(true, true), (false, false)] {
-            let columns = columns(&["int", "text"]);
-            let mut reader = Reader::new(&b"1\tNULL\n"[..], Syntax::Tsv);
-            reader.read().unwrap();
-            let sent = Arc::new(Mutex::new(Sent::new(&columns)));
-            let rows = Rows {
-                reader,
-                is_header: false,
-                null: b"\\N".to_vec(),
-                is_null_in_doubt,
-                columns: columns.len(),
-                sent: Arc::clone(&sent),
-            };
-            let _ = rows.producer()(&mut Vec::new());
-            let sent = std::mem::take(&mut *sent.lock().unwrap());
-            assert_eq!(sent.mistake.is_some(), is_refused);
+    fn the_word_null_and_quotes_between_tabs_are_refused_where_they_are_in_doubt() {
+        for (line, says) in [
+            ("1\tNULL\n", "a field is the word NULL"),
+            ("1\t\"Smith, John\"\n", "a field is in quotes"),
+            ("1\t\"5\"\" pipe\"\n", "a field is in quotes"),
+        ] {
+            let mistake = mistake_between_tabs(line, true).unwrap();
+            assert!(mistake.starts_with(says), "{mistake}");
+            assert_eq!(mistake_between_tabs(line, false), None, "{line}");
         }
+        assert_eq!(mistake_between_tabs("1\t\"Great!\"\n", true), None);
+    }
+
+    #[test]
+    fn a_value_that_the_server_would_change_is_a_mistake_with_its_line() {
+        let (_, sent) = send("1,a\n2.5,b\n", &["int(11)", "text"], "\\N", false);
+        let mistake = sent.mistake.unwrap();
+        assert_eq!(mistake.line, 2);
+        assert!(
+            mistake.says.contains("\"2.5\" for the column c has digits"),
+            "{mistake:?}"
+        );
     }
 
     #[test]

@@ -36,11 +36,29 @@ pub(super) fn read<R: BufRead>(
     let is_any = named.iter().any(Option::is_some);
     match (file.header, unknown) {
         (Some(false), _) => Ok(None),
-        (_, None) if !names.is_empty() => Ok(Some(named.into_iter().flatten().cloned().collect())),
+        (_, None) if !names.is_empty() => {
+            let named: Vec<Column> = named.into_iter().flatten().cloned().collect();
+            match twice(&named) {
+                Some(name) => Err(first.mistake(format!(
+                    "the header names {name:?} twice, and servers would keep one of the fields; remove the other one"
+                ))),
+                None => Ok(Some(named)),
+            }
+        }
         (None, _) if !is_any => Ok(None),
         (_, Some((name, _))) => Err(first.mistake(mistaken(name, columns, file))),
         (_, None) => Ok(None),
     }
+}
+
+/// A column that comes more than once.
+fn twice(named: &[Column]) -> Option<&str> {
+    let mut later = named.iter().enumerate();
+    let (_, column) = later.find(|(at, column)| {
+        let earlier = &named[..*at];
+        earlier.iter().any(|known| known.name == column.name)
+    })?;
+    Some(&column.name)
 }
 
 fn mistaken(name: &str, columns: &[Column], file: &TableFile) -> String {
@@ -84,6 +102,7 @@ mod tests {
             options: None,
             header,
             null: None,
+            separator: None,
         };
         let named = read(&reader, &columns(), &file).map_err(|mistake| mistake.says)?;
         Ok(named.map(|columns| columns.into_iter().map(|column| column.name).collect()))
@@ -106,6 +125,12 @@ mod tests {
             "{says}"
         );
         assert!(header("a,b,c\n", Some(true)).is_err());
+    }
+
+    #[test]
+    fn a_header_that_names_a_column_twice_is_refused() {
+        let says = header("id,price,Price\n", None).unwrap_err();
+        assert!(says.contains("names \"price\" twice"), "{says}");
     }
 
     #[test]

@@ -7,7 +7,9 @@
 mod check;
 mod columns;
 mod encode;
+mod exact;
 mod header;
+mod raw;
 mod read;
 
 use super::dump;
@@ -20,7 +22,7 @@ use columns::Column;
 use encode::{Rows, Sent};
 use read::{Mistake, Reader, Syntax};
 use server::{ServerError, Session};
-use std::io::{self, Read as _};
+use std::io::{self, BufRead as _};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,6 +38,8 @@ pub struct TableFile {
     pub header: Option<bool>,
     /// The field without quotes that is NULL; None: `\N`.
     pub null: Option<String>,
+    /// What separates the fields, whose form is that of CSV; None: by the file's name.
+    pub separator: Option<u8>,
 }
 
 /// The sent text has the form that LOAD DATA expects by default, whatever the file has.
@@ -44,16 +48,20 @@ const CLAUSES: &str =
 /// A 0 in an AUTO_INCREMENT column stays 0, and a value that does not fit is no other one.
 const MODE: &str = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'";
 
+/// The ends of names of files whose form is another one.
+const OTHER_FORMS: [&str; 4] = ["json", "jsonl", "ndjson", "xml"];
+
 impl TableFile {
     /// What identifies the loaded rows.
-    pub(super) fn identity(&self) -> [String; 6] {
+    pub(super) fn identity(&self) -> [String; 7] {
         let or_empty = |text: &Option<String>| text.clone().unwrap_or_default();
         [
             self.table.clone(),
             or_empty(&self.options),
             format!("{:?}", self.header),
             format!("{:?}", self.null),
-            format!("{:?}", Syntax::of(&self.name())),
+            format!("{:?}", self.syntax()),
+            format!("{:?}", self.separator),
             dump::digest(&self.path),
         ]
     }
@@ -69,6 +77,13 @@ impl TableFile {
         read: Arc<AtomicU64>,
         accepts: bool,
     ) -> Result<u64, LoadError> {
+        let end = self.path.extension().map(|end| end.to_ascii_lowercase());
+        let is_other = end.is_some_and(|end| OTHER_FORMS.iter().any(|other| end == *other));
+        if is_other && self.options.is_none() && self.separator.is_none() {
+            return Err(self.says(
+                "prony reads rows from CSV, text with tabs and .tbl; write the file as CSV (for JSON jq -r '[.id, .name] | @csv')".into(),
+            ));
+        }
         let columns = columns::of(session, self)?;
         losses::show_all(session)?;
         if let Some(options) = &self.options {
@@ -92,8 +107,9 @@ impl TableFile {
         let mistaken = |mistake: Mistake| self.mistaken(&mistake);
         let file = dump::open(&self.path, read)
             .map_err(|cause| super::loading::not_opened(&self.path, &cause))?;
-        let syntax = Syntax::of(&self.name());
-        let mut reader = Reader::new(file, syntax);
+        let syntax = self.syntax();
+        let separator = self.separator.unwrap_or(b',');
+        let mut reader = Reader::new(file, syntax).separated_by(separator);
         reader.read().map_err(mistaken)?;
         let named = header::read(&reader, columns, self).map_err(mistaken)?;
         let wanted = named.as_ref().unwrap_or(&header::all(columns)).clone();
@@ -108,8 +124,10 @@ impl TableFile {
                 .clone()
                 .unwrap_or_else(|| "\\N".into())
                 .into_bytes(),
-            is_null_in_doubt: syntax == Syntax::Tsv && self.null.is_none(),
-            columns: wanted.len(),
+            is_null_in_doubt: self.null.is_none(),
+            are_quotes_in_doubt: syntax == Syntax::Tsv,
+            columns: wanted.clone(),
+            accepts,
             sent: Arc::clone(&sent),
         };
         let sql = self.statement(&format!("{CLAUSES} {}", targets(&wanted, syntax)));
@@ -143,20 +161,22 @@ impl TableFile {
         let failed = LoadError::during("The rows of the table cannot be counted");
         let opened = dump::open(&self.path, read);
         let mut file = opened.map_err(|cause| super::loading::not_opened(&self.path, &cause))?;
-        let mut first = [0];
-        let bytes = file.read(&mut first);
-        let bytes = bytes.map_err(|cause| super::loading::not_opened(&self.path, &cause))?;
+        let start = file.fill_buf();
+        let start = start.map_err(|cause| super::loading::not_opened(&self.path, &cause))?;
+        let has_bytes = !start.is_empty();
+        if let Some(says) = raw::unsaid(options, start) {
+            return Err(self.says(says.to_string()));
+        }
         let table = schema::quoted(&self.table);
         let before = schema::count(session, &table).map_err(&failed)?;
         let sql = self.statement(&format!("CHARACTER SET utf8mb4 {options}"));
-        let mut rows = io::Cursor::new(first[..bytes].to_vec()).chain(file);
-        let loaded = session.load(&sql, Box::new(move |to| io::copy(&mut rows, to).map(drop)));
+        let loaded = session.load(&sql, Box::new(move |to| io::copy(&mut file, to).map(drop)));
         let loaded = loaded.map_err(|cause| self.refused(&cause))?;
         if !accepts {
             self.no_warnings(session, |row| row)?;
         }
         let after = schema::count(session, &table).map_err(failed)?;
-        if loaded == 0 && bytes > 0 {
+        if loaded == 0 && has_bytes {
             return Err(self.without_rows());
         }
         if !session.is_scripted() && after != before + loaded {
@@ -167,6 +187,13 @@ impl TableFile {
             )))
         } else {
             Ok(after)
+        }
+    }
+
+    fn syntax(&self) -> Syntax {
+        match self.separator {
+            Some(_) => Syntax::Csv,
+            None => Syntax::of(&self.name()),
         }
     }
 

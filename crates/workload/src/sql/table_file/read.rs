@@ -10,7 +10,7 @@ use std::io::BufRead;
 /// The form of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Syntax {
-    /// Commas; fields may be in double quotes, and a quote in them is doubled.
+    /// Commas or another sign; fields may be in double quotes, and a quote in them is doubled.
     Csv,
     /// Tabs; a backslash escapes.
     Tsv,
@@ -52,6 +52,8 @@ pub(super) enum Form {
 pub(super) struct Reader<R> {
     from: R,
     syntax: Syntax,
+    /// What separates the fields of CSV.
+    separator: u8,
     /// Lines read.
     lines: u64,
     /// The lines of the record.
@@ -68,12 +70,18 @@ impl<R: BufRead> Reader<R> {
         Reader {
             from,
             syntax,
+            separator: b',',
             lines: 0,
             raw: Vec::new(),
             line: 0,
             text: Vec::new(),
             fields: Vec::new(),
         }
+    }
+
+    /// The same for CSV with another sign between fields.
+    pub(super) fn separated_by(self, separator: u8) -> Reader<R> {
+        Reader { separator, ..self }
     }
 
     /// Reads the next record. False at the end of the file.
@@ -170,7 +178,7 @@ impl<R: BufRead> Reader<R> {
             };
             self.end_field(form);
             match self.raw.get(at) {
-                Some(b',') => at += 1,
+                Some(sign) if *sign == self.separator => at += 1,
                 _ => return Ok(()),
             }
         }
@@ -199,7 +207,8 @@ impl<R: BufRead> Reader<R> {
                     self.text.push(b'"');
                     at += 1;
                 }
-                [] | [b',', ..] | [b'\n', ..] | [b'\r', b'\n', ..] | [b'\r'] => return Ok(at),
+                [] | [b'\n', ..] | [b'\r', b'\n', ..] | [b'\r'] => return Ok(at),
+                [sign, ..] if sign == self.separator => return Ok(at),
                 _ => {
                     return Err(Mistake {
                         line: self.lines,
@@ -213,9 +222,9 @@ impl<R: BufRead> Reader<R> {
     /// Reads a field up to the comma or the end of the line. Returns the place of that.
     fn unquoted(&mut self, at: usize) -> Result<usize, Mistake> {
         let rest = &self.raw[at..];
-        let ends = |byte: &u8| *byte == b',' || *byte == b'\n';
+        let ends = |byte: &u8| *byte == self.separator || *byte == b'\n';
         let length = rest.iter().position(ends).unwrap_or(rest.len());
-        let is_line_end = rest.get(length) != Some(&b',');
+        let is_line_end = rest.get(length) != Some(&self.separator);
         let field = &rest[..length];
         let field = if is_line_end {
             field.strip_suffix(b"\r").unwrap_or(field)
@@ -358,6 +367,15 @@ mod tests {
             ]
         );
         assert_eq!(csv("5\" pipe,a\"b\n"), [["5\" pipe", "a\"b"]]);
+    }
+
+    #[test]
+    fn another_sign_may_separate_the_fields_of_csv() {
+        let text = &b"1;2,5;\"a;b\"\r\n"[..];
+        let mut reader = Reader::new(text, Syntax::Csv).separated_by(b';');
+        assert!(reader.read().unwrap());
+        let fields: Vec<&[u8]> = reader.fields().map(|(text, _)| text).collect();
+        assert_eq!(fields, [&b"1"[..], b"2,5", b"a;b"]);
     }
 
     #[test]

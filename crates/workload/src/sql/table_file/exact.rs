@@ -1,0 +1,188 @@
+//! Values of a file that servers store as others, without a warning.
+//!
+//! Purpose: a price in a column of whole numbers, a date that begins with the day, or a second's fraction that has no place is an error
+//! with its line. Boundaries: what the server itself warns of, such as a text in a column of numbers, is left to it.
+//!
+//! Sources: "Numeric Type Attributes" on rounding, "Fractional Seconds in Time Values", "String and Numeric Literals in Date and Time
+//! Context", "Two-Digit Years in Dates" and "The ENUM Type" in the MySQL manual; `bench/results/field.md` has what each server does.
+
+/// What a column keeps of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Exact {
+    /// Whatever the server does not warn of.
+    Any,
+    Whole,
+    Moment(Moment),
+    Year,
+    /// One of the members, or several of a SET. As the server writes the type: `enum('a','b')`.
+    Member(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Moment {
+    has_date: bool,
+    has_time: bool,
+    /// Of a second's fraction.
+    digits: usize,
+}
+
+const FRACTION: &str = "has digits behind the point, and the column holds whole numbers";
+const DAY_FIRST: &str = "does not begin with a year of four digits, and servers read a date from the year on; write it as 2026-11-25";
+const TIME_OF_DAY: &str = "has a time of day, and the column holds dates";
+const SECONDS: &str = "has more digits of a second than the column keeps";
+const OFFSET: &str = "has a time zone, and the column keeps none";
+const SHORT_YEAR: &str = "is no year of four digits";
+const POSITION: &str =
+    "is no member of the column, and servers take a number for the position of one";
+
+impl Exact {
+    /// `column_type` as information_schema has it: `datetime(3)`.
+    pub(super) fn of(column_type: &str) -> Exact {
+        let column_type = column_type.to_ascii_lowercase();
+        let end = column_type.find(|letter: char| !letter.is_ascii_alphanumeric());
+        let (word, rest) = column_type.split_at(end.unwrap_or(column_type.len()));
+        let moment = |has_date, has_time| {
+            let digits = rest.trim_start_matches('(').split(')').next();
+            Exact::Moment(Moment {
+                has_date,
+                has_time,
+                digits: digits.and_then(|digits| digits.parse().ok()).unwrap_or(0),
+            })
+        };
+        match word {
+            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" => Exact::Whole,
+            "date" => moment(true, false),
+            "datetime" | "timestamp" => moment(true, true),
+            "time" => moment(false, true),
+            "year" => Exact::Year,
+            "enum" | "set" => Exact::Member(column_type),
+            _ => Exact::Any,
+        }
+    }
+
+    /// Why a server would store another value than this text; None if it would not, or would say so.
+    pub(super) fn doubt(&self, text: &[u8]) -> Option<&'static str> {
+        let text = std::str::from_utf8(text).ok()?.trim();
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        match self {
+            Exact::Any => None,
+            Exact::Whole if is_number => None,
+            Exact::Whole => {
+                let number = text.parse::<f64>().ok()?;
+                (number.is_finite() && number.fract() != 0.0).then_some(FRACTION)
+            }
+            Exact::Moment(moment) => moment.doubt(text),
+            Exact::Year => (is_number && text.len() < 4).then_some(SHORT_YEAR),
+            Exact::Member(members) => {
+                let is_member = members.contains(&format!("'{text}'"));
+                (is_number && !is_member).then_some(POSITION)
+            }
+        }
+    }
+}
+
+impl Moment {
+    fn doubt(self, text: &str) -> Option<&'static str> {
+        // The server says what is wrong with the rest.
+        let first = text.bytes().next()?;
+        if !first.is_ascii_digit() {
+            return None;
+        }
+        let time = if self.has_date {
+            let (date, time) = halves(text);
+            let (length, is_alone) = leading_digits(date);
+            if length != 4 && !(is_alone && matches!(length, 8 | 14)) {
+                return Some(DAY_FIRST);
+            }
+            time
+        } else {
+            text
+        };
+        let has_digit = |text: &str| text.bytes().any(|byte| matches!(byte, b'1'..=b'9'));
+        let fraction = time.split_once('.').map_or("", |(_, fraction)| fraction);
+        let beyond = fraction.get(self.digits..).unwrap_or_default();
+        match () {
+            () if !self.has_time && has_digit(time) => Some(TIME_OF_DAY),
+            () if time.contains(['+', '-', 'Z']) && self.has_date => Some(OFFSET),
+            () if has_digit(beyond) => Some(SECONDS),
+            () => None,
+        }
+    }
+}
+
+/// The date, and the time of day behind it.
+fn halves(text: &str) -> (&str, &str) {
+    let (date, time) = text.split_once([' ', 'T']).unwrap_or((text, ""));
+    match date.split_once('.') {
+        // 20261125101112.5
+        Some((compact, _)) if compact.len() == 14 => (compact, &date[14..]),
+        _ => (date, time),
+    }
+}
+
+/// How many digits the text begins with, and whether it has nothing else.
+fn leading_digits(text: &str) -> (usize, bool) {
+    let length = text.bytes().take_while(u8::is_ascii_digit).count();
+    (length, length == text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_a_server_would_change_without_a_word_are_in_doubt() {
+        for (column_type, text, doubt) in [
+            ("int(11)", "19.99", FRACTION),
+            ("bigint unsigned", "1.5e0", FRACTION),
+            ("date", "10.11.12", DAY_FIRST),
+            ("date", "1/2/15", DAY_FIRST),
+            ("datetime", "12/24/2020 10:00", DAY_FIRST),
+            ("date", "201224", DAY_FIRST),
+            ("date", "2020-12-24 10:00:00", TIME_OF_DAY),
+            ("datetime", "2020-12-24 23:59:59.9", SECONDS),
+            ("timestamp(3)", "2020-12-24 23:59:59.1234", SECONDS),
+            ("datetime", "20201224235959.9", SECONDS),
+            ("time", "12:00:00.6", SECONDS),
+            ("datetime", "2020-12-24T12:00:00+02:00", OFFSET),
+            ("datetime", "2020-12-24T12:00:00Z", OFFSET),
+            ("year(4)", "15", SHORT_YEAR),
+            ("enum('a','b')", "2", POSITION),
+            ("set('a','b')", "3", POSITION),
+        ] {
+            let found = Exact::of(column_type).doubt(text.as_bytes());
+            assert_eq!(found, Some(doubt), "{column_type} {text}");
+        }
+    }
+
+    #[test]
+    fn values_that_stay_as_they_are_or_that_the_server_refuses_are_not() {
+        for (column_type, text) in [
+            ("int(11)", "-7"),
+            ("int", "7.00"),
+            ("int", "1e3"),
+            ("int", "many"),
+            ("int", ""),
+            ("decimal(10,2)", "1.005"),
+            ("double", "0.1"),
+            ("date", "2020-12-24"),
+            ("date", "2020/2/4"),
+            ("date", "20201224"),
+            ("date", "2020-12-24 00:00:00"),
+            ("date", "0000-00-00"),
+            ("date", ""),
+            ("datetime", "20201224235959"),
+            ("datetime", "2020-12-24T23:59:59.000"),
+            ("datetime(6)", "2020-12-24 23:59:59.123456"),
+            ("time", "-12:00:00"),
+            ("time(1)", "12:00:00.6"),
+            ("year", "2015"),
+            ("enum('1','2')", "2"),
+            ("enum('a','b')", "a"),
+            ("varchar(9)", "1.5"),
+        ] {
+            let found = Exact::of(column_type).doubt(text.as_bytes());
+            assert_eq!(found, None, "{column_type} {text}");
+        }
+    }
+}
