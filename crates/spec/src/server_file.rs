@@ -29,20 +29,24 @@ pub(crate) struct ServerFile {
 impl ServerFile {
     pub(crate) fn read(text: &str) -> ServerFile {
         let mut file = ServerFile::default();
-        let mut is_server = false;
+        // Before the first section a server refuses options.
+        let mut is_server = None;
         for line in option_lines(text) {
             match line {
                 OptionLine::Section(name) => {
                     // Servers read `[MYSQLD]` too.
                     let name = name.to_ascii_lowercase();
-                    is_server = SECTIONS.contains(&name.as_str());
+                    is_server = Some(SECTIONS.contains(&name.as_str()));
                     if OF_MARIADB.contains(&name.as_str()) || is_of_a_version(&name) {
                         file.pass_over(format!("[{name}]"));
                     }
                 }
                 OptionLine::Include { word, .. } => file.pass_over(word.to_string()),
-                OptionLine::Option { name, value } if is_server => file.set(name, value),
-                OptionLine::Option { .. } => {}
+                OptionLine::Option { name, value } => match is_server {
+                    Some(true) => file.set(name, value),
+                    Some(false) => {}
+                    None => file.pass_over(plain(name)),
+                },
             }
         }
         file
@@ -112,6 +116,13 @@ mod tests {
                 "[mysqld-8.0]",
             ]
         );
+    }
+
+    #[test]
+    fn options_before_the_first_section_are_passed_over() {
+        let file = ServerFile::read("sort-buffer-size = 1M\n[mysqld]\nx = 1\n");
+        assert_eq!(file.settings, [("x".to_string(), "1".to_string())]);
+        assert_eq!(file.passed_over, ["sort_buffer_size"]);
     }
 
     #[test]

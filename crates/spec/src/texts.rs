@@ -176,6 +176,14 @@ impl Texts {
                 "{name}: passed over: {names}; prony sets them itself, they lead out of the server's folder, or they depend on the server"
             ));
         }
+        if file.settings.is_empty() {
+            node.note(
+                format!("{} has no setting of a server", path.display()),
+                "in this file",
+                "write the settings below [mysqld]; a file that it includes is not read: name the one that has them",
+            );
+            return None;
+        }
         let pairs = file.settings.iter();
         let pairs = pairs.map(|(name, value)| (name.clone(), Value::from(value.as_str())));
         let in_place = format!("settings = {}", inline(&pairs.collect()));
