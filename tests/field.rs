@@ -13,7 +13,7 @@ type Measured = (&'static str, &'static [(&'static str, u64)]);
 /// What is given, and parts of the message.
 type Refused = (&'static str, &'static [&'static str]);
 
-const MEASURED: [Measured; 24] = [
+const MEASURED: [Measured; 26] = [
     // Rows that vanish.
     (
         "--dump commit-off.sql --load t=three.csv --queries count-t.sql",
@@ -61,6 +61,10 @@ const MEASURED: [Measured; 24] = [
         "--setup header.sql --load v=header-mixed.csv --queries header-q.sql",
         &[("two", 2)],
     ),
+    (
+        "--setup exact.sql --load x=exact.csv --queries exact-q.sql",
+        &[("two", 2)],
+    ),
     // Dumps as tools write them.
     (
         "--dump qualified.sql --queries qualified-q.sql",
@@ -73,9 +77,10 @@ const MEASURED: [Measured; 24] = [
     ("--dump binlog.sql --queries binlog-q.sql", &[("one", 1)]),
     ("--dump programs.sql --queries again-q.sql", &[("one", 1)]),
     ("--dump again.sql --queries again-q.sql", &[("one", 1)]),
+    ("--dump accounts.sql --queries count-t.sql", &[("three", 3)]),
 ];
 
-const REFUSED: [Refused; 8] = [
+const REFUSED: [Refused; 13] = [
     (
         "--setup header.sql --load v=header.csv --queries header-q.sql",
         &["header.csv:1: the header names \"title\", which is no column of v"],
@@ -113,6 +118,28 @@ const REFUSED: [Refused; 8] = [
     (
         "--dump rollback.sql --load t=outfile.csv --queries count-t.sql",
         &["rollback.sql:3: the server would read \"/tmp/x\" from its own disk"],
+    ),
+    // Values that a server would change without a warning.
+    (
+        "--setup exact.sql --load x=rounded.csv --queries exact-q.sql",
+        &["rounded.csv:1: \"19.99\" for the column n has digits behind the point"],
+    ),
+    (
+        "--setup exact.sql --load x=day-first.csv --queries exact-q.sql",
+        &["day-first.csv:2: \"1/2/15\" for the column d does not begin with a year"],
+    ),
+    (
+        "--setup exact.sql --load x=twice.csv --queries exact-q.sql",
+        &["twice.csv:1: the header names \"n\" twice"],
+    ),
+    // Files of others, and files that end too early.
+    (
+        "--dump postgres.sql --queries again-q.sql",
+        &["postgres.sql:2: this is a dump of PostgreSQL"],
+    ),
+    (
+        "--dump phpmyadmin-cut.sql --queries count-t.sql",
+        &["phpmyadmin-cut.sql:6: the file has no COMMIT behind its START TRANSACTION"],
     ),
 ];
 
@@ -232,6 +259,23 @@ fn settings_that_shape_data_have_a_dataset_each() {
 fn preloading_passes_over_an_index_that_the_optimizer_does_not_see() {
     if has("mysql@8.0.33") {
         experiment(&bench(), "invisible.toml");
+    }
+}
+
+#[cfg(tier_all)]
+#[test]
+fn rows_in_memory_that_a_start_of_the_server_empties_have_no_figure() {
+    if !has("mariadb") {
+        return;
+    }
+    let words = "--setup memory.sql --queries memory-q.sql";
+    let ended = run(&bench(), words, &["--server", "mariadb"]);
+    let shown = format!("{}{}", ended.stdout, ended.stderr);
+    for says in [
+        "were lost when the server restarted",
+        "No figure could be measured",
+    ] {
+        assert!(shown.contains(says), "{shown}");
     }
 }
 

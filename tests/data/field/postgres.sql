@@ -1,0 +1,4 @@
+--
+-- PostgreSQL database dump
+--
+SET client_encoding = 'UTF8';
