@@ -1,8 +1,8 @@
-//! The watch: stops a statement that exceeds its timeout, or when the user interrupts.
+//! The watch: stops a statement that exceeds its timeout, or when the user interrupts, and notices when prony did not run meanwhile.
 //!
 //! Purpose: the measured connection blocks in a read, so a separate thread sends KILL QUERY (or calls SQLite's interrupt). A server
-//! that does not obey hangs: its connection is cut, so that no statement waits for it. Outside this module: timing, which the
-//! session does.
+//! that does not obey hangs: its connection is cut, so that no statement waits for it. A wait of this thread that ends far too late shows
+//! that prony was stopped, or the machine was paused. Outside this module: timing, which the session does.
 
 use host::interrupt;
 use server::{Cutter, Node, ServerError, Session};
@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 
 /// How often the watch checks for an interruption.
 const TICK: Duration = Duration::from_millis(50);
+
+/// A wait that ends so much later than it should is no wake-up latency of a busy machine.
+const STOOD_MIN: Duration = Duration::from_millis(250);
 
 /// How long a server may take to stop a statement. After that it hangs, and the statement's connection is cut.
 pub(crate) const STOPS_WITHIN: Duration = Duration::from_secs(5);
@@ -70,6 +73,9 @@ struct State {
     watching: bool,
     deadline: Option<Instant>,
     timed_out: bool,
+    began: Option<Instant>,
+    /// How long prony itself did not run during the statement.
+    stood: Duration,
     /// When the first attempt to stop the current statement began.
     stopping: Option<Instant>,
     /// The connection was cut.
@@ -117,6 +123,8 @@ impl Watch {
         self.set(|state| {
             state.watching = true;
             state.timed_out = false;
+            state.began = Some(Instant::now());
+            state.stood = Duration::ZERO;
             state.stopping = None;
             state.deadline = timeout.map(|timeout| Instant::now() + timeout);
         });
@@ -141,6 +149,12 @@ impl Watch {
             let _ = session.control(|session| session.query("SELECT 1"));
         }
         (result, timed_out)
+    }
+
+    /// How long prony itself did not run during the last statement (stopped, out of CPU time, or the machine was paused). Up to
+    /// [`TICK`] less than it was, and zero for less than [`STOOD_MIN`] at once.
+    pub(crate) fn stood(&self) -> Duration {
+        lock(&self.shared.0).stood
     }
 
     /// Whether a statement could not be stopped, so that its connection was cut: the server hangs.
@@ -189,12 +203,24 @@ fn watch(shared: &(Mutex<State>, Condvar), stopper: &mut Stopper, cutter: Option
                 cutter.cut();
             }
         }
-        let pause = state.pause();
+        let (pause, begun) = (state.pause(), Instant::now());
         state = shared
             .1
             .wait_timeout(state, pause)
             .unwrap_or_else(|poisoned| poisoned.into_inner())
             .0;
+        let during = state.began.map_or(Duration::ZERO, |began| began.elapsed());
+        state.stood += stood(pause, begun.elapsed(), during);
+    }
+}
+
+/// How much longer than its pause a wait took, where prony cannot have run meanwhile. `during`: since the statement began, which may be
+/// after the wait did.
+fn stood(pause: Duration, waited: Duration, during: Duration) -> Duration {
+    let late = waited.saturating_sub(pause).min(during);
+    match late >= STOOD_MIN {
+        true => late,
+        false => Duration::ZERO,
     }
 }
 
@@ -252,6 +278,16 @@ mod tests {
         let twice = || (stopped.recv(), stopped.recv());
         let (result, timed_out) = watch.over(Some(Duration::from_millis(1)), twice);
         assert!(result.0.is_ok() && result.1.is_ok() && timed_out);
+    }
+
+    #[test]
+    fn a_wait_that_ends_far_too_late_shows_that_prony_did_not_run() {
+        let ms = Duration::from_millis;
+        let of = |pause_ms, waited_ms, during_ms| stood(ms(pause_ms), ms(waited_ms), ms(during_ms));
+        assert_eq!(of(50, 1_550, 1_900), ms(1_500));
+        assert_eq!(of(50, 120, 1_900), Duration::ZERO, "a busy machine");
+        assert_eq!(of(3_600_000, 1_550, 1_900), Duration::ZERO, "woken");
+        assert_eq!(of(50, 1_550, 20), Duration::ZERO, "another statement");
     }
 
     #[test]

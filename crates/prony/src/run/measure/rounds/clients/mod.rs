@@ -178,9 +178,9 @@ impl<'a> Pass<'a> {
             ..Passed::default()
         };
         for (operation, issued) in parts.into_iter().flat_map(|part| part.issued) {
-            let (query, flag) = self.judge(operation, issued);
+            let (query, flags) = self.judge(operation, issued);
             passed.queries.push(query);
-            passed.flags.extend(flag);
+            passed.flags.extend(flags);
         }
         passed
     }

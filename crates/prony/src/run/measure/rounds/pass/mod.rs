@@ -12,6 +12,7 @@ use record::{Answer, Counters, Flag, FlagKind, PlanForm, Query, QueryError};
 use server::{ServerError, Session};
 use spec::{Observe, Protocol};
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 use workload::answer::Answer as Rows;
 use workload::{Dialect, Operation, Queries};
 
@@ -60,6 +61,8 @@ pub(crate) struct Issued<'o> {
     label: String,
     /// None where it failed.
     answer: Option<Rows<'o>>,
+    /// How long prony itself did not run meanwhile.
+    stood: Duration,
 }
 
 impl Issuer<'_> {
@@ -96,11 +99,11 @@ impl Pass<'_> {
                 return Err(ServerError::Lost("interrupted".into()));
             }
             let after = read(&mut live.observer)?;
-            let (mut query, flag) = self.judge(operation, issued);
+            let (mut query, flags) = self.judge(operation, issued);
             query.counters = difference(&live.observer, &before, &after);
             query.counters.extend(used);
             before = after;
-            passed.flags.extend(flag);
+            passed.flags.extend(flags);
             passed.queries.push(query);
         }
         let seconds = passed.queries.iter().map(|one| one.elapsed_ns as f64 / 1e9);
@@ -159,15 +162,17 @@ impl Pass<'_> {
             query,
             label,
             answer: answered,
+            stood: watch.stood(),
         })
     }
 
-    /// Checks the answer of a query. Returns a flag if the query failed or its answer is wrong.
-    pub(crate) fn judge(&self, operation: &Operation, issued: Issued) -> (Query, Option<Flag>) {
+    /// Checks the answer of a query. Returns flags if the query failed, its answer is wrong, or its time is not the server's.
+    pub(crate) fn judge(&self, operation: &Operation, issued: Issued) -> (Query, Vec<Flag>) {
         let Issued {
             mut query,
             label,
             answer,
+            stood,
         } = issued;
         let wrong = match (&query.error, answer) {
             (Some(error), _) => Some(failure(error)),
@@ -175,11 +180,13 @@ impl Pass<'_> {
                 .and_then(|answer| self.difference(operation, &answer, &mut query))
                 .map(|text| (FlagKind::WrongAnswer, text)),
         };
-        let flag = wrong.map(|(kind, text)| Flag {
+        let stalled = own_stall(stood, Duration::from_nanos(query.elapsed_ns));
+        let found = wrong.into_iter().chain(stalled);
+        let flags = found.map(|(kind, text)| Flag {
             kind,
             text: format!("{label}: {text}"),
         });
-        (query, flag)
+        (query, flags.collect())
     }
 
     /// How the answer differs from the reference, if there is one.
@@ -200,6 +207,20 @@ impl Pass<'_> {
         };
         differs
     }
+}
+
+/// A larger share of a query's time in which prony did not run is no figure of the server.
+const OWN_SHARE: f64 = 0.1;
+
+/// A flag where prony itself did not run for a part of a query that counts.
+fn own_stall(stood: Duration, elapsed: Duration) -> Option<(FlagKind, String)> {
+    let (stood_s, elapsed_s) = (stood.as_secs_f64(), elapsed.as_secs_f64());
+    (stood_s > OWN_SHARE * elapsed_s).then(|| {
+        let text = format!(
+            "prony did not run for {stood_s:.2} s of {elapsed_s:.2} s (stopped, out of CPU time, or the machine was paused): run it again"
+        );
+        (FlagKind::GeneratorStalled, text)
+    })
 }
 
 /// Runs what the user wrote before the query, such as a SET.

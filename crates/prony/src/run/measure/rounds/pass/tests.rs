@@ -130,3 +130,16 @@ fn a_wrong_answer_is_flagged_and_the_round_continues() {
     assert_eq!(passed.queries[0].answer, Answer::Wrong);
     assert_eq!(passed.queries[1].answer, Answer::Unchecked);
 }
+
+#[test]
+fn a_query_during_which_prony_did_not_run_is_no_figure_of_the_server() {
+    let ms = Duration::from_millis;
+    let (kind, says) = own_stall(ms(1_500), ms(1_900)).unwrap();
+    assert_eq!(kind, FlagKind::GeneratorStalled);
+    assert!(
+        says.starts_with("prony did not run for 1.50 s of 1.90 s"),
+        "{says}"
+    );
+    assert_eq!(own_stall(ms(250), ms(2_500)), None, "10 % of it");
+    assert_eq!(own_stall(Duration::ZERO, Duration::ZERO), None);
+}
