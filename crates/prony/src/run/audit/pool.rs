@@ -16,8 +16,9 @@ const MISS_RATIO_MAX: f64 = 0.01;
 /// Fewer misses are those of the server's own tables.
 const MISSES_MIN: f64 = 100.0;
 const PAGE_BYTES: f64 = 16384.0;
-/// A pass that reads a larger share of the data fills the pool, however often it visits the pages.
+/// A pass that reads a larger share of the data fills the pool, however often it visits the pages. Fewer pages take no time that counts.
 const FILLED_SHARE: f64 = 0.1;
+const FILLED_MIN: f64 = 10.0;
 
 /// Flags a trial whose pool should have held the data and did not.
 pub(crate) fn check(settings: &Pairs<Setting>, trial: &mut Trial) {
@@ -41,9 +42,9 @@ pub(crate) fn check(settings: &Pairs<Setting>, trial: &mut Trial) {
 pub(crate) fn was_filled_by(counters: &Counters, data_bytes: u64) -> bool {
     let read = of_counters(counters);
     read.is_some_and(|(misses, requests)| {
-        let is_much = misses > MISS_RATIO_MAX * requests
-            || (data_bytes > 0 && misses * PAGE_BYTES > FILLED_SHARE * data_bytes as f64);
-        misses >= MISSES_MIN && is_much
+        let of_data = misses * PAGE_BYTES / data_bytes as f64;
+        (misses >= MISSES_MIN && misses > MISS_RATIO_MAX * requests)
+            || (misses >= FILLED_MIN && data_bytes > 0 && of_data > FILLED_SHARE)
     })
 }
 
@@ -182,6 +183,9 @@ mod tests {
         assert!(is_filled(6_000, 900_000), "half of the data");
         assert!(!is_filled(600, 900_000), "some of both");
         assert!(!is_filled(9, 20));
+        let small = |misses| was_filled_by(&counters(misses, 76), 1 << 20);
+        assert!(small(66), "all of a small table");
+        assert!(!small(7));
         assert!(!was_filled_by(&Counters::new(), mib_200));
     }
 }

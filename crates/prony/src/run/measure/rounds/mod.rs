@@ -19,11 +19,15 @@ use record::{Coldness, Flag, FlagKind, Query, Round, Trial};
 use server::ServerError;
 use spec::plan::PlannedTrial;
 use spec::{Observe, Plans, RoundKind, Unit};
+use std::collections::BTreeMap;
 use std::time::Instant;
 use workload::{Operation, Queries};
 
 /// What a round that reads its data into memory is not.
 const WARMING: &str = "the data was not in the buffer pool: hot 1 is the second pass over it, and the first is not counted";
+
+/// The server reads the pages that its buffer pool held at the last shutdown. prony turns it off unless the file sets it.
+const RESTORES_POOL: &str = "innodb_buffer_pool_load_at_startup";
 
 /// The rounds of one trial.
 pub(crate) struct Rounds<'a> {
@@ -152,6 +156,7 @@ impl<'a> Rounds<'a> {
         enter(trial, index, passed);
         plans::check(&self.observe.checks, trial, index);
         if let Some(coldness) = coldness {
+            let coldness = with_own_pool(&trial.settings, coldness);
             prove(trial, index, coldness);
         }
         Ok(())
@@ -220,6 +225,22 @@ fn has_figures(trial: &mut Trial) {
         .find(|flag| flag.kind == FlagKind::QueryFailed);
     if let (Some(flag), true) = (failed.cloned(), queries.all(Query::has_failed)) {
         trial.invalidate(flag.kind, flag.text);
+    }
+}
+
+/// A server that restores its buffer pool has read the data before the first query, and a small pool looks like that of a start.
+fn with_own_pool(settings: &BTreeMap<String, String>, coldness: Coldness) -> Coldness {
+    let restores = settings.get(RESTORES_POOL);
+    let is_restored = restores.is_some_and(|value| value == "ON" || value == "1");
+    match is_restored && coldness.proved {
+        true => Coldness {
+            proved: false,
+            reason: Some(format!(
+                "the server restores its buffer pool when it starts ({RESTORES_POOL} = ON)"
+            )),
+            ..coldness
+        },
+        false => coldness,
     }
 }
 
@@ -330,6 +351,18 @@ pub(crate) mod tests {
             "cold 1 is lukewarm: the pool held 9 pages"
         );
         assert_eq!(trial.flags.len(), 1);
+    }
+
+    #[test]
+    fn a_round_after_a_restored_buffer_pool_is_not_cold() {
+        let with = |value: &str| {
+            let settings = BTreeMap::from([(RESTORES_POOL.to_string(), value.to_string())]);
+            with_own_pool(&settings, coldness(None)).reason
+        };
+        let expected = "the server restores its buffer pool when it starts (innodb_buffer_pool_load_at_startup = ON)";
+        assert_eq!(with("ON").as_deref(), Some(expected));
+        assert_eq!(with("OFF"), None);
+        assert_eq!(with_own_pool(&BTreeMap::new(), coldness(None)).reason, None);
     }
 
     #[test]
