@@ -126,7 +126,8 @@ impl Answers {
     fn confirm(&self, dataset: &str, trial: &mut Trial) {
         for query in trial.rounds.iter_mut().flat_map(|round| &mut round.queries) {
             let seen = self.seen.get(&(dataset.to_string(), query.name.clone()));
-            if query.answer == Answer::Unchecked && seen.is_some_and(|seen| seen.times > 1) {
+            let has_answer = query.error.is_none() && query.answer == Answer::Unchecked;
+            if has_answer && seen.is_some_and(|seen| seen.times > 1) {
                 query.answer = Answer::Ok;
             }
         }
@@ -204,6 +205,15 @@ mod tests {
                 .iter()
                 .all(|round| round.queries[0].answer == Answer::Ok)
         );
+    }
+
+    #[test]
+    fn a_query_that_was_stopped_has_no_answer_to_confirm() {
+        let mut trial = trial_with_answers("5.5", &["a", "a", ""]);
+        trial.rounds[2].queries[0].error = Some(record::QueryError::TimedOut { limit_s: 1.0 });
+        Answers::default().check("ssb", &mut trial, &Samples::default());
+        let answer = |round: usize| trial.rounds[round].queries[0].answer;
+        assert_eq!((answer(1), answer(2)), (Answer::Ok, Answer::Unchecked));
     }
 
     #[test]
