@@ -33,30 +33,38 @@ pub(super) fn offered(load: &Loaded, steady: &Steady) -> Option<Offered> {
         0..SECONDS_MIN => 0,
         _ => steady.from_s as usize,
     };
-    let part = |name: &str| part(load, name, from, steady.until_s as usize);
-    let lengths = part("queued");
-    let seconds = lengths.len().max(1) as f64;
-    let ended = part("throughput").iter().sum::<f64>() + part("errors").iter().sum::<f64>();
-    let dropped: f64 = part("dropped").iter().sum();
-    let before = queued_before(load, from);
-    let carried = part(CARRIED).iter().sum::<f64>() + part(CARRIED_ERRORS).iter().sum::<f64>();
-    let queue = Queue {
-        grown: lengths.last().copied().unwrap_or(0.0) - before,
-        usual_growth: usual_growth(before, &lengths),
-        dropped_per_s: dropped / seconds,
-        lengths,
-    };
-    let mut offered = Offered {
-        offered: (ended + carried + dropped + queue.grown).max(0.0) / seconds,
-        completed: ended / seconds,
+    let until = steady.until_s as usize;
+    let queue = Queue::of(load, from, until);
+    let (offered, completed) = rates(load, from, until);
+    let judged = Offered {
+        offered,
+        completed,
         queued_at_end: open.queued_at_end,
         queued_at_start: queued_before(load, steady.from_s as usize) as u64,
         dropped: open.dropped,
         growth: slope(&queue.lengths),
         unstable: None,
     };
-    offered.unstable = why_unstable(&offered, load, &queue);
-    Some(offered)
+    let unstable = why_unstable(&judged, load, &queue);
+    // What is shown is of the measured part, also where more had to be judged.
+    let (offered, completed) = rates(load, steady.from_s as usize, until);
+    Some(Offered {
+        offered,
+        completed,
+        unstable,
+        ..judged
+    })
+}
+
+/// What was offered and completed per second of this part.
+fn rates(load: &Loaded, from: usize, until: usize) -> (f64, f64) {
+    let sum = |name: &str| part(load, name, from, until).iter().sum::<f64>();
+    let queue = Queue::of(load, from, until);
+    let seconds = queue.lengths.len().max(1) as f64;
+    let ended = sum("throughput") + sum("errors");
+    let carried = sum(CARRIED) + sum(CARRIED_ERRORS);
+    let offered = ended + carried + sum("dropped") + queue.grown;
+    (offered.max(0.0) / seconds, ended / seconds)
 }
 
 /// The length of the queue when a second begins.
@@ -100,6 +108,20 @@ struct Queue {
     /// The median growth of a second.
     usual_growth: f64,
     dropped_per_s: f64,
+}
+
+impl Queue {
+    fn of(load: &Loaded, from: usize, until: usize) -> Queue {
+        let lengths = part(load, "queued", from, until);
+        let dropped: f64 = part(load, "dropped", from, until).iter().sum();
+        let before = queued_before(load, from);
+        Queue {
+            grown: lengths.last().copied().unwrap_or(0.0) - before,
+            usual_growth: usual_growth(before, &lengths),
+            dropped_per_s: dropped / lengths.len().max(1) as f64,
+            lengths,
+        }
+    }
 }
 
 /// A second that could not be read counts as the one before it.
@@ -221,6 +243,18 @@ mod tests {
         );
         assert_eq!((offered.offered, offered.completed), (3412.0, 3000.0));
         assert_eq!(offered.queued_at_end, 412 * 60);
+    }
+
+    #[test]
+    fn what_is_offered_is_that_of_the_measured_part_however_short_it_is() {
+        let mut load = open(100.0, 6, |_| 0.0);
+        let ramp = [40.0, 80.0, 140.0, 180.0, 200.0, 200.0];
+        load.series
+            .insert("throughput".into(), series(6, |s| ramp[s]));
+        load.warmup = record::Warmup::Seconds(2.0);
+        let offered = judged(&load);
+        assert_eq!((offered.offered, offered.completed), (180.0, 180.0));
+        assert_eq!(offered.unstable, None);
     }
 
     #[test]
