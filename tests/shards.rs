@@ -505,3 +505,46 @@ fn tpcc_is_shared_by_whole_warehouses_and_not_audited() {
     assert_eq!(load.mode, closed(21));
     assert!(load.summary.unwrap().conformance.is_some());
 }
+
+/// Needs no server: a matrix of two factors in three blocks.
+const MATRIX: &str = r#"
+title = "Parts"
+
+[server.db]
+build = "sqlite"
+
+[variant.x]
+[variant.y]
+[factor.f.1]
+[factor.f.2]
+
+[workload.ssb]
+scale = 0.002
+
+[protocol]
+rounds = ["hot"]
+queries = ["Q1.1"]
+blocks = 3
+control = false
+"#;
+
+#[test]
+fn the_parts_of_a_matrix_measure_each_of_its_trials_once() {
+    let bench = Bench::new();
+    let path = file(&bench, "parts", MATRIX);
+    for part in ["1/3", "2/3", "3/3"] {
+        let ended = bench.run(&["run", &path, "--part", part]);
+        assert_eq!(ended.status, 0, "{}", ended.stderr);
+    }
+    let runs = bench.runs();
+    let trials = runs.iter().flat_map(|run| {
+        let trials = bench.json(run)["trials"].as_array().unwrap().clone();
+        let place = |trial: &serde_json::Value| format!("{} {}", trial["levels"], trial["block"]);
+        trials.iter().map(place).collect::<Vec<_>>()
+    });
+    let mut trials: Vec<String> = trials.collect();
+    trials.sort_unstable();
+    assert_eq!(trials.len(), 12);
+    trials.dedup();
+    assert_eq!(trials.len(), 12, "each of them once: {trials:?}");
+}

@@ -6,6 +6,7 @@ use super::gate::{self, When};
 use super::shard::Sharing;
 use super::{Allow, Results, terminal};
 use crate::run::results::folder;
+use crate::run::shards::common_seed;
 use crate::run::{Conducted, Progress, Request, Workloads, conduct};
 use host::Home;
 use spec::plan::Part;
@@ -102,7 +103,7 @@ pub(super) fn print_result(conducted: &Conducted, document: &Document, detail: t
 
 fn fresh(args: &Args) -> Result<Request, Failure> {
     let name = args.experiment.as_deref().unwrap_or_default();
-    Ok(Request {
+    let mut request = Request {
         experiment: experiment::load(name, &args.overrides)?,
         overrides: args.overrides.arguments(),
         seed: args.seed.unwrap_or_else(rand_seed),
@@ -115,7 +116,12 @@ fn fresh(args: &Args) -> Result<Request, Failure> {
         allow_device_write: args.allow_device_write,
         tolerance: args.gate.tolerance,
         workloads: Workloads::default(),
-    })
+    };
+    // The parts of a matrix are dealt in its shuffled order, which has to be the same in all of them.
+    if args.part.is_some() && args.seed.is_none() {
+        request.seed = common_seed(&request);
+    }
+    Ok(request)
 }
 
 /// The request that resumes a run. run.sqlite alone is enough: it holds the experiment, the overrides, the seed and the part.

@@ -497,6 +497,11 @@ fn host_name() -> String {
     name.nodename().to_string_lossy().into_owned()
 }
 
+/// A seed that runs of the same experiment, command line and release of prony share.
+pub(crate) fn common_seed(request: &Request) -> u64 {
+    u64::from_str_radix(&hash(request), 16).unwrap_or_default()
+}
+
 /// Identifies what the shards have to have in common: experiment, command line and release of prony. Addresses of servers are left out,
 /// because machines may reach one server by different names.
 fn hash(request: &Request) -> String {
