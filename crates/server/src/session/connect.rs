@@ -33,10 +33,13 @@ impl Session {
     }
 }
 
+/// What every session sets: a server whose `sql_select_limit` is low would cut each answer in silence.
+const FIRST: &str = "SET SESSION autocommit = 1, sql_select_limit = 18446744073709551615";
+
 /// Turns autocommit on and makes sure that it is: the global value or `init_connect` may have turned it off, and then the server keeps
 /// nothing of what it acknowledges.
 fn commit_each_statement(connection: &mut Blocking) -> Result<(), ServerError> {
-    if run_mysql(connection, "SET SESSION autocommit = 1")?.autocommits() {
+    if run_mysql(connection, FIRST)?.autocommits() {
         return Ok(());
     }
     // A proxy may not pass the state of the session on.

@@ -11,11 +11,15 @@ use std::collections::BTreeMap;
 
 const CACHE: &str = "query_cache_type";
 const CACHE_HITS: &str = "Qcache_hits";
+const LIMIT: &str = "sql_select_limit";
+/// The server's own default.
+const NO_LIMIT: &str = "18446744073709551615";
 
 /// Variables that change what statements do. They are the server's unless the file sets them.
-const RECORDED: [&str; 10] = [
+const RECORDED: [&str; 11] = [
     "autocommit",
     CACHE,
+    LIMIT,
     "transaction_isolation",
     "tx_isolation",
     "sql_mode",
@@ -29,12 +33,35 @@ const RECORDED: [&str; 10] = [
 /// The pairs of the file: its session variables and its server settings.
 pub(crate) type Set<'f> = [&'f Pairs<Setting>; 2];
 
-/// The statements that every session of a trial executes before those of the file: they turn the query cache off where it is on.
+/// The statements that every session of a trial executes before those of the file: they turn the query cache off where it is on, and
+/// lift a limit on the rows of all answers.
 ///
 /// # Errors
 /// The connection is lost. A server that does not allow it keeps its cache; [`check_cache`] finds what it answered.
 pub(crate) fn baseline(set: Set, session: &mut Session) -> Result<Vec<String>, ServerError> {
-    if sets_cache(set) {
+    let mut statements = without_cache(set, session)?;
+    statements.extend(row_limit(set, session)?);
+    Ok(statements)
+}
+
+/// The limit is the one of the file, or none. Sessions of prony itself have none; the clients of a load begin with that of the server.
+fn row_limit(set: Set, session: &mut Session) -> Result<Option<String>, ServerError> {
+    let shown = session
+        .control(|session| session.query(&format!("SHOW GLOBAL VARIABLES LIKE '{LIMIT}'")))?;
+    let is_limit = shown.text(0, 0).as_deref() == Some(LIMIT);
+    let value = shown
+        .text(0, 1)
+        .filter(|value| is_limit && value != NO_LIMIT);
+    let wanted = if sets(set, LIMIT) {
+        "DEFAULT"
+    } else {
+        NO_LIMIT
+    };
+    Ok(value.map(|_| format!("SET SESSION {LIMIT} = {wanted}")))
+}
+
+fn without_cache(set: Set, session: &mut Session) -> Result<Vec<String>, ServerError> {
+    if sets(set, CACHE) {
         return Ok(Vec::new());
     }
     session.control(|session| {
@@ -66,7 +93,7 @@ pub(crate) fn check_cache(set: Set, trial: &mut Trial) {
     let of_rounds = trial.rounds.iter().map(|round| hits(&round.counters));
     let of_load = trial.load.iter().map(|load| hits(&load.counters));
     let hits: i64 = of_rounds.chain(of_load).sum();
-    if hits > 0 && !sets_cache(set) {
+    if hits > 0 && !sets(set, CACHE) {
         trial.flag(FlagKind::QueryCache, format!(
             "the server's query cache answered {} statements; turn it off (query_cache_type = 0), or look for other clients of this server: prony's own sessions turn it off where they may",
             grouped(hits as u64)
@@ -74,10 +101,10 @@ pub(crate) fn check_cache(set: Set, trial: &mut Trial) {
     }
 }
 
-/// Whether the file says what becomes of the query cache.
-fn sets_cache(set: Set) -> bool {
+/// Whether the file sets the variable.
+fn sets(set: Set, variable: &str) -> bool {
     let mut names = set.into_iter().flatten();
-    names.any(|(name, _)| plain(name) == CACHE)
+    names.any(|(name, _)| plain(name) == variable)
 }
 
 #[cfg(test)]
@@ -116,6 +143,30 @@ mod tests {
         assert!(statements(Some("ON"), false).is_empty());
         assert!(statements(Some("OFF"), true).is_empty());
         assert!(statements(None, true).is_empty());
+    }
+
+    #[test]
+    fn a_limit_on_the_rows_of_all_answers_is_lifted_unless_the_file_sets_it() {
+        let statements = |set: Set, value: &'static str| {
+            let script = move |sql: &str| {
+                let row = vec![Some(LIMIT.into()), Some(value.into())];
+                Ok(Reply {
+                    rows: if sql.contains(LIMIT) {
+                        vec![row]
+                    } else {
+                        vec![]
+                    },
+                    ..Reply::default()
+                })
+            };
+            baseline(set, &mut Session::Scripted(Box::new(script))).unwrap()
+        };
+        let lifted = ["SET SESSION sql_select_limit = 18446744073709551615"];
+        assert_eq!(statements(NOTHING, "1"), lifted);
+        assert!(statements(NOTHING, NO_LIMIT).is_empty());
+        let own = vec![(LIMIT.into(), Setting::Literal("1".into()))];
+        let kept = ["SET SESSION sql_select_limit = DEFAULT"];
+        assert_eq!(statements([&Vec::new(), &own], "1"), kept);
     }
 
     fn flags(set: Set, hits: i64) -> Vec<FlagKind> {
