@@ -18,6 +18,10 @@ pub(super) fn other_data(old: &[&Trial], new: &[&Trial]) -> Option<String> {
             new.fingerprint, old.fingerprint
         ));
     }
+    let defined = old.definitions.as_ref().zip(new.definitions.as_ref());
+    if defined.is_some_and(|(old, new)| old != new) {
+        return Some("tables with other columns, other indexes or another engine".to_string());
+    }
     let is_known = old.server == new.server && bytes(old) > 0.0 && bytes(new) > 0.0;
     let differ = (bytes(new) / bytes(old)).ln().abs() > SIZES.ln();
     (is_known && differ).then(|| {
@@ -80,4 +84,35 @@ fn answers<'t>(trials: &'t [&Trial]) -> impl Iterator<Item = &'t Query> {
         .flat_map(|trial| &trial.rounds)
         .flat_map(|round| &round.queries);
     queries.filter(|query| query.error.is_none() && query.answer != Answer::Wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{Role, TrialKey};
+
+    fn on(definitions: Option<&str>) -> Trial {
+        let key = TrialKey {
+            block: 0,
+            server: None,
+            levels: Vec::new(),
+            role: Role::Measured,
+        };
+        let note = serde_json::json!({
+            "fingerprint": "schema-shop", "server": "db", "rows": 4, "data_bytes": 16384, "load_s": null, "method": "already there",
+            "definitions": definitions
+        });
+        let mut trial = Trial::unmeasured(key, 0);
+        trial.dataset = serde_json::from_value(note).ok();
+        trial
+    }
+
+    #[test]
+    fn the_same_rows_with_other_indexes_are_other_data() {
+        let [old, same, other, unknown] = [Some("1f"), Some("1f"), Some("2e"), None].map(on);
+        assert_eq!(other_data(&[&old], &[&same]), None);
+        let says = other_data(&[&old], &[&other]).unwrap();
+        assert!(says.contains("other indexes"), "{says}");
+        assert_eq!(other_data(&[&old], &[&unknown]), None);
+    }
 }

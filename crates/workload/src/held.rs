@@ -3,7 +3,7 @@
 //! Purpose: tables that stay on a server between runs are measured only if they are what the record says: their rows, their indexes and a
 //! sample of their values. Boundaries: the marker keeps what was loaded; `run` decides what a difference means.
 
-use crate::{marker, schema};
+use crate::{definitions, marker, schema};
 use server::{ServerError, Session, Sha256};
 
 /// Rows of a sample at each end of a table.
@@ -23,8 +23,10 @@ pub struct Held {
     pub loaded_rows: Option<u64>,
     /// The tables with other rows than were loaded, one sentence each.
     pub other_rows: Vec<String>,
-    /// The indexes that are missing, or were not loaded.
+    /// The indexes that are missing, or were not loaded, or the tables with another definition.
     pub other_indexes: Option<String>,
+    /// A hash of the definitions of the tables; None where prony made them, for its fingerprint says it.
+    pub definitions: Option<String>,
     /// The share of the sampled rows that differ from the loaded ones, from 0 to 1; None if no sample was kept.
     pub moved: Option<f64>,
 }
@@ -44,14 +46,19 @@ impl Held {
     }
 }
 
-/// The indexes of loaded tables and a sample of their values.
+/// The indexes and definitions of loaded tables, and a sample of their values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Look {
     /// `table.index(column, column)`, in order.
     indexes: Vec<String>,
     /// Hashes of rows, by table in the order of their names.
     sample: Vec<Vec<u32>>,
+    /// See [`definitions::of`]; empty where an older prony has loaded the tables.
+    definitions: Vec<String>,
 }
+
+/// What stands between the sample and the definitions in the text of a look.
+const DEFINITIONS: &str = "\n\ndefinitions\n";
 
 impl Look {
     /// Looks at the tables. Costs a few hundred rows of each table, found by its primary key.
@@ -67,6 +74,7 @@ impl Look {
         Ok(Look {
             indexes: indexes(session, schema, &tables)?,
             sample,
+            definitions: definitions::of(session, schema, &tables)?,
         })
     }
 
@@ -77,17 +85,24 @@ impl Look {
             hashes.collect::<Vec<_>>().join(" ")
         };
         let samples: Vec<String> = self.sample.iter().map(sample).collect();
-        format!("{}\n\n{}", self.indexes.join("\n"), samples.join("\n"))
+        let mut text = format!("{}\n\n{}", self.indexes.join("\n"), samples.join("\n"));
+        if !self.definitions.is_empty() {
+            text += DEFINITIONS;
+            text += &self.definitions.join("\n");
+        }
+        text
     }
 
     /// Reads [`Look::text`]; None if it is something else.
     pub(crate) fn parse(text: &str) -> Option<Look> {
+        let (text, definitions) = text.rsplit_once(DEFINITIONS).unwrap_or((text, ""));
         let (indexes, samples) = text.split_once("\n\n")?;
         let hash = |word: &str| u32::from_str_radix(word, 16).ok();
         let sample = |line: &str| line.split_whitespace().map(hash).collect();
         Some(Look {
             indexes: indexes.lines().map(String::from).collect(),
             sample: samples.split('\n').map(sample).collect::<Option<_>>()?,
+            definitions: definitions.lines().map(String::from).collect(),
         })
     }
 
@@ -105,6 +120,21 @@ impl Look {
             (false, _) => Some(format!("the index {} is missing", missing.join(", "))),
             (true, false) => Some(format!("the index {} was not loaded", added.join(", "))),
         }
+    }
+
+    /// The tables that are defined otherwise, as a sentence; None if all are as loaded, or that is not known.
+    fn other_definitions(&self, loaded: &Look) -> Option<String> {
+        let others = self
+            .definitions
+            .iter()
+            .filter(|line| !loaded.definitions.contains(line));
+        let others: Vec<&str> = others.filter_map(|line| line.split(' ').next()).collect();
+        (!others.is_empty() && !loaded.definitions.is_empty()).then(|| {
+            format!(
+                "{} has another engine, other columns or another kind of index than was loaded",
+                others.join(", ")
+            )
+        })
     }
 
     /// The share of the sampled rows that differ; None without a sample.
@@ -149,7 +179,9 @@ pub(crate) fn compared(
     }
     if let Some(loaded) = marker::read_look(session, schema)? {
         let now = Look::at(session, schema, tables)?;
-        held.other_indexes = now.other_indexes(&loaded);
+        held.other_indexes = now
+            .other_indexes(&loaded)
+            .or_else(|| now.other_definitions(&loaded));
         held.moved = now.moved_since(&loaded);
     }
     Ok(held)
@@ -245,6 +277,14 @@ mod tests {
         Look {
             indexes: indexes.iter().map(|index| index.to_string()).collect(),
             sample: sample.iter().map(|rows| rows.to_vec()).collect(),
+            definitions: Vec::new(),
+        }
+    }
+
+    fn defined(definition: &str) -> Look {
+        Look {
+            definitions: vec!["a 00".into(), definition.into()],
+            ..look(&["t.PRIMARY(id)"], &[&[], &[], &[1]])
         }
     }
 
@@ -269,6 +309,7 @@ mod tests {
         for look in [
             look(&["t.PRIMARY(id)", "t.k(a, b)"], &[&[1, u32::MAX], &[]]),
             look(&[], &[&[]]),
+            defined("t 1f"),
         ] {
             assert_eq!(Look::parse(&look.text()), Some(look));
         }
@@ -285,6 +326,16 @@ mod tests {
         assert_eq!(says, "the index t.k(k) is missing");
         let says = added.other_indexes(&loaded).unwrap();
         assert_eq!(says, "the index t.c(c) was not loaded");
+    }
+
+    #[test]
+    fn a_table_that_was_defined_anew_is_named() {
+        let (loaded, altered) = (defined("t 1f"), defined("t 2e"));
+        let says = altered.other_definitions(&loaded).unwrap();
+        assert!(says.starts_with("t has another engine"), "{says}");
+        assert_eq!(loaded.other_definitions(&loaded), None);
+        let of_an_older_prony = look(&[], &[]);
+        assert_eq!(altered.other_definitions(&of_an_older_prony), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 pub mod answer;
 pub mod answers;
 mod commits;
+mod definitions;
 mod engines;
 pub mod fileio;
 mod first_errors;

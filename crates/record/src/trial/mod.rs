@@ -212,6 +212,9 @@ pub struct DatasetNote {
     /// The collations of the text columns of the user's tables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collations: Vec<String>,
+    /// A hash of how the user's own tables are defined: engines, columns, indexes; none where prony made the tables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definitions: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@
 
 use crate::marker;
 use crate::{AllowDrop, Dataset, Estimate, Held, LoadError, Loaded, Preloaded, Progress, State};
-use crate::{preload, schema};
+use crate::{definitions, preload, schema};
 use server::{ServerError, Session};
 
 /// The error code of a statement that the server cannot parse.
@@ -73,18 +73,22 @@ impl Dataset for Theirs {
             let text = reply.text(row, column);
             text.and_then(|text| text.parse().ok()).unwrap_or(0)
         };
+        let tables = marker::names(&reply);
+        let names: Vec<&str> = tables.iter().map(String::as_str).collect();
+        let defined = definitions::of(session, &self.schema, &names)?;
+        let mut held = Held {
+            definitions: Some(definitions::hash(&defined)),
+            ..Held::default()
+        };
         let all = 0..reply.rows.len();
         let estimate: u64 = all.clone().map(|row| number(row, 1)).sum();
         let bytes: u64 = all.clone().map(|row| number(row, 2)).sum();
         if estimate > COUNTED_ROWS || bytes > COUNTED_BYTES {
-            return Ok(Held {
-                rows: estimate,
-                is_estimated: true,
-                ..Held::default()
-            });
+            held.rows = estimate;
+            held.is_estimated = true;
+            return Ok(held);
         }
-        let mut held = Held::default();
-        for table in marker::names(&reply) {
+        for table in tables {
             let name = format!(
                 "{}.{}",
                 schema::quoted(&self.schema),

@@ -18,7 +18,7 @@ use super::progress::news;
 use super::progress::remaining::Remaining;
 use super::{RunError, settings, shards, stop_if_interrupted, stored};
 use bench::Bench;
-use record::{FlagKind, LiveSample, Loaded, Trial, TrialKey, TrialState};
+use record::{DatasetNote, FlagKind, LiveSample, Loaded, Trial, TrialKey, TrialState};
 use rounds::plans::LastPlans;
 use spec::BuildSpec;
 use spec::plan::{Finished, Plan, PlannedTrial};
@@ -206,7 +206,9 @@ impl<'r> Measuring<'r> {
             let mut planned = self.plan.trials();
             if let Some(planned) = planned.find(|planned| planned.key == trial.key) {
                 let fingerprint = self.fingerprint(&planned)?;
-                is_the_same(&trial, &fingerprint)?;
+                let ready = self.prepared.ready.of(self.request, &planned);
+                let now = ready.and_then(|ready| Some(&ready.as_ref().ok()?.note));
+                is_the_same(&trial, &fingerprint, now)?;
                 let dataset = fingerprint + &contents(&planned);
                 answers.check(&dataset, &mut trial, self.bench.samples);
             }
@@ -258,15 +260,35 @@ fn same_sqlite(servers: &BTreeMap<String, Provided>, name: &str) -> Option<Strin
     })
 }
 
-/// Refuses to add trials on other data to a run, as when the dump of the workload has changed.
-fn is_the_same(trial: &Trial, fingerprint: &str) -> Result<(), RunError> {
-    match &trial.dataset {
-        Some(then) if then.fingerprint != fingerprint => Err(RunError::Usage(format!(
+/// Refuses to add trials on other data to a run, as when the dump of the workload has changed, or the user's own tables (`now`).
+fn is_the_same(
+    trial: &Trial,
+    fingerprint: &str,
+    now: Option<&DatasetNote>,
+) -> Result<(), RunError> {
+    let Some(then) = &trial.dataset else {
+        return Ok(());
+    };
+    if then.fingerprint != fingerprint {
+        return Err(RunError::Usage(format!(
             "cannot resume: {} was measured on the dataset {}, and the workload's files make {fingerprint} now; start a new run",
             trial.key, then.fingerprint
-        ))),
-        _ => Ok(()),
+        )));
     }
+    match now.is_some_and(|now| have_changed(then, now)) {
+        true => Err(RunError::Usage(format!(
+            "cannot resume: since {} was measured, the rows, columns or indexes of {fingerprint} have changed; start a new run",
+            trial.key
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Whether the user's own tables hold other rows, or are defined otherwise. Estimates differ from one look to the next.
+fn have_changed(then: &DatasetNote, now: &DatasetNote) -> bool {
+    let are_theirs = then.definitions.is_some() && now.definitions.is_some();
+    let is_counted = !then.rows_estimated && !now.rows_estimated;
+    are_theirs && (then.definitions != now.definitions || (is_counted && then.rows != now.rows))
 }
 
 fn outcome(trial: &Trial, held: bool) -> Finished {
@@ -332,6 +354,32 @@ mod tests {
             }
         });
         (written, tried, said.into_inner())
+    }
+
+    #[test]
+    fn a_run_on_the_users_own_tables_is_not_resumed_on_other_ones() {
+        let note = |rows: u64, definitions: Option<&str>| -> DatasetNote {
+            let note = serde_json::json!({
+                "fingerprint": "schema-shop", "server": "db", "rows": rows, "data_bytes": 16384, "load_s": null,
+                "method": "already there", "definitions": definitions
+            });
+            serde_json::from_value(note).unwrap()
+        };
+        let then = note(4, Some("1f"));
+        assert!(!have_changed(&then, &then));
+        assert!(have_changed(&then, &note(5, Some("1f"))));
+        assert!(have_changed(&then, &note(4, Some("2e"))));
+        assert!(!have_changed(&then, &note(5, None)), "prony's own tables");
+        let estimated = DatasetNote {
+            rows_estimated: true,
+            ..note(5, Some("1f"))
+        };
+        assert!(!have_changed(&then, &estimated));
+        let mut trial = trial::blank();
+        trial.dataset = Some(then);
+        let says = is_the_same(&trial, "schema-shop", Some(&note(5, Some("1f")))).unwrap_err();
+        assert!(says.to_string().contains("have changed"), "{says}");
+        assert!(is_the_same(&trial, "schema-shop", None).is_ok());
     }
 
     #[test]

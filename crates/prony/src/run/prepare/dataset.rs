@@ -385,6 +385,7 @@ pub(crate) fn note(server: &Provided, dataset: &dyn Dataset, filled: &Filled) ->
         method: loaded.method.clone(),
         events: loaded.events.clone(),
         collations: filled.collations.clone(),
+        definitions: None,
     }
 }
 

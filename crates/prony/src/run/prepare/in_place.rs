@@ -238,6 +238,7 @@ fn already_there(
         method: "already there".into(),
         events: Vec::new(),
         collations: dataset.collations(session)?,
+        definitions: held.definitions.clone(),
     })
 }
 

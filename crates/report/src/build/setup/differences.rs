@@ -74,11 +74,10 @@ pub(crate) fn of_datasets(trials: &[Vec<Trial>]) -> Option<Difference> {
         let notes = trials.iter().filter_map(|trial| trial.dataset.as_ref());
         let names: BTreeSet<String> = notes
             .map(|note| {
-                format!(
-                    "{}, {} rows",
-                    note.fingerprint,
-                    format::count(note.rows as f64)
-                )
+                let defined = note.definitions.iter();
+                let defined: String = defined.map(|hash| format!(", definition {hash}")).collect();
+                let rows = format::count(note.rows as f64);
+                format!("{}, {rows} rows{defined}", note.fingerprint)
             })
             .collect();
         let names: Vec<String> = names.into_iter().collect();

@@ -1,0 +1,158 @@
+//! How tables are defined: one hash for each, of its engine, its columns and its indexes.
+//!
+//! Purpose: tables that hold the same rows, but are stored or indexed otherwise, are other data. Boundaries: only what every server names
+//! alike. Display widths, row formats and collations differ between servers that hold the same tables.
+
+use server::{Reply, ServerError, Session, Sha256};
+use std::collections::BTreeMap;
+
+/// A view of information_schema, and what a row of it says of its table.
+type View = (&'static str, fn(&Reply, usize) -> String);
+
+/// `orders 1f3c22aa`, a line for each of the tables, in the order of their names.
+pub(crate) fn of(
+    session: &mut Session,
+    schema: &str,
+    tables: &[&str],
+) -> Result<Vec<String>, ServerError> {
+    let mut parts: BTreeMap<String, Vec<String>> = tables
+        .iter()
+        .map(|table| (table.to_string(), Vec::new()))
+        .collect();
+    let kinds: [View; 3] = [
+        ("tables", engine),
+        ("columns", column),
+        ("statistics", index_column),
+    ];
+    for (view, part) in kinds {
+        let reply = session.query(&format!(
+            "SELECT * FROM information_schema.{view} WHERE table_schema = '{schema}'"
+        ))?;
+        for row in 0..reply.rows.len() {
+            if let Some(parts) = parts.get_mut(&text(&reply, row, "table_name")) {
+                parts.push(part(&reply, row));
+            }
+        }
+    }
+    Ok(parts.into_iter().map(line).collect())
+}
+
+/// One hash for all tables.
+pub(crate) fn hash(lines: &[String]) -> String {
+    let mut hash = Sha256::default();
+    lines.iter().for_each(|line| hash.update_part(line));
+    hash.hex_of_first(6)
+}
+
+fn line((table, mut parts): (String, Vec<String>)) -> String {
+    // Servers sort by their own collations.
+    parts.sort_unstable();
+    let mut hash = Sha256::default();
+    parts.iter().for_each(|part| hash.update_part(part));
+    format!("{table} {}", hash.hex_of_first(4))
+}
+
+/// A value by the name of its column, in either case; empty where the server has no such column, and for NULL.
+fn text(reply: &Reply, row: usize, name: &str) -> String {
+    let mut columns = reply.columns.iter();
+    let column = columns.position(|column| column.eq_ignore_ascii_case(name));
+    column
+        .and_then(|column| reply.text(row, column))
+        .unwrap_or_default()
+}
+
+/// With what the table was given: `row_format=compressed key_block_size=8`, `partitioned`.
+fn engine(reply: &Reply, row: usize) -> String {
+    let (engine, options) = (
+        text(reply, row, "engine"),
+        text(reply, row, "create_options"),
+    );
+    format!("{engine} {}", options.trim()).to_ascii_lowercase()
+}
+
+fn column(reply: &Reply, row: usize) -> String {
+    let of = |name| text(reply, row, name);
+    let kind = of("data_type").to_ascii_lowercase();
+    // MariaDB keeps JSON as a text; the lengths of texts are those of their types.
+    let kind = if kind == "json" { "longtext" } else { &kind };
+    let has_length = kind.contains("char") || kind.contains("binary");
+    let length = if has_length {
+        of("character_maximum_length")
+    } else {
+        String::new()
+    };
+    let (place, name) = (of("ordinal_position"), of("column_name"));
+    format!("{place} {name} {kind}({length}) {}", of("is_nullable"))
+}
+
+fn index_column(reply: &Reply, row: usize) -> String {
+    let of = |name| text(reply, row, name);
+    let is_hidden = of("is_visible") == "NO" || of("ignored") == "YES";
+    format!(
+        "{} {} {}({}) unique {} hidden {is_hidden}",
+        of("index_name"),
+        of("seq_in_index"),
+        of("column_name"),
+        of("sub_part"),
+        of("non_unique") == "0",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply(columns: &[&str], row: &[&str]) -> Reply {
+        Reply {
+            columns: columns.iter().map(|name| name.to_string()).collect(),
+            rows: vec![
+                row.iter()
+                    .map(|cell| Some(cell.as_bytes().to_vec()))
+                    .collect(),
+            ],
+            ..Reply::default()
+        }
+    }
+
+    /// The definition of `t`, and of `u`, which the server does not have.
+    fn lines(
+        engine: &'static str,
+        kind: &'static str,
+        index: &'static [&'static str],
+    ) -> Vec<String> {
+        let mut session = Session::Scripted(Box::new(move |sql: &str| {
+            Ok(if sql.contains("schema.tables") {
+                reply(&["TABLE_NAME", "ENGINE"], &["t", engine])
+            } else if sql.contains("schema.columns") {
+                let columns = ["table_name", "column_name", "data_type"];
+                reply(&columns, &["t", "a", kind])
+            } else {
+                let columns = ["table_name", "index_name", "is_visible"];
+                reply(&columns[..1 + index.len()], &[&["t"], index].concat())
+            })
+        }));
+        of(&mut session, "s", &["u", "t"]).unwrap()
+    }
+
+    #[test]
+    fn another_engine_column_or_index_is_another_definition_of_that_table_alone() {
+        let own = lines("InnoDB", "int", &["kb", "YES"]);
+        assert!(own[0].starts_with("t ") && own[1].starts_with("u "));
+        for other in [
+            lines("Aria", "int", &["kb", "YES"]),
+            lines("InnoDB", "bigint", &["kb", "YES"]),
+            lines("InnoDB", "int", &[]),
+            lines("InnoDB", "int", &["kb", "NO"]),
+        ] {
+            assert_ne!(other[0], own[0]);
+            assert_eq!(other[1], own[1]);
+            assert_ne!(hash(&other), hash(&own));
+        }
+    }
+
+    #[test]
+    fn what_servers_only_name_differently_is_the_same() {
+        let own = lines("InnoDB", "longtext", &["kb"]);
+        assert_eq!(lines("INNODB", "json", &["kb", "YES"]), own);
+    }
+}
