@@ -95,7 +95,7 @@ pub struct Requirement {
     pub p90_limit_s: f64,
 }
 
-/// Operations of one name that were done and of which the target's replies say something more. Each counts once.
+/// What the target's replies say of the operations of one name that were done. Each counts once, but for the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
     /// A statement that changes rows changed none.
@@ -104,6 +104,9 @@ pub struct Effects {
     pub found_nothing: u64,
     /// A statement caused warnings.
     pub warned: u64,
+    /// Rows that their statements changed, and found, all together.
+    pub rows_changed: u64,
+    pub rows_found: u64,
 }
 
 impl std::ops::AddAssign<&Effects> for Effects {
@@ -111,6 +114,8 @@ impl std::ops::AddAssign<&Effects> for Effects {
         self.changed_nothing += other.changed_nothing;
         self.found_nothing += other.found_nothing;
         self.warned += other.warned;
+        self.rows_changed += other.rows_changed;
+        self.rows_found += other.rows_found;
     }
 }
 

@@ -27,7 +27,7 @@ pub use histogram::{HistogramSum, PackedHistogram};
 pub use key::{Role, TrialKey};
 pub use load::{
     Arrivals, CARRIED, CARRIED_ERRORS, EffectNote, EngineNote, EngineStall, ErrorCount, ErrorKind,
-    HistogramNote, LiveSample, LiveTrial, Loaded, Mode, OpenNote, RateRange, Requirement,
+    HistogramNote, LiveSample, LiveTrial, Loaded, Mode, OpenNote, RateRange, Requirement, RowsNote,
     ShardStart, Standard, UNCOUNTED, Unfinished, Warmup, done_series,
 };
 pub use run::environment::{self, Conditions, Environment, ServerIdentity};

@@ -231,6 +231,9 @@ pub struct EngineNote {
     /// What the server's replies say of the operations, where they say something more; none in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<EffectNote>,
+    /// The rows that operations changed and found; none in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<RowsNote>,
     /// When this shard of a shared load began, or each of those that were merged. Empty for a whole load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shards: Vec<ShardStart>,
@@ -289,6 +292,16 @@ pub struct EffectNote {
     pub found_nothing: u64,
     /// A statement caused warnings.
     pub warned: u64,
+}
+
+/// Operations of one name that were done, over the whole load with its warm-up, and the rows that their statements changed and found, all
+/// together.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct RowsNote {
+    pub operation: String,
+    pub done: u64,
+    pub changed: u64,
+    pub found: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

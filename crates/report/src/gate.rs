@@ -4,7 +4,7 @@
 //! `stats`; the exit status belongs to the command line.
 
 use crate::build::ratios::contrasts;
-use crate::build::trials::failures::{self, Failing, Other, OtherOf};
+use crate::build::trials::failures::{self, Failing, FailingOf, Other, OtherOf};
 use crate::build::trials::noise;
 use crate::document::{Claim, Comparison, Document, Faults};
 use crate::format;
@@ -334,11 +334,23 @@ fn of_other(other: Other) -> Check {
     }
 }
 
-/// Failed operations are not throughput, so both sides must fail equally often.
+/// Operations that failed or changed nothing are not throughput, so both sides must have equal shares of them. Other rows may follow from
+/// the speed itself.
 fn of_failing(failing: Failing, allowed: &Allowed) -> Check {
+    let what = match failing.of {
+        FailingOf::Failures => "failed operations",
+        FailingOf::Work => "same work",
+    };
+    let Some(difference) = failing.difference else {
+        return Check {
+            name: format!("{}, {what}", failing.sides),
+            result: CheckResult::Undecided,
+            text: failing.sentence,
+        };
+    };
     Check {
-        name: format!("{}, failed operations", failing.sides),
-        result: if failing.difference > allowed.failures {
+        name: format!("{}, {what}", failing.sides),
+        result: if difference > allowed.failures {
             CheckResult::Failed
         } else {
             CheckResult::Passed

@@ -132,11 +132,11 @@ pub(crate) fn varies(question: &Question, factor: &str) -> bool {
 }
 
 pub(crate) fn trial(run: &Run, key: &TrialKey) -> String {
-    format!(
-        "{}, block {}",
-        row(run, key.server.as_deref(), &key.levels),
-        key.block + 1
-    )
+    let block = format!("block {}", key.block + 1);
+    match row(run, key.server.as_deref(), &key.levels) {
+        row if row.is_empty() => block,
+        row => format!("{row}, {block}"),
+    }
 }
 
 /// The first digits of a plan's hash, which are enough to distinguish plans.

@@ -301,6 +301,7 @@ fn json_keeps_the_contract() {
             "decided_after",
             "blocks",
             "failed_share",
+            "other_work",
             "reason",
             "why"
         ]

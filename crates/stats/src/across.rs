@@ -3,6 +3,7 @@
 //! Purpose: which rows of two runs belong together, and which cannot be compared. Boundary: the values of a pair of rows are
 //! compared in [`super::contrast`].
 
+use super::basis::RUN;
 use super::cells::{RowKey, row_key, row_words};
 use super::contrast::{self, Contrast, Pair};
 use super::{answers, judge, table};
@@ -13,8 +14,6 @@ use record::run::Question;
 use record::trial::{Round, Trial};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The factor that holds a run's number while runs are compared.
-const RUN: &str = "run";
 /// Rates that differ by less are equal.
 const RATE: f64 = 0.01;
 /// What an open load with a full queue does, if it ends.
@@ -337,6 +336,7 @@ mod tests {
             method: "already there".into(),
             events: Vec::new(),
             collations: Vec::new(),
+            definitions: None,
         });
         trial
     }

@@ -6,9 +6,15 @@
 use super::accounts::total;
 use super::cells::{self, RowKey, row_key, row_words, why_it_does_not_count};
 use super::summary::of_trial;
+use super::work::{self, OtherWork};
 use record::claim::{Cell, Claim, Finding, Subject, Value};
 use record::{Account, FlagKind, Question, Summary, Trial, TrialState};
 use std::collections::BTreeMap;
+
+/// The factors that a comparison of servers or runs is about.
+const SERVER: &str = "server";
+/// Holds a run's number while runs are compared.
+pub(super) const RUN: &str = "run";
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +54,8 @@ pub struct Basis {
     pub overloaded: Option<String>,
     /// None where the shares are the same, and without a second side.
     pub failed: Option<FailedShares>,
+    /// The operation that does other work on one side; None where all do the same, and without a second side.
+    pub other_work: Option<OtherWork>,
     /// How the data of two runs differ; None within a run.
     pub other_data: Option<String>,
     /// How an answer of two runs on the same data differs; None within a run, whose answers are compared while it is measured.
@@ -94,10 +102,26 @@ impl Basis {
                 (Subject::Spread { .. }, [among]) => failed_among(among),
                 _ => None,
             },
+            other_work: match (&claim.subject, sides.as_slice()) {
+                (Subject::Ratio { of, to, .. }, [new, old]) if are_same_setups(of, to) => {
+                    work::other(old, new)
+                }
+                _ => None,
+            },
             other_data: None,
             other_answer: None,
         }
     }
+}
+
+/// Whether two cells differ in their server or run alone: other levels may change what an operation does.
+fn are_same_setups(of: &Cell, to: &Cell) -> bool {
+    let rest = |cell: &Cell| {
+        let mut levels = cell.levels.clone();
+        levels.retain(|(factor, _)| factor != SERVER && factor != RUN);
+        levels
+    };
+    rest(of) == rest(to)
 }
 
 /// Whether the claim is on losses, which an audited trial shows that is invalid for speed.

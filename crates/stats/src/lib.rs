@@ -70,6 +70,7 @@ mod table;
 mod trigamma;
 pub mod used;
 mod variance;
+mod work;
 mod workers;
 
 pub use accounts::{mostly_failed, spoiled, too_long, total};
@@ -94,6 +95,7 @@ pub use stall::calm_seconds;
 pub use steady::throughput_after;
 pub use summary::{RULES, measured, summarise, summary};
 pub use variance::{Variance, variance};
+pub use work::{OtherWork, Work};
 pub use workers::{BestWorkers, best_workers};
 
 pub use estimate::Estimate;

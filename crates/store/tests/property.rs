@@ -140,6 +140,12 @@ fn engine() -> impl Strategy<Value = EngineNote> {
                 found_nothing: 3,
                 warned: 4,
             }],
+            rows: vec![RowsNote {
+                operation: "a".into(),
+                done: 1,
+                changed: 2,
+                found: 3,
+            }],
             shards: vec![ShardStart {
                 number: 1,
                 of: 2,
@@ -284,6 +290,7 @@ fn dataset() -> impl Strategy<Value = DatasetNote> {
             load_s,
             index_s,
             method: texts[2].clone(),
+            definitions: texts.first().cloned(),
             collations: texts.clone(),
             events: texts,
         },

@@ -8,7 +8,7 @@ use super::{MergeError, histograms};
 use record::names::{LINK_RECEIVED, LINK_RECEIVED_PACKETS, LINK_SENT, LINK_SENT_PACKETS};
 use record::{
     CARRIED, CARRIED_ERRORS, EffectNote, EngineNote, EngineStall, ErrorCount, Loaded, Mode,
-    OpenNote, RateRange, TrialKey, Unfinished, done_series,
+    OpenNote, RateRange, RowsNote, TrialKey, Unfinished, done_series,
 };
 use std::collections::BTreeMap;
 
@@ -191,6 +191,7 @@ fn engine(pieces: &[Piece], key: &TrialKey) -> Result<EngineNote, MergeError> {
         until_s: notes().filter_map(|note| note.until_s).reduce(f64::max),
         unfinished: added_unfinished(pieces),
         effects: added_effects(pieces, key)?,
+        rows: added_rows(pieces),
         shards: pieces.iter().map(|piece| piece.start.clone()).collect(),
         stalls: worst_stalls(pieces),
     })
@@ -256,6 +257,21 @@ fn added_effects(pieces: &[Piece], key: &TrialKey) -> Result<Vec<EffectNote>, Me
         }
     }
     Ok(sums)
+}
+
+fn added_rows(pieces: &[Piece]) -> Vec<RowsNote> {
+    let mut sums: Vec<RowsNote> = Vec::new();
+    for one in pieces.iter().flat_map(|piece| &piece.load.engine.rows) {
+        match sums.iter_mut().find(|sum| sum.operation == one.operation) {
+            Some(sum) => {
+                sum.done += one.done;
+                sum.changed += one.changed;
+                sum.found += one.found;
+            }
+            None => sums.push(one.clone()),
+        }
+    }
+    sums
 }
 
 fn added_open(pieces: &[Piece]) -> Option<OpenNote> {

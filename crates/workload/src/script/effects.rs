@@ -21,20 +21,31 @@ pub(super) enum Purpose {
 
 const WARNED: u8 = 4;
 
-/// What the replies of one operation say, as bits: those of the purposes that were not served, and [`WARNED`].
+/// What the replies of one operation say.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Noticed(u8);
+pub(super) struct Noticed {
+    /// Those of the purposes that were not served, and [`WARNED`].
+    bits: u8,
+    changed: u64,
+    found: u64,
+}
 
 impl Noticed {
     #[inline]
     pub(super) fn reply(&mut self, purpose: Purpose, done: &Done) {
         let served = match purpose {
-            Purpose::Change => done.affected,
-            Purpose::Find => done.rows,
+            Purpose::Change => {
+                self.changed += done.affected;
+                done.affected
+            }
+            Purpose::Find => {
+                self.found += done.rows;
+                done.rows
+            }
             Purpose::Other => 1,
         };
-        self.0 |= u8::from(served == 0) * purpose as u8;
-        self.0 |= u8::from(done.warnings != 0) * WARNED;
+        self.bits |= u8::from(served == 0) * purpose as u8;
+        self.bits |= u8::from(done.warnings != 0) * WARNED;
     }
 }
 
@@ -70,13 +81,16 @@ impl Counted {
     /// Counts an operation that was done.
     #[inline]
     pub(super) fn add(&mut self, operation: u16, noticed: Noticed) {
-        if noticed.0 != 0 {
-            self.add_noticed(operation, noticed);
+        let count = &mut self.own[usize::from(operation)];
+        count.rows_changed += noticed.changed;
+        count.rows_found += noticed.found;
+        if noticed.bits != 0 {
+            self.add_noticed(operation, noticed.bits);
         }
     }
 
     #[cold]
-    fn add_noticed(&mut self, operation: u16, Noticed(bits): Noticed) {
+    fn add_noticed(&mut self, operation: u16, bits: u8) {
         let count = &mut self.own[usize::from(operation)];
         let has = |bit: u8| u64::from(bits & bit != 0);
         count.changed_nothing += has(Purpose::Change as u8);
@@ -107,8 +121,8 @@ mod tests {
         }
     }
 
-    /// The counts of one operation with these replies, as (changed nothing, found nothing, warned).
-    fn counted(replies: &[(Purpose, Done)]) -> (u64, u64, u64) {
+    /// What is counted of one operation with these replies.
+    fn effects(replies: &[(Purpose, Done)]) -> Effects {
         let total = Total::of(2);
         let mut session = Counted::of(&total);
         let mut noticed = Noticed::default();
@@ -119,8 +133,25 @@ mod tests {
         drop(session);
         let effects = total.effects();
         assert_eq!(effects[0], Effects::default());
-        let own = &effects[1];
+        effects[1]
+    }
+
+    /// As (changed nothing, found nothing, warned).
+    fn counted(replies: &[(Purpose, Done)]) -> (u64, u64, u64) {
+        let own = effects(replies);
         (own.changed_nothing, own.found_nothing, own.warned)
+    }
+
+    #[test]
+    fn the_rows_of_all_statements_are_added_by_their_purpose() {
+        let replies = [
+            (Purpose::Change, done(2, 0, 0)),
+            (Purpose::Change, done(1, 0, 0)),
+            (Purpose::Find, done(0, 40, 0)),
+            (Purpose::Other, done(9, 9, 0)),
+        ];
+        let own = effects(&replies);
+        assert_eq!((own.rows_changed, own.rows_found), (3, 40));
     }
 
     #[test]

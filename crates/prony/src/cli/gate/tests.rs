@@ -351,6 +351,38 @@ fn path(name: &str) -> Case {
         "the new side of a closed loop does nothing" => Case::of(OLD, Side::at(0.0)),
         "the shares of failed operations differ by more than `--failures`" => failing(0.3),
         "the shares of failed operations differ by less" => failing(0.005),
+        "operations of one side change or find no row, in shares that differ by more than `--failures`" => {
+            Case::spoilt(|trials| {
+                for trial in trials.iter_mut().filter(is_new) {
+                    let Some(load) = &mut trial.load else {
+                        continue;
+                    };
+                    load.engine.effects = vec![record::EffectNote {
+                        operation: "update".into(),
+                        done: 100,
+                        changed_nothing: 50,
+                        found_nothing: 0,
+                        warned: 0,
+                    }];
+                }
+            })
+        }
+        "operations of the two sides change or find other numbers of rows" => {
+            Case::spoilt(|trials| {
+                for trial in trials.iter_mut() {
+                    let is_new = trial.key.server_name() == "new";
+                    let Some(load) = &mut trial.load else {
+                        continue;
+                    };
+                    load.engine.rows = vec![record::RowsNote {
+                        operation: "update".into(),
+                        done: 100,
+                        changed: if is_new { 50 } else { 100 },
+                        found: 0,
+                    }];
+                }
+            })
+        }
         "the A/A control differs from itself" => Case {
             control: Some(850.0),
             ..Case::slower_by(1.0)

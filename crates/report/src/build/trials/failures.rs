@@ -1,43 +1,49 @@
-//! Sides whose operations failed more often than those they are compared with.
+//! Sides whose operations failed more often than those they are compared with, or did other work.
 //!
-//! Purpose: failed operations are not throughput, so their shares are shown with every comparison in which they differ.
+//! Purpose: operations that failed or changed nothing are not throughput, so their shares are shown with every comparison in which they differ.
 
 use crate::document::{Claim, Headline};
 use crate::{names, why};
 use record::{Cell, Question, Run, Subject, percent};
-use stats::{Contrast, FailedShares};
+use stats::{Basis, Contrast, FailedShares};
 
 /// Smaller differences of shares are not named, unless a gate allows less.
 pub(crate) const NAMED: f64 = 0.001;
 
-/// Two sides with different shares of failed operations.
+/// Two sides whose operations did not do the same.
 pub(crate) struct Failing {
     /// `new against old`, with the row.
     pub(crate) sides: String,
+    pub(crate) of: FailingOf,
     /// `50 % of the operations of new failed, 0 % of old`
     pub(crate) sentence: String,
-    /// The difference of the shares, from 0 to 1.
-    pub(crate) difference: f64,
+    /// Of the shares of operations, from 0 to 1; None for rows per operation.
+    pub(crate) difference: Option<f64>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum FailingOf {
+    /// Operations that failed, were lost or have no known outcome.
+    Failures,
+    /// Operations that changed or found other rows, or none.
+    Work,
 }
 
 /// The sides of the claims whose shares differ by `least` or more, each pair once.
 pub(crate) fn of_claims(run: &Run, claims: &[Claim], least: f64) -> Vec<Failing> {
-    let one = |claim: &Claim| {
-        let shares = claim.basis.failed.as_ref()?;
-        match &claim.judged.claim.subject {
-            Subject::Ratio { of, to, .. } => {
-                let names = (why::name(run, of, to), why::name(run, to, of));
-                let row = common(&run.question, of, to);
-                failing(&row, (&names.0, &names.1), shares, least)
-            }
-            Subject::Spread { .. } => {
-                let says = &claim.judged.claim.says;
-                failing(says, ("one row", "another"), shares, least)
-            }
-            Subject::Finds { .. } => None,
+    let one = |claim: &Claim| match &claim.judged.claim.subject {
+        Subject::Ratio { of, to, .. } => {
+            let names = (why::name(run, of, to), why::name(run, to, of));
+            let row = common(&run.question, of, to);
+            all(&row, (&names.0, &names.1), &claim.basis, least)
         }
+        Subject::Spread { .. } => {
+            let says = &claim.judged.claim.says;
+            all(says, ("one row", "another"), &claim.basis, least)
+        }
+        Subject::Finds { .. } => Vec::new(),
     };
-    each_once(claims.iter().filter_map(one))
+    each_once(claims.iter().flat_map(one))
 }
 
 /// The levels of both sides: `64 clients`.
@@ -56,16 +62,17 @@ pub(crate) fn of_contrasts(
     let one = |contrast: &Contrast| {
         let row = names::row_of(question, contrast.server.as_deref(), &contrast.levels);
         let names = (contrast.new.as_str(), contrast.old.as_str());
-        failing(&row, names, contrast.basis.failed.as_ref()?, least)
+        all(&row, names, &contrast.basis, least)
     };
-    each_once(contrasts.iter().filter_map(one))
+    each_once(contrasts.iter().flat_map(one))
 }
 
 /// The pair that differs most, for the headline.
 pub(crate) fn headline(all: Vec<Failing>) -> Option<Headline> {
+    let difference = |one: &Failing| one.difference.unwrap_or(0.0);
     let most = all
         .into_iter()
-        .max_by(|a, b| a.difference.total_cmp(&b.difference))?;
+        .max_by(|a, b| difference(a).total_cmp(&difference(b)))?;
     Some(Headline::default().stress(most.sentence).plain("."))
 }
 
@@ -89,11 +96,7 @@ pub(crate) enum OtherOf {
 pub(crate) fn other(question: &Question, contrasts: &[Contrast]) -> Vec<Other> {
     let one = |contrast: &Contrast| {
         let row = names::row_of(question, contrast.server.as_deref(), &contrast.levels);
-        let place = if row.is_empty() {
-            row
-        } else {
-            format!("{row}: ")
-        };
+        let place = place(&row);
         let (basis, new) = (&contrast.basis, &contrast.new);
         let data = basis.other_data.as_ref();
         let data = data.map(|data| (OtherOf::Data, format!("{place}{new} has {data}")));
@@ -119,6 +122,29 @@ pub(crate) fn other(question: &Question, contrasts: &[Contrast]) -> Vec<Other> {
     found
 }
 
+/// What both sides did not do alike.
+fn all(row: &str, sides: (&str, &str), basis: &Basis, least: f64) -> Vec<Failing> {
+    let failed = basis.failed.as_ref();
+    let failed = failed.and_then(|shares| failing(row, sides, shares, least));
+    let work = basis.other_work.as_ref().map(|work| {
+        let (of, to) = sides;
+        Failing {
+            sides: format!("{}{of} against {to}", place(row)),
+            of: FailingOf::Work,
+            sentence: format!("{}{}", place(row), work.sentence(of, to)),
+            difference: work.difference_of_shares(),
+        }
+    });
+    failed.into_iter().chain(work).collect()
+}
+
+fn place(row: &str) -> String {
+    match row.is_empty() {
+        true => String::new(),
+        false => format!("{row}: "),
+    }
+}
+
 fn failing(
     row: &str,
     (of, to): (&str, &str),
@@ -129,11 +155,7 @@ fn failing(
         Some(operation) => format!("{operation} on {of}"),
         None => format!("the operations of {of}"),
     };
-    let place = if row.is_empty() {
-        String::new()
-    } else {
-        format!("{row}: ")
-    };
+    let place = place(row);
     let share = |share: f64| match shares.difference() >= NAMED {
         true => percent(share),
         false => format!("{:.4} %", 100.0 * share),
@@ -141,15 +163,19 @@ fn failing(
     let (new, old) = (share(shares.new), share(shares.old));
     (shares.difference() >= least).then(|| Failing {
         sides: format!("{place}{of} against {to}"),
+        of: FailingOf::Failures,
         sentence: format!("{place}{new} of {what} failed, {old} of {to}"),
-        difference: shares.difference(),
+        difference: Some(shares.difference()),
     })
 }
 
 fn each_once(all: impl Iterator<Item = Failing>) -> Vec<Failing> {
     let mut found: Vec<Failing> = Vec::new();
     for one in all {
-        if !found.iter().any(|known| known.sides == one.sides) {
+        if !found
+            .iter()
+            .any(|known| known.sides == one.sides && known.of == one.of)
+        {
             found.push(one);
         }
     }

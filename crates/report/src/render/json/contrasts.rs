@@ -1,6 +1,6 @@
 //! The keys of a comparison: of servers in one run, and of runs.
 
-use super::{ControlNote, FailedNote, ProgressNote, finite, levels};
+use super::{ControlNote, FailedNote, ProgressNote, WorkNote, finite, levels};
 use crate::build::ratios::contrasts::word;
 use crate::document::{Comparison, Difference, DifferenceKind};
 use crate::format;
@@ -138,6 +138,8 @@ pub(super) struct ContrastNote<'a> {
     blocks: Option<BlocksUsed>,
     /// None if the same share failed on both sides.
     failed_share: Option<FailedNote<'a>>,
+    /// None if the operations of both sides do the same.
+    other_work: Option<WorkNote<'a>>,
     /// Why the data or the answers are not the same, in sentences; None within a run, and where they are the same.
     other_data: Option<&'a str>,
     other_answer: Option<&'a str>,
@@ -171,6 +173,7 @@ impl ContrastNote<'_> {
             blocks_to_decide: judged.blocks_to_decide,
             blocks: judged.blocks,
             failed_share: contrast.basis.failed.as_ref().map(FailedNote::of),
+            other_work: contrast.basis.other_work.as_ref().map(WorkNote::of),
             other_data: contrast.basis.other_data.as_deref(),
             other_answer: contrast.basis.other_answer.as_deref(),
             reason: judged.reason.as_deref(),

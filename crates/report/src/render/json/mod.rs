@@ -22,7 +22,7 @@ use record::{
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
-use stats::{Control, FailedShares, Progress};
+use stats::{Control, FailedShares, OtherWork, Progress};
 use std::collections::BTreeMap;
 
 /// The version of the keys in docs/JSON.md. A key that is added leaves it; one that changes its meaning or goes raises it.
@@ -126,6 +126,27 @@ impl FailedNote<'_> {
     }
 }
 
+/// An operation that does other work on one side.
+#[derive(Serialize)]
+struct WorkNote<'a> {
+    operation: &'a str,
+    /// `changed_nothing` and `found_nothing`: shares of its operations, from 0 to 1; `rows_changed` and `rows_found`: rows per operation.
+    what: &'static str,
+    old: f64,
+    new: f64,
+}
+
+impl WorkNote<'_> {
+    fn of(work: &OtherWork) -> WorkNote<'_> {
+        WorkNote {
+            operation: &work.operation,
+            what: work.word(),
+            old: work.old,
+            new: work.new,
+        }
+    }
+}
+
 /// The A/A control.
 #[derive(Serialize)]
 struct ControlNote {
@@ -218,6 +239,8 @@ struct ClaimNote<'a> {
     blocks: Option<BlocksUsed>,
     /// None if the same share failed on both sides, and for a claim without a second side.
     failed_share: Option<FailedNote<'a>>,
+    /// None where the operations of both sides do the same.
+    other_work: Option<WorkNote<'a>>,
     /// What the figures do not show: why a claim is undecided or has no figure, and what a shape was.
     reason: Option<&'a str>,
     why: Option<Value>,
@@ -372,6 +395,7 @@ fn claim(claim: &Claim) -> ClaimNote<'_> {
         decided_after: judged.decided_after,
         blocks: judged.blocks,
         failed_share: claim.basis.failed.as_ref().map(FailedNote::of),
+        other_work: claim.basis.other_work.as_ref().map(WorkNote::of),
         reason: judged.reason.as_deref(),
         why: claim.why.as_ref().map(why::explained),
     }

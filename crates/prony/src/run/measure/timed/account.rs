@@ -38,6 +38,7 @@ pub(super) fn enter(
         recorded,
     } = drive;
     flag_failures(trial, &driven);
+    let rows = effects::rows(&operations, &driven.tallies, &effects);
     let effects = effects::noted(&operations, &driven.tallies, &effects);
     trial.flags.extend(effects::flags(&effects));
     let foreign = foreign_clients(timed, &observed.sampled);
@@ -81,6 +82,7 @@ pub(super) fn enter(
         engine: EngineNote {
             shards: started(timed, &driven),
             effects,
+            rows,
             ..engine(&operations, &driven)
         },
         histograms: recorded.histograms,
@@ -381,6 +383,7 @@ fn engine(operations: &[String], driven: &Driven) -> EngineNote {
         until_s: Some(driven.until.as_secs_f64()),
         unfinished: unfinished(operations, driven),
         effects: Vec::new(),
+        rows: Vec::new(),
         shards: Vec::new(),
         stalls: driven.stalls.iter().map(engine_stall).collect(),
     }

@@ -3,7 +3,7 @@
 //! Purpose: work that changes nothing is named, not counted in silence. Outside this module: reading the replies (`workload`).
 
 use load::{Effects, Tally};
-use record::{EffectNote, Flag, FlagKind, grouped, percent};
+use record::{EffectNote, Flag, FlagKind, RowsNote, grouped, percent};
 
 /// Above this share of the operations of one name, the trial is flagged.
 const NAMED_SHARE: f64 = 0.01;
@@ -15,7 +15,7 @@ pub(super) fn noted(
     effects: &[Effects],
 ) -> Vec<EffectNote> {
     let each = operations.iter().zip(tallies).zip(effects);
-    let spoken = each.filter(|(_, effects)| **effects != Effects::default());
+    let spoken = each.filter(|(_, one)| one.changed_nothing + one.found_nothing + one.warned > 0);
     spoken
         .map(|((operation, tally), effects)| EffectNote {
             operation: operation.clone(),
@@ -23,6 +23,20 @@ pub(super) fn noted(
             changed_nothing: effects.changed_nothing,
             found_nothing: effects.found_nothing,
             warned: effects.warned,
+        })
+        .collect()
+}
+
+/// The rows that operations changed and found, of those that did either.
+pub(super) fn rows(operations: &[String], tallies: &[Tally], effects: &[Effects]) -> Vec<RowsNote> {
+    let each = operations.iter().zip(tallies).zip(effects);
+    let with_rows = each.filter(|(_, one)| one.rows_changed + one.rows_found > 0);
+    with_rows
+        .map(|((operation, tally), effects)| RowsNote {
+            operation: operation.clone(),
+            done: tally.done(),
+            changed: effects.rows_changed,
+            found: effects.rows_found,
         })
         .collect()
 }
@@ -78,6 +92,7 @@ mod tests {
             changed_nothing,
             found_nothing,
             warned,
+            ..Effects::default()
         };
         let operations = ["a".to_string(), "b".to_string()];
         let noted = noted(&operations, &[tally; 2], &[of_a, Effects::default()]);
@@ -96,6 +111,25 @@ mod tests {
                 "operations_warned caused warnings: a 500 of 1,000 (50 %)"
             ]
         );
+    }
+
+    #[test]
+    fn rows_are_recorded_of_operations_that_changed_or_found_some() {
+        let mut tally = Tally::default();
+        tally[Ending::Done] = 10;
+        let of_a = Effects {
+            rows_found: 40,
+            ..Effects::default()
+        };
+        let operations = ["a".to_string(), "b".to_string()];
+        let noted = rows(&operations, &[tally; 2], &[of_a, Effects::default()]);
+        let expected = RowsNote {
+            operation: "a".into(),
+            done: 10,
+            changed: 0,
+            found: 40,
+        };
+        assert_eq!(noted, [expected]);
     }
 
     #[test]
