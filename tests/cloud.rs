@@ -78,14 +78,14 @@ fn everything_works(bench: &Bench, dsn: &str, lacks: bool) {
     let queries = trial(bench, &ended);
     assert!(ended.stderr.contains("INSERT"), "{}", ended.stderr);
     assert_eq!(
-        flags(&queries, "not_available").contains("PROCESS"),
+        flags(&queries, "not_permitted").contains("PROCESS"),
         lacks,
         "{queries}"
     );
     let ended = run(bench, &[&OLTP[..], &[dsn]].concat());
     let load = trial(bench, &ended);
     assert!(load["throughput"].as_f64().unwrap() > 0.0, "{load}");
-    let said = flags(&load, "not_available").matches("PROCESS").count();
+    let said = flags(&load, "not_permitted").matches("PROCESS").count();
     assert_eq!(said, usize::from(lacks), "{load}");
 }
 

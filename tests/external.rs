@@ -93,7 +93,7 @@ fn is_measured_and_left_unchanged(build: &'static str) {
             .collect::<String>()
     };
     assert!(
-        flag("not_available").contains("innodb_buffer_pool_size"),
+        flag("setting_not_applied").contains("innodb_buffer_pool_size"),
         "{trial}"
     );
     assert!(flag("lukewarm").contains("was not restarted"), "{trial}");
@@ -130,6 +130,86 @@ fn an_external_mariadb_is_measured_and_left_unchanged() {
 #[cfg(tier_all)]
 fn an_external_mysql_5_6_is_measured_and_left_unchanged() {
     is_measured_and_left_unchanged("mysql@5.6.14");
+}
+
+/// Settings that the server has, one that it lacks for every trial, and one that a level sets.
+const SETTINGS: &str = r#"
+title = "Settings of a server that runs"
+question = "Which claims depend on settings that it does not have?"
+
+[server.theirs]
+build = "DSN"
+
+[settings]
+innodb_buffer_pool_size = "POOL"
+innodb_stats_on_metadata = "off"
+innodb_old_blocks_time = 7
+
+[factor.buffer.small]
+session = { sort_buffer_size = "64K" }
+[factor.buffer.large]
+session = { sort_buffer_size = "4M" }
+[factor.dive.deep]
+settings = { innodb_lru_scan_depth = 77 }
+[factor.dive.usual]
+
+[workload.ssb]
+scale = 0.01
+
+[protocol]
+rounds = ["hot"]
+blocks = 2
+queries = ["Q1.1"]
+
+[[claim]]
+says = "The buffer"
+value = "elapsed"
+of = { buffer = "large", dive = "usual" }
+to = { buffer = "small", dive = "usual" }
+at_least = 1.05
+
+[[claim]]
+says = "The depth"
+value = "elapsed"
+of = { dive = "deep", buffer = "small" }
+to = { dive = "usual", buffer = "small" }
+at_least = 1.05
+"#;
+
+#[test]
+fn settings_that_a_server_has_are_met_and_only_claims_on_others_are_not_available() {
+    let Some(mut theirs) = Elsewhere::start("mariadb", "ALL ON prony_ssb.*") else {
+        return;
+    };
+    let bench = Bench::new();
+    let pool = theirs.query("SELECT @@innodb_buffer_pool_size DIV 1048576")[0].clone();
+    let text = SETTINGS.replace("DSN", &theirs.dsn());
+    let file = bench.experiment("settings", &text.replace("POOL", &format!("{pool}M")));
+    for verb in ["check", "run"] {
+        let ended = run(&bench, &[verb, &file]);
+        done(&ended);
+        let said = ended.stderr.replace('\n', " ");
+        for part in [
+            "innodb_lru_scan_depth = 77 (the server has ",
+            "innodb_old_blocks_time = 7 (the server has 1000)",
+        ] {
+            assert!(said.contains(part), "{verb}: {part}: {said}");
+        }
+        assert!(!said.contains("innodb_buffer_pool_size"), "{verb}: {said}");
+        assert!(!said.contains("innodb_stats_on_metadata"), "{verb}: {said}");
+    }
+    let shown = bench.json(&bench.runs()[0]);
+    let claims = shown["claims"].as_array().unwrap();
+    assert!(claims[0]["measured"].is_f64(), "{}", claims[0]);
+    assert_eq!(claims[1]["verdict"], "not_available", "{}", claims[1]);
+    let why = claims[1]["reason"].as_str().unwrap();
+    assert!(why.contains("innodb_lru_scan_depth: requested 77"), "{why}");
+    assert!(
+        shown["control"]["measured"].is_f64(),
+        "{}",
+        shown["control"]
+    );
+    assert_eq!(shown["environment"]["unconfigured"][0], "theirs");
 }
 
 #[test]

@@ -18,6 +18,14 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// The cells that it is about.
+    pub fn cells(&self) -> Vec<&Cell> {
+        match &self.subject {
+            Subject::Finds { of, .. } => vec![of],
+            Subject::Ratio { .. } | Subject::Spread { .. } => self.compared(),
+        }
+    }
+
     /// The cells whose values are compared; none for a shape, which more blocks do not decide.
     pub fn compared(&self) -> Vec<&Cell> {
         match &self.subject {

@@ -26,7 +26,7 @@ pub use cluster::{Behind, Formation, Server};
 pub use external::{External, take_password};
 pub use fake::{Fake, reply as fake_reply};
 pub use managed::Managed;
-pub use managed::adjusted::differences as adjusted;
+pub use managed::adjusted::{differences as adjusted, unmet};
 pub use node::{Abilities, Adjusted, Connector, Node, Started};
 pub use provider::{FakeProvider, Provider, provider};
 pub use recovery::{LogLine, LogWatch, RecoveryLog};

@@ -5,6 +5,7 @@
 
 use crate::cluster::{self, Member};
 use crate::fake::reply;
+use crate::managed::adjusted;
 use crate::{
     Abilities, Cache, Distribution, External, Fake, Managed, Node, Reply, Server, ServerError,
     Session, SettingTable, Sqlite, StartRequest,
@@ -189,6 +190,7 @@ impl Provider for Build {
             takes_settings: true,
             takes_session: true,
             takes_hints: has_hints(&self.identity),
+            in_force: None,
         })
     }
 
@@ -244,12 +246,14 @@ impl Provider for ByDsn {
         Server::of(External::new(self.dsn.clone()))
     }
 
-    /// prony never reconfigures it, so only session variables are available.
+    /// prony never reconfigures it, so only session variables are available, and the settings that it has anyway.
     fn known(&self) -> Result<Known, ServerError> {
         let (_, mut session) = ByDsn::session(&self.dsn)?;
         let rows = session.query("SHOW SESSION VARIABLES")?.rows;
+        let in_force = adjusted::in_force(&mut session)?;
         Ok(Known {
             takes_hints: has_hints(&self.identity),
+            in_force: Some(in_force),
             ..known_of_session(&rows)
         })
     }

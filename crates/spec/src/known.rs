@@ -6,7 +6,7 @@
 use super::experiment::{Pairs, Patch, Setting};
 use super::mistake::nearest;
 use super::switches;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// Prefixes that a server accepts before the name of an option.
@@ -120,6 +120,8 @@ pub struct Known {
     pub takes_session: bool,
     /// Whether it supports optimizer hints, `/*+ ... */` after SELECT.
     pub takes_hints: bool,
+    /// The global variables of a server that prony does not configure; None of others.
+    pub in_force: Option<BTreeMap<String, String>>,
 }
 
 impl Known {
@@ -196,7 +198,7 @@ mod tests {
             switches: switches.iter().map(|name| name.to_string()).collect(),
             takes_settings: true,
             takes_session: true,
-            takes_hints: false,
+            ..Known::default()
         }
     }
 

@@ -80,11 +80,7 @@ impl FailedShares {
 
 impl Basis {
     pub fn of(claim: &Claim, trials: &[Trial]) -> Basis {
-        let cells = match &claim.subject {
-            Subject::Ratio { of, to, .. } => vec![of, to],
-            Subject::Spread { among, .. } => vec![among],
-            Subject::Finds { of, .. } => vec![of],
-        };
+        let cells = claim.cells();
         let value = match &claim.subject {
             Subject::Ratio { value, .. } | Subject::Spread { value, .. } => Some(value),
             Subject::Finds { .. } => None,

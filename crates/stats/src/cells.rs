@@ -63,12 +63,22 @@ pub(super) fn series<'t>(
     value: &Value,
     until: u32,
 ) -> Result<Vec<Series<'t>>, String> {
+    all_applied(&matching(trials, cell))?;
+    series_as_measured(trials, cell, value, until)
+}
+
+/// The same of trials that were not measured as their names say, too.
+pub(super) fn series_as_measured<'t>(
+    trials: &'t [Trial],
+    cell: &Cell,
+    value: &Value,
+    until: u32,
+) -> Result<Vec<Series<'t>>, String> {
     let mut matching = matching(trials, cell);
     matching.retain(|trial| trial.key.block < until);
     if matching.is_empty() {
         return Err(format!("no trial of {}", cell_words(cell)));
     }
-    all_applied(&matching)?;
     every_load_has_one(&matching, cell, value)?;
     no_query_was_stopped(&matching, cell, value)?;
     let mut rows: BTreeMap<RowKey, (Series, Option<String>)> = BTreeMap::new();
@@ -100,6 +110,23 @@ pub(super) fn series<'t>(
 pub(super) fn all_applied(matching: &[&Trial]) -> Result<(), String> {
     let why = matching.iter().find_map(|trial| trial.not_applied());
     why.map_or(Ok(()), |why| Err(why.to_string()))
+}
+
+/// Returns an error that names a setting of the file that only some trials of these cells have, because prony does not configure a server.
+pub fn lack_the_same(trials: &[Trial], cells: &[&Cell]) -> Result<(), String> {
+    let has_figures = |trial: &&Trial| !trial.rounds.is_empty() || trial.load.is_some();
+    let trials = cells.iter().flat_map(|cell| matching(trials, cell));
+    let measured = trials.filter(has_figures);
+    let mut lacking = measured.map(|trial| trial.settings_not_applied());
+    let Some(first) = lacking.next() else {
+        return Ok(());
+    };
+    let differing = lacking.find_map(|other| first.symmetric_difference(&other).next().copied());
+    differing.map_or(Ok(()), |setting| {
+        Err(format!(
+            "the sides do not have the same settings: {setting}"
+        ))
+    })
 }
 
 /// Why the value of a trial is uncertain, with its name.
@@ -195,6 +222,9 @@ pub(super) fn why_it_does_not_count(trial: &Trial) -> String {
 }
 
 fn trial_value(trial: &Trial, cell: &Cell, value: &Value) -> Result<f64, String> {
+    if let (true, Some(why)) = (trial.is_not_available(), trial.not_applied()) {
+        return Err(why.to_string());
+    }
     if trial.state != TrialState::Done {
         return Err(why_it_does_not_count(trial));
     }

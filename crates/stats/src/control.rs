@@ -62,8 +62,9 @@ fn twice(
     value: &Value,
     cell: &Cell,
 ) -> Result<Twice, String> {
-    let of = cells::series(controls, cell, value, u32::MAX)?;
-    let to = cells::series(trials, cell, value, u32::MAX)?;
+    // What was not applied is the same on both sides.
+    let of = cells::series_as_measured(controls, cell, value, u32::MAX)?;
+    let to = cells::series_as_measured(trials, cell, value, u32::MAX)?;
     let blocks = cells::common_blocks(&[&of, &to]);
     let ratio = cells::ratio(&of, &to, &blocks).ok_or("no block has both measurements")?;
     let ratio = Lenders::of(trials, u32::MAX).moderate_control(
@@ -110,6 +111,7 @@ fn subject(question: &Question, control: &Trial) -> (Value, Cell) {
 mod tests {
     use super::super::fixture;
     use super::*;
+    use record::FlagKind;
     use record::claim::{Bound, Claim};
     use record::trial::{Role, TrialState};
 
@@ -168,6 +170,16 @@ mod tests {
         assert!(figure(&controls).unwrap().differs());
         let (_, alike) = measured([1000.0; 3], [1001.0, 998.0, 1000.0]);
         assert!(!figure(&alike).unwrap().differs());
+    }
+
+    #[test]
+    fn a_setting_that_neither_measurement_has_leaves_the_control_judged() {
+        let (mut trials, mut controls) = measured([1000.0; 3], [1030.0; 3]);
+        for trial in trials.iter_mut().chain(&mut controls) {
+            trial.flag(FlagKind::NotAvailable, "the pool of this level");
+        }
+        let control = control(&question(Vec::new()), &trials, &controls).unwrap();
+        assert!((control.figure.unwrap().measured - 1.03).abs() < 1e-3);
     }
 
     #[test]

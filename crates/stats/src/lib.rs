@@ -78,7 +78,7 @@ pub use across::{Across, LeftOut, across};
 pub use around::{Around, Span, around};
 pub use basis::{Basis, FailedShares, Progress, incomplete};
 pub use benjamini::discoveries;
-pub use cells::{RowKey, matching, rounds as matching_rounds, row_key};
+pub use cells::{RowKey, lack_the_same, matching, rounds as matching_rounds, row_key};
 pub use contrast::{Compared, Contrast, TOLERANCE, against_first};
 pub use control::{Control, Twice, control};
 pub use holm::rejected;

@@ -234,6 +234,25 @@ fn invalid_and_failed_trials_never_count() {
 }
 
 #[test]
+fn a_setting_that_both_sides_lack_leaves_a_claim_judged_and_one_that_a_side_lacks_does_not() {
+    let claim = || ratio(("5.6", SMALL), ("5.5", SMALL), 1.70);
+    let lacking = |is_lacking: fn(&Trial) -> bool| {
+        let mut trials = p1(3);
+        for trial in trials.iter_mut().filter(|trial| is_lacking(trial)) {
+            trial.flag(FlagKind::SettingNotApplied, "sync_binlog: requested 1");
+        }
+        judged(claim(), &trials)
+    };
+    assert_eq!(lacking(|_| true).verdict, Verdict::Reproduced);
+    let one_side = lacking(|trial| trial.key.server.as_deref() == Some("5.6"));
+    assert_eq!(one_side.verdict, Verdict::NotAvailable);
+    assert_eq!(
+        one_side.reason.unwrap(),
+        "the sides do not have the same settings: sync_binlog: requested 1"
+    );
+}
+
+#[test]
 fn a_claim_without_data_is_not_available_with_a_reason() {
     let claim = || ratio(("5.6", SMALL), ("5.5", SMALL), 1.70);
     let why = |trials: &[Trial], claim: Claim| {

@@ -14,7 +14,7 @@ use crate::side::{Side, SideName};
 use limits::LimitReason;
 use reason::Reason;
 use record::{Claim, RoundSelector, Run, Subject, Trial, TrialState};
-use stats::{RowKey, matching, rows};
+use stats::{RowKey, lack_the_same, matching, rows};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The counters of two sides that differ, and what explains the difference of their times.
@@ -88,7 +88,7 @@ pub fn explain_largest(run: &Run, trials: &[Trial], most: usize) -> Option<Expla
         rows.iter()
             .enumerate()
             .flat_map(|(n, of)| rows[n + 1..].iter().map(move |to| (of, to)))
-            .filter(|(of, to)| of.clients == to.clients)
+            .filter(|(of, to)| of.clients == to.clients && of.not_applied == to.not_applied)
     };
     let fewest = pairs().map(|(of, to)| distance(of.key, to.key)).min()?;
     let near = pairs().filter(|(of, to)| distance(of.key, to.key) == fewest);
@@ -119,7 +119,7 @@ pub fn explain_claim(claim: &Claim, run: &Run, trials: &[Trial], most: usize) ->
         let matching = matching(trials, cell);
         matching.iter().all(|trial| trial.not_applied().is_none())
     };
-    if !applied(of) || !applied(to) {
+    if !applied(of) || !applied(to) || lack_the_same(trials, &[of, to]).is_err() {
         return None;
     }
     let (of, to) = (Side::of_cell(trials, of), Side::of_cell(trials, to));
@@ -168,6 +168,8 @@ fn distance(of: RowKey, to: RowKey) -> usize {
 struct Measured<'t> {
     key: RowKey<'t>,
     clients: BTreeSet<u32>,
+    /// Settings of the file that its server does not have.
+    not_applied: BTreeSet<&'t str>,
     sides: BTreeMap<&'t str, Side<'t>>,
 }
 
@@ -187,6 +189,7 @@ fn measured<'t>(
     (measured && applied).then(|| Measured {
         key,
         clients: Side::of(&trials, None, None).at_once(),
+        not_applied: (trials.iter().flat_map(|trial| trial.settings_not_applied())).collect(),
         sides: rounds.iter().map(side).collect(),
     })
 }

@@ -6,7 +6,7 @@ use super::failure::{Failure, Status};
 use crate::run::machine::{limits, volume};
 use crate::run::plan::history;
 use crate::run::prepare::servers::Provided;
-use crate::run::prepare::{self, preflight, space};
+use crate::run::prepare::{self, preflight, space, unapplied};
 use crate::run::{Expected, Progress, Request, RunError, Workloads};
 use crate::screen;
 use host::{Home, Leases, machine};
@@ -14,7 +14,7 @@ use server::Cache;
 use spec::known::Known;
 use spec::plan::estimate::{self, DatasetCost};
 use spec::plan::{Part, Plan, PlannedTrial};
-use spec::{self, BuildSpec};
+use spec::{self, BuildSpec, ServerSpec};
 use std::collections::BTreeMap;
 use workload::AllowDrop;
 
@@ -111,7 +111,7 @@ fn limits(trials: &[PlannedTrial], home: &Home) -> Result<(), Failure> {
     Ok(limits::check(trials, home, &leases)?)
 }
 
-/// Checks the settings against the servers in the cache, and names the servers that are not in it.
+/// Checks the settings against the servers in the cache and those that run, and names the servers that are neither.
 fn known_settings(
     request: &Request,
     trials: &[PlannedTrial],
@@ -119,26 +119,41 @@ fn known_settings(
 ) -> Result<Status, Failure> {
     let cache = Cache::new(home);
     let memory_bytes = machine::environment(&home.work()).memory_bytes;
+    let leases = Leases::open(home).map_err(Failure::failed)?;
+    let get = |spec: &ServerSpec| {
+        Provided::get(spec, &|build| {
+            server::provider(build, home, &leases, &|_| ())
+        })
+    };
     let mut known = Vec::new();
     for spec in &spec::plan::servers(&request.experiment, trials) {
-        if cache.has(&spec.build) {
-            let leases = Leases::open(home).map_err(Failure::failed)?;
-            let provided = Provided::get(spec, &|build| {
-                server::provider(build, home, &leases, &|_| ())
-            })?;
-            let largest = prepare::largest_estimate(request, trials, &spec.name);
-            known.push(preflight::known_settings(&provided)?);
-            preflight::fits(&request.experiment, &provided, largest, memory_bytes)?;
-        } else if !matches!(spec.build, BuildSpec::External(_) | BuildSpec::Sqlite) {
-            let line = format!(
-                "server {}: {} is not in the cache; prony checks its settings after the download",
-                spec.name, spec.build
-            );
-            screen::show(&line);
+        match &spec.build {
+            BuildSpec::External(_) => match get(spec) {
+                Ok(provided) => known.push(preflight::known_settings(&provided)?),
+                Err(error) => screen::show(&format!(
+                    "server {}: its settings are not checked, because it does not answer: {error}",
+                    spec.name
+                )),
+            },
+            build if cache.has(build) => {
+                let provided = get(spec)?;
+                let largest = prepare::largest_estimate(request, trials, &spec.name);
+                known.push(preflight::known_settings(&provided)?);
+                preflight::fits(&request.experiment, &provided, largest, memory_bytes)?;
+            }
+            BuildSpec::Sqlite => {}
+            build => screen::show(&format!(
+                "server {}: {build} is not in the cache; prony checks its settings after the download",
+                spec.name
+            )),
         }
     }
     spec::settings::unknown(&request.experiment, &known).map_err(RunError::from)?;
     empty_cells(trials, &known);
+    let estimated = |trial: &PlannedTrial| prepare::estimate(request, trial);
+    for line in unapplied::warnings(trials, &known, &estimated) {
+        Progress::stderr().say(&line);
+    }
     Ok(Status::Done)
 }
 

@@ -72,6 +72,8 @@ words! {
         NotAvailable = "not_available",
         /// The data was not compared with what the clients wrote.
         NotAudited = "not_audited",
+        /// prony's account may not read a part of the figures.
+        NotPermitted = "not_permitted",
         NotPreloaded = "not_preloaded",
         /// The throughput did not return after an outage while it was measured.
         NotRecovered = "not_recovered",
@@ -93,6 +95,8 @@ words! {
         /// The answer of a search for the maximum rate.
         Search = "search",
         SettingAdjusted = "setting_adjusted",
+        /// A setting of the file is not in force on a server that prony does not configure.
+        SettingNotApplied = "setting_not_applied",
         /// Another prony process was loading or measuring. Invalid unless the experiment allows it; older records count such trials.
         SharedMachine = "shared_machine",
         /// One of the shards of the load is missing, began late, or ended early.

@@ -17,7 +17,7 @@ use crate::summary::EngineCheck;
 use flag::{Flag, FlagKind};
 use query_error::QueryError;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -167,6 +167,14 @@ impl Trial {
         let mut flags = self.flags.iter();
         let flag = flags.find(|flag| flag.kind == FlagKind::NotAvailable)?;
         Some(&flag.text)
+    }
+
+    /// The settings of the file that are not in force because prony does not configure the server. Trials with the same ones differ in
+    /// none of them, so they can be compared.
+    pub fn settings_not_applied(&self) -> BTreeSet<&str> {
+        let flags = self.flags.iter();
+        let of_settings = flags.filter(|flag| flag.kind == FlagKind::SettingNotApplied);
+        of_settings.map(|flag| flag.text.as_str()).collect()
     }
 
     /// Sets the state, with its reason before the flags that only warn.

@@ -44,11 +44,7 @@ pub(super) fn verdicts(document: &Document) -> Option<Section> {
 
 /// Whether a cell of the claim has no trial at all: `--only` excluded it, or the run has not come to it.
 fn is_outside(claim: &Claim, document: &Document) -> bool {
-    let cells = match &claim.judged.claim.subject {
-        Subject::Ratio { of, to, .. } => vec![of, to],
-        Subject::Spread { among, .. } => vec![among],
-        Subject::Finds { of, .. } => vec![of],
-    };
+    let cells = claim.judged.claim.cells();
     let has_trial = |cell: &&record::Cell| {
         let mut trials = document.trials.iter();
         trials.any(|recorded| cell.selects(&recorded.trial.key))

@@ -5,25 +5,27 @@
 
 use crate::{Adjusted, ServerError, Session};
 use spec::known::plain;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Compares the requested settings with SHOW GLOBAL VARIABLES.
 pub(crate) fn find(
     requested: &[(String, String)],
     session: &mut Session,
 ) -> Result<Vec<Adjusted>, ServerError> {
-    let in_force: BTreeMap<String, String> = session
-        .control(|session| session.query("SHOW GLOBAL VARIABLES"))?
-        .rows
-        .into_iter()
-        .filter_map(|row| {
-            let mut texts = row
-                .into_iter()
-                .map(|cell| String::from_utf8_lossy(&cell.unwrap_or_default()).into_owned());
-            Some((texts.next()?, texts.next()?))
-        })
-        .collect();
+    let in_force = in_force(session)?;
     Ok(differences(requested, &in_force))
+}
+
+/// Reads SHOW GLOBAL VARIABLES.
+pub(crate) fn in_force(session: &mut Session) -> Result<BTreeMap<String, String>, ServerError> {
+    let shown = session.control(|session| session.query("SHOW GLOBAL VARIABLES"))?;
+    let pair = |row: Vec<Option<Vec<u8>>>| {
+        let mut texts = row
+            .into_iter()
+            .map(|cell| String::from_utf8_lossy(&cell.unwrap_or_default()).into_owned());
+        Some((texts.next()?, texts.next()?))
+    };
+    Ok(shown.rows.into_iter().filter_map(pair).collect())
 }
 
 /// Compares the requested settings with those in force, by name. Of a list of switches, only the flags that differ are
@@ -51,6 +53,45 @@ pub fn differences(
         })
     };
     last.into_iter().filter_map(differs).collect()
+}
+
+/// The value in force of a setting on a server that prony does not configure, if it is not certainly the requested one: the inner None
+/// is a setting that the server does not show.
+pub fn unmet<'v>(
+    name: &str,
+    requested: &str,
+    in_force: &'v BTreeMap<String, String>,
+) -> Option<Option<&'v str>> {
+    let name = plain(name);
+    let own = name.strip_prefix(LOOSE);
+    let Some(effective) = in_force.get(own.unwrap_or(&name)) else {
+        // A server ignores a loose setting that it does not know.
+        return own.is_none().then_some(None);
+    };
+    (!is_certainly(&name, requested, effective)).then_some(Some(effective))
+}
+
+const LOOSE: &str = "loose_";
+
+/// Whether both spell one value. What [`agree`] leaves open counts as another value.
+fn is_certainly(name: &str, requested: &str, effective: &str) -> bool {
+    match (Value::parse(requested), Value::parse(effective)) {
+        // Of switches only those that are requested; any other list is requested as a whole.
+        (Value::Text, Value::Text) if requested.contains('=') => {
+            let parts = flags(requested);
+            parts.is_subset(&flags(effective))
+        }
+        (Value::Text, Value::Text) => flags(requested) == flags(effective),
+        // The file is not shown.
+        (Value::Text, Value::Switch(true)) => name == "log_bin",
+        (Value::Text, _) | (_, Value::Text) => false,
+        _ => agree(requested, effective),
+    }
+}
+
+fn flags(list: &str) -> BTreeSet<String> {
+    let parts = list.split(',');
+    parts.map(|part| part.trim().to_ascii_lowercase()).collect()
 }
 
 fn agree(requested: &str, effective: &str) -> bool {
@@ -203,6 +244,42 @@ mod tests {
         );
         assert_eq!(found(&[("log_bin", "binlog")], &[("log_bin", "ON")]), []);
         assert_eq!(found(&[("not_a_variable", "1")], &[]), []);
+    }
+
+    #[test]
+    fn a_setting_is_met_by_the_same_value_in_any_spelling_and_by_no_other() {
+        let in_force = [
+            ("innodb_buffer_pool_size", "134217728"),
+            ("sync_binlog", "0"),
+            ("innodb_stats_on_metadata", "OFF"),
+            ("sql_mode", "STRICT_TRANS_TABLES,ANSI_QUOTES"),
+            ("optimizer_switch", "mrr=on,icp=off"),
+            ("concurrent_insert", "AUTO"),
+            ("log_bin", "ON"),
+            ("gtid_mode", "ON"),
+            ("event_scheduler", "OFF"),
+        ];
+        let in_force: BTreeMap<String, String> = in_force
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect();
+        for (name, met, other) in [
+            ("Innodb-Buffer-Pool-Size", "128M", "64M"),
+            ("sync_binlog", "off", "1"),
+            ("innodb_stats_on_metadata", "0", "on"),
+            ("sql_mode", "ansi_quotes,STRICT_TRANS_TABLES", "ANSI_QUOTES"),
+            ("optimizer_switch", "mrr=on", "mrr=off"),
+            ("concurrent_insert", "auto", "1"),
+            ("log_bin", "binlog", "0"),
+            ("gtid_mode", "on", "ON_PERMISSIVE"),
+            ("event_scheduler", "0", "DISABLED"),
+            ("loose_innodb_buffer_pool_size", "128M", "64M"),
+        ] {
+            assert_eq!(unmet(name, met, &in_force), None, "{name} = {met}");
+            assert!(unmet(name, other, &in_force).flatten().is_some(), "{name}");
+        }
+        assert_eq!(unmet("innodb_of_tomorrow", "1", &in_force), Some(None));
+        assert_eq!(unmet("loose_of_tomorrow", "1", &in_force), None);
     }
 
     #[test]

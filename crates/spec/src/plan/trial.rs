@@ -8,6 +8,7 @@ use crate::{
 use crate::{LevelSpec, ServerSpec};
 use crate::{LoadSpec, PlannedLoad, RateSpec};
 use record::{Role, TrialKey};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +18,8 @@ pub struct PlannedTrial {
     pub server: Option<ServerSpec>,
     /// Server configuration; later patches win. Sizes relative to the data are not resolved yet.
     pub settings: Pairs<Setting>,
+    /// Names of the settings that its levels set.
+    pub set_by_levels: BTreeSet<String>,
     pub session: Pairs<Setting>,
     /// The section of the workload, merged with the keys of the levels.
     pub workload: toml::Table,
@@ -74,6 +77,7 @@ pub(super) fn planned(
         key: key(experiment, point, place, measured.probed),
         server: own.map(|own| served::with_levels(own, all())),
         settings: Vec::new(),
+        set_by_levels: BTreeSet::new(),
         session: Vec::new(),
         workload: toml::Table::new(),
         load: resolved(load(experiment, point), measured),
@@ -97,7 +101,11 @@ pub(super) fn planned(
         lay_over(&mut trial.settings, &own.settings);
     }
     for level in all() {
-        trial.apply(&level.patch, replaced(level, own));
+        let replaced = replaced(level, own);
+        trial.apply(&level.patch, replaced);
+        let settings = settings_of(&level.patch, replaced).into_iter().flatten();
+        let names = settings.map(|(name, _)| name.clone());
+        trial.set_by_levels.extend(names);
     }
     if experiment.unlimited {
         trial.lifted = std::mem::take(&mut trial.limits);
@@ -160,7 +168,7 @@ impl PlannedTrial {
     fn apply(&mut self, patch: &Patch, replaced: Option<&Patch>) {
         let empty = Patch::default();
         let replaced = replaced.unwrap_or(&empty);
-        if let Some(settings) = replaced.settings.as_ref().or(patch.settings.as_ref()) {
+        if let Some(settings) = settings_of(patch, Some(replaced)) {
             lay_over(&mut self.settings, settings);
         }
         if let Some(session) = replaced.session.as_ref().or(patch.session.as_ref()) {
@@ -182,6 +190,12 @@ impl PlannedTrial {
             self.observe = std::mem::take(&mut self.observe).patched(observe);
         }
     }
+}
+
+/// The settings of a patch, or those that replace them for one server.
+fn settings_of<'p>(patch: &'p Patch, replaced: Option<&'p Patch>) -> Option<&'p Pairs<Setting>> {
+    let own = replaced.and_then(|replaced| replaced.settings.as_ref());
+    own.or(patch.settings.as_ref())
 }
 
 /// Later values replace earlier ones; the flags of `optimizer_switch` are merged one by one.

@@ -175,7 +175,7 @@ pub(super) fn find<'t>(
     lenders: &mut Lenders<'t>,
     holds: &PlanHolds,
 ) -> Found {
-    let found = match &claim.subject {
+    let found = cells::lack_the_same(trials, &claim.cells()).and_then(|()| match &claim.subject {
         Subject::Ratio {
             value,
             of,
@@ -188,7 +188,7 @@ pub(super) fn find<'t>(
             within,
         } => find_spread(trials, until, lenders, value, among, *within),
         Subject::Finds { finding, of } => find_shape(trials, finding, of, holds),
-    };
+    });
     found.unwrap_or_else(Found::not_available)
 }
 
@@ -216,6 +216,7 @@ pub(super) fn find_unpaired(
     (of_cell, to_cell): (&Cell, &Cell),
     bound: Bound,
 ) -> Result<Found, String> {
+    cells::lack_the_same(trials, &[of_cell, to_cell])?;
     let of = cells::series(trials, of_cell, value, u32::MAX)?;
     let to = cells::series(trials, to_cell, value, u32::MAX)?;
     let values = |rows: &[Series]| cells::combined(rows, &cells::common_blocks(&[rows]));

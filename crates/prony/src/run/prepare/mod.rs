@@ -12,6 +12,7 @@ pub(crate) mod preflight;
 mod provision;
 pub(crate) mod servers;
 pub(crate) mod space;
+pub(crate) mod unapplied;
 
 use super::event::{Action, kinds::KINDS};
 use super::machine::neighbours::Neighbours;
@@ -64,10 +65,14 @@ pub(crate) fn prepare(
     volume::check(trials, request.allow_device_write)?;
     let servers = servers(request, trials, means)?;
     check_connections(request, trials, &servers)?;
-    let environment = environment(means, trials, &servers);
+    let environment = environment(means, &servers);
     // Before any data is loaded: refuses to resume a run from another environment, or one that another process writes.
     let begun = begun(request, &environment)?;
     let known = known(request, &servers)?;
+    let estimated = |trial: &PlannedTrial| estimate(request, trial);
+    for line in unapplied::warnings(trials, &known, &estimated) {
+        means.progress.say(&line);
+    }
     let check_memory = |largest: &dyn Fn(&str) -> u64| {
         servers.iter().try_for_each(|(name, server)| {
             preflight::fits(experiment, server, largest(name), environment.memory_bytes)
@@ -83,7 +88,14 @@ pub(crate) fn prepare(
             looks::keep_further(request, measured(trials), &mut store)?;
             (folder, store)
         }
-        None => begin(request, trials, environment, meeting)?,
+        None => {
+            let loaded = |trial: &PlannedTrial| ready.data_bytes(request, trial).unwrap_or(0);
+            let environment = Environment {
+                unconfigured: unapplied::servers(trials, &servers, &known, &loaded),
+                ..environment
+            };
+            begin(request, trials, environment, meeting)?
+        }
     };
     let store = store.with_plan_steps(explain::plan::steps_json);
     let prepared = Prepared {
@@ -184,22 +196,10 @@ fn check_connections(
     Ok(())
 }
 
-fn environment(
-    means: &Means,
-    trials: &[PlannedTrial],
-    servers: &BTreeMap<String, Provided>,
-) -> Environment {
+fn environment(means: &Means, servers: &BTreeMap<String, Provided>) -> Environment {
     let identity = |(name, server): (&String, &Provided)| (name.clone(), server.identity().clone());
-    let has_settings = |name: &str| {
-        let mut own = trials.iter().filter(|trial| trial.server_name() == name);
-        own.any(|trial| !trial.settings.is_empty())
-    };
-    let unconfigured = servers.iter();
-    let unconfigured =
-        unconfigured.filter(|(name, server)| !server.is_managed() && has_settings(name));
     Environment {
         servers: servers.iter().map(identity).collect(),
-        unconfigured: unconfigured.map(|(name, _)| name.clone()).collect(),
         ..machine::environment(&means.home.work())
     }
 }
@@ -242,10 +242,9 @@ fn load(
     let can_run = |trial: &&PlannedTrial| preflight::lacking(trial, known).is_none();
     let measured: Vec<PlannedTrial> = trials.iter().filter(can_run).cloned().collect();
     let ready = provision(request, &measured, servers, &datasets)?;
-    let sized = measured.iter().filter_map(|trial| {
-        let data = ready.of(request, trial)?.as_ref().ok()?;
-        Some((trial, data.note.data_bytes))
-    });
+    let sized = measured
+        .iter()
+        .filter_map(|trial| Some((trial, ready.data_bytes(request, trial)?)));
     memory::fits(&request.experiment, sized)?;
     Ok(ready)
 }
@@ -255,22 +254,23 @@ pub(crate) fn check_memory_limits(
     request: &Request,
     trials: &[PlannedTrial],
 ) -> Result<(), RunError> {
-    let data_bytes = |trial: &PlannedTrial| {
-        let workload = request.workload(trial).ok();
-        let estimate = workload.and_then(|workload| Some(workload.data()?.estimate()));
-        estimate.unwrap_or_default().data_bytes
-    };
     let limited = trials.iter().filter(|trial| trial.limits.memory.is_some());
-    let sized = limited.map(|trial| (trial, data_bytes(trial)));
+    let sized = limited.map(|trial| (trial, estimate(request, trial)));
     Ok(memory::fits(&request.experiment, sized)?)
 }
 
 /// Estimated bytes of the largest dataset of a server's trials.
 pub(crate) fn largest_estimate(request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
     let own = trials.iter().filter(|trial| trial.server_name() == server);
-    own.filter_map(|trial| Some(request.workload(trial).ok()?.data()?.estimate().data_bytes))
-        .max()
-        .unwrap_or(0)
+    let sizes = own.map(|trial| estimate(request, trial));
+    sizes.max().unwrap_or(0)
+}
+
+/// Estimated bytes of a trial's dataset; 0 without one.
+pub(crate) fn estimate(request: &Request, trial: &PlannedTrial) -> u64 {
+    let workload = request.workload(trial).ok();
+    let estimate = workload.and_then(|workload| Some(workload.data()?.estimate()));
+    estimate.unwrap_or_default().data_bytes
 }
 
 fn begin(

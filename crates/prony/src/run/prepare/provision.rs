@@ -53,9 +53,13 @@ impl Provisioned {
     /// Bytes of the largest dataset that a server's trials start from.
     pub(crate) fn largest(&self, request: &Request, trials: &[PlannedTrial], server: &str) -> u64 {
         let own = trials.iter().filter(|trial| trial.server_name() == server);
-        own.filter_map(|trial| Some(self.of(request, trial)?.as_ref().ok()?.note.data_bytes))
-            .max()
-            .unwrap_or(0)
+        let sizes = own.filter_map(|trial| self.data_bytes(request, trial));
+        sizes.max().unwrap_or(0)
+    }
+
+    /// Bytes of the dataset that a trial starts from; None if it has none.
+    pub(crate) fn data_bytes(&self, request: &Request, trial: &PlannedTrial) -> Option<u64> {
+        Some(self.of(request, trial)?.as_ref().ok()?.note.data_bytes)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Flags of settings that a server does not have, or accepts and ignores.
 
 use super::ServerPlace;
+use crate::run::prepare::unapplied;
 use record::{Flag, FlagKind};
 use spec::{Pairs, Setting, switches};
 
@@ -20,35 +21,33 @@ impl ServerPlace<'_> {
             .collect()
     }
 
-    /// Flags the requested settings that this kind of server does not support.
+    /// Flags the settings that SQLite does not have.
     pub(super) fn not_available(&self) -> Vec<Flag> {
-        let abilities = self.node().abilities();
-        let mut missing = Vec::new();
+        if self.node().abilities().mysql {
+            return Vec::new();
+        }
         let names = |pairs: &Pairs<Setting>| {
-            pairs
-                .iter()
-                .map(|(name, _)| name.clone())
-                .collect::<Vec<_>>()
-                .join(", ")
+            let names = pairs.iter().map(|(name, _)| name.clone());
+            names.collect::<Vec<_>>().join(", ")
         };
-        if !abilities.settings && !self.planned.settings.is_empty() {
-            missing.push(format!(
-                "settings {}: not available, because prony does not configure this server",
-                names(&self.planned.settings)
-            ));
-        }
-        if !abilities.mysql && !self.planned.session.is_empty() {
-            missing.push(format!(
-                "session {}: not available on this server",
-                names(&self.planned.session)
-            ));
-        }
+        let sections = [
+            ("settings", &self.planned.settings),
+            ("session", &self.planned.session),
+        ];
+        let missing = sections.into_iter().filter(|(_, pairs)| !pairs.is_empty());
         missing
-            .into_iter()
-            .map(|text| Flag {
+            .map(|(section, pairs)| Flag {
                 kind: FlagKind::NotAvailable,
-                text,
+                text: format!("{section} {}: not available on this server", names(pairs)),
             })
             .collect()
+    }
+
+    /// Flags the settings that are not in force on a server that prony does not configure.
+    pub(super) fn not_applied(&self) -> Vec<Flag> {
+        let Some(in_force) = &self.in_force else {
+            return Vec::new();
+        };
+        unapplied::flags(&self.planned, in_force, self.ready.note.data_bytes)
     }
 }

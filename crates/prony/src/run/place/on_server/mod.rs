@@ -47,6 +47,8 @@ pub(crate) struct ServerPlace<'a> {
     baseline: Option<Vec<String>>,
     /// The settings that the server reports, and those that differ from the requested ones.
     effective: BTreeMap<String, String>,
+    /// The global variables of a server that prony does not configure, from its first start.
+    in_force: Option<BTreeMap<String, String>>,
     adjusted: Vec<Adjusted>,
     /// What prony's account may not read.
     not_permitted: Option<&'static str>,
@@ -83,6 +85,7 @@ impl<'a> ServerPlace<'a> {
             live: None,
             baseline: None,
             effective: BTreeMap::new(),
+            in_force: None,
             adjusted: Vec::new(),
             not_permitted: None,
             held: None,
@@ -236,8 +239,11 @@ impl<'a> ServerPlace<'a> {
                 ),
             }));
             trial.flags.extend(self.ignored());
+            for flag in self.not_applied() {
+                trial.flag(flag.kind, flag.text);
+            }
             if let Some(text) = self.not_permitted {
-                trial.flag(FlagKind::NotAvailable, text);
+                trial.flag(FlagKind::NotPermitted, text);
             }
         }
         self.live
@@ -274,6 +280,8 @@ impl<'a> ServerPlace<'a> {
         }
         if self.effective.is_empty() {
             self.effective = variables::effective(&mut session)?;
+            let is_theirs = abilities.mysql && !abilities.settings;
+            self.in_force = is_theirs.then(|| self.effective.clone());
             self.adjusted = self.node().adjusted(&mut session)?;
             self.look_at_session(&mut session)?;
         }
