@@ -160,6 +160,58 @@ fn a_wrong_query_names_its_line_and_what_the_server_says() {
 }
 
 #[test]
+fn a_typo_in_a_query_is_said_before_the_rows_are_loaded() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    write(&bench, "t.sql", "create table t (id int primary key);\n");
+    write(&bench, "t.csv", "1\n2\n");
+    let queries = "select count(*) from t;\nshow tables;\nselect colour from t;\n";
+    let line = |queries: &str| {
+        write(&bench, "q.sql", queries);
+        bench.line("bench sql --setup t.sql --load t=t.csv --queries q.sql --rounds hot")
+    };
+    let ended = line(queries);
+    assert_eq!(ended.status, 3, "{}", ended.stderr);
+    let said = |part: &str| {
+        let found = ended.stderr.find(part);
+        found.unwrap_or_else(|| panic!("{part}: {}", ended.stderr))
+    };
+    assert!(said("Q3 (q.sql:3): the server says 1054") < said("loaded "));
+    let shows = "Q2 (q.sql:2): the server says";
+    assert!(!ended.stderr.contains(shows), "{}", ended.stderr);
+    let shown = bench.json(&bench.runs().pop().unwrap());
+    let queries = &shown["trials"][0]["rounds"][0]["queries"];
+    assert_eq!(queries[0]["rows"], 1, "{queries}");
+    // With the tables there, the first round says it.
+    let ended = line("select 1 fro t where;\nselect id from t;\n");
+    assert!(
+        ended.stderr.contains("Q1 (q.sql:1): the server says 1064"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn queries_that_can_all_not_run_end_the_run_before_anything_is_loaded() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::new();
+    write(&bench, "t.sql", "create table t (id int primary key);\n");
+    write(&bench, "t.csv", "1\n2\n");
+    for query in ["select id fro t where", "select name from t"] {
+        write(&bench, "q.sql", query);
+        let ended = bench.line("bench sql --setup t.sql --load t=t.csv --queries q.sql");
+        assert_eq!(ended.status, 3, "{}", ended.stderr);
+        assert!(ended.stderr.contains("q.sql:1"), "{}", ended.stderr);
+        assert!(!ended.stderr.contains("loaded "), "{}", ended.stderr);
+        assert!(bench.runs().is_empty(), "nothing was measured");
+    }
+}
+
+#[test]
 fn files_are_loaded_and_a_wrong_value_names_its_line() {
     if !has("mariadb") {
         return;

@@ -96,6 +96,16 @@ impl Blocking {
         Ok(done)
     }
 
+    /// Has the server parse a statement and look up its names, without running it.
+    ///
+    /// # Errors
+    /// As [`Blocking::run`].
+    pub fn prepare(&mut self, sql: &str) -> Result<(), WireError> {
+        self.begin();
+        let statement = now(self.connection.prepare(sql))?;
+        now(self.connection.close_statement(statement))
+    }
+
     /// Runs a statement and passes its columns and rows to `sink` as they arrive.
     ///
     /// # Errors

@@ -33,6 +33,7 @@ pub mod tpch;
 
 pub use held::Held;
 pub use loader::Connect;
+pub use marker::TABLE as MARKER;
 pub use preload::Preloaded;
 pub use schema::index_bytes;
 pub use script::{Driver, Witness};

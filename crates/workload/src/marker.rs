@@ -11,7 +11,7 @@ use server::{Reply, ServerError, Session, Sha256};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The marker's table.
-pub(crate) const TABLE: &str = "prony_dataset";
+pub const TABLE: &str = "prony_dataset";
 
 /// Error code: unknown column.
 const NO_SUCH_COLUMN: u16 = 1054;

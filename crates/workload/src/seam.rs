@@ -37,6 +37,11 @@ pub trait Workload: Send + Sync {
         None
     }
 
+    /// The user's own statements on the tables, as a server can prepare them.
+    fn written(&self) -> Vec<Operation> {
+        Vec::new()
+    }
+
     /// The files to make in an empty folder before a trial; None if the workload needs none.
     fn files(&self) -> Option<&dyn Files> {
         None
@@ -436,6 +441,8 @@ pub struct Progress {
     pub elapsed_s: f64,
     /// Seconds since the server last accepted a row.
     pub idle_s: f64,
+    /// Whether the user's statements have just made the tables, and rows from files follow.
+    pub has_tables: bool,
 }
 
 /// What the progress of a load counts.

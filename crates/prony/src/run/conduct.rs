@@ -136,6 +136,7 @@ fn steps(
             actions: &prepared.actions,
             seed: request.seed,
             meeting,
+            typos: &prepared.typos,
             logs: &folder.path.join("logs"),
             samples: &Samples::default(),
         },

@@ -229,6 +229,18 @@ impl Session {
         }
     }
 
+    /// Has a server of the MySQL family parse a statement and look up its names, without running it. Others accept everything.
+    ///
+    /// # Errors
+    /// [`ServerError::Refused`] with what the server says.
+    pub fn prepare(&mut self, sql: &str) -> Result<(), ServerError> {
+        let Session::MySql(connection) = self else {
+            return Ok(());
+        };
+        let prepared = connection.prepare(sql);
+        prepared.map_err(|error| statement_error(connection, error))
+    }
+
     /// Runs one statement, reads and discards its rows one by one, and returns their number.
     pub fn drain(&mut self, sql: &str) -> Result<u64, ServerError> {
         match self {

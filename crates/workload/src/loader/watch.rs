@@ -79,6 +79,7 @@ impl Watch<'_> {
             unit: Unit::Rows,
             elapsed_s: self.began.elapsed().as_secs_f64(),
             idle_s: idle.as_secs_f64(),
+            has_tables: false,
         });
     }
 

@@ -94,6 +94,19 @@ impl Script {
             .sum()
     }
 
+    /// The statements that a server can prepare, each with its operation; of one per table that of the first.
+    pub(crate) fn prepared(&self) -> impl Iterator<Item = (&str, String)> {
+        self.operations.iter().flat_map(move |operation| {
+            let steps = operation.steps.iter().flat_map(|step| &step.statements);
+            let statements = steps.map(move |place| &self.statements[usize::from(*place)]);
+            let prepared = statements.filter(|statement| !statement.control);
+            prepared.flat_map(move |statement| {
+                let first = statement.texts(1).into_iter();
+                first.map(move |text| (operation.name.as_str(), text))
+            })
+        })
+    }
+
     /// Whether an operation changes something.
     pub(crate) fn writes(&self) -> bool {
         let mut operations = self.operations.iter();

@@ -63,7 +63,18 @@ impl<'a> Load<'a> {
     /// Fills the schema, updates the optimizer statistics and writes the marker with this fingerprint.
     pub(super) fn run(&self, fingerprint: &str) -> Result<Loaded, LoadError> {
         let (mut rows, events) = self.watched(|session| self.statements(session))?;
+        if !self.sources.files.is_empty() {
+            (self.progress)(Progress {
+                has_tables: true,
+                ..self.progress()
+            });
+        }
         for file in &self.sources.files {
+            if (self.cancel)() {
+                return Err(LoadError::Interrupted {
+                    place: file_name(&file.path),
+                });
+            }
             self.now_at(&file_name(&file.path));
             // What the statements or an earlier file left in their session does not hold for this one.
             let accepts = self.sources.accept_warnings;
@@ -90,6 +101,7 @@ impl<'a> Load<'a> {
             unit: Unit::Bytes,
             elapsed_s: self.begun.elapsed().as_secs_f64(),
             idle_s: 0.0,
+            has_tables: false,
         }
     }
 

@@ -111,6 +111,21 @@ impl Workload for Sql {
         true
     }
 
+    fn written(&self) -> Vec<Operation> {
+        let Kind::Timed { script, .. } = &self.work else {
+            return self.queries().map(Queries::operations).unwrap_or_default();
+        };
+        let operation = |(name, sql): (&str, String)| Operation {
+            name: name.to_string(),
+            mysql: sql.clone(),
+            sqlite: sql,
+            ordered_by: Vec::new(),
+            place: None,
+            before: Vec::new(),
+        };
+        script.prepared().map(operation).collect()
+    }
+
     fn work(&self, target: &Target, seed: u64) -> Option<Work> {
         let Kind::Timed { script, .. } = &self.work else {
             return None;

@@ -324,6 +324,7 @@ impl Dataset for ToyData {
                 unit: Unit::Rows,
                 elapsed_s: 0.001,
                 idle_s: 0.0,
+                has_tables: false,
             });
             if let Some(fails) = self.fails {
                 return Err(fails());

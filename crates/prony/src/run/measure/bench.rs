@@ -4,6 +4,7 @@ use crate::run::Progress;
 use crate::run::audit::answers::Samples;
 use crate::run::event::Action;
 use crate::run::machine::neighbours::Neighbours;
+use crate::run::prepare::typos::Typos;
 use crate::run::shards::Meeting;
 use host::{Home, Leases};
 use spec::Protocol;
@@ -27,6 +28,8 @@ pub(crate) struct Bench<'a> {
     pub meeting: Option<&'a Mutex<Meeting>>,
     /// The folder for the servers' logs.
     pub logs: &'a Path,
+    /// What is wrong in the user's own statements.
+    pub typos: &'a Typos<'a>,
     /// What shows where two answers differ.
     pub samples: &'a Samples,
 }

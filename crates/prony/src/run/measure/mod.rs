@@ -31,7 +31,7 @@ use workload::{TargetKind, Workload};
 pub(crate) struct Measuring<'r> {
     pub request: &'r Request,
     pub plan: &'r Plan<'r>,
-    pub prepared: &'r Prepared,
+    pub prepared: &'r Prepared<'r>,
     pub bench: Bench<'r>,
 }
 

@@ -11,7 +11,7 @@ use crate::run::audit::{self, pool};
 use crate::run::event::kinds::has_outage;
 use crate::run::machine::neighbours::Stay;
 use crate::run::place::sessions;
-use crate::run::place::{Place, Source};
+use crate::run::place::{Place, ServerPlace, Source};
 use crate::run::results::folder::log_name;
 use crate::run::results::recording::Recording;
 use crate::run::shards::{self, Meeting};
@@ -156,8 +156,26 @@ impl Bench<'_> {
                 ServerError::Unusable("the workload has no queries for rounds".into())
             })?;
             let data_bytes = trial.data_bytes;
+            self.look_for_typos(planned, place.server()?, workload, trial)?;
             Rounds::new(self, planned, queries, data_bytes).all(place.server()?, trial)
         }
+    }
+
+    /// Says what is wrong in the user's own queries before the first round of them, unless that is known from the load.
+    fn look_for_typos(
+        &self,
+        planned: &PlannedTrial,
+        place: &mut ServerPlace,
+        workload: &dyn Workload,
+        trial: &mut Trial,
+    ) -> Result<(), ServerError> {
+        let server = planned.server_name();
+        if !self.typos.has_seen(server, workload) {
+            place.live(trial)?;
+            let mut session = place.query_session()?.for_control();
+            self.typos.look_once(server, &mut session, workload);
+        }
+        Ok(())
     }
 
     /// Prepares the place. The first shard loads changed tables anew, and the others find them as loaded.

@@ -4,6 +4,7 @@
 //! Outside this module: the contents of the tables (`workload`).
 
 use super::servers::Provided;
+use super::typos::{Own, Sees, Typos};
 use super::{crash_cause, layout, space};
 use crate::run::machine::redo_log;
 use crate::run::settings::plain;
@@ -14,7 +15,8 @@ use record::DatasetNote;
 use server::{Node, ServerError, Session, Sha256, StartRequest};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Mutex, PoisonError};
 use workload::loader::fault::names_enospc;
 use workload::loader::settings::{load_settings, redo_log_bytes};
 use workload::{AllowDrop, Dataset, LoadError, Loaded, State, Unit, index_bytes};
@@ -48,7 +50,7 @@ pub(crate) fn lock_of(snapshot: &Path) -> PathBuf {
     PathBuf::from(path)
 }
 
-/// What the files of a snapshot depend on besides their rows.
+/// What a dataset is loaded for: what the files of a snapshot depend on besides their rows, and the statements.
 pub(crate) struct Shape<'a> {
     /// See [`super::layout`].
     pub layout: &'a [(String, String)],
@@ -56,6 +58,8 @@ pub(crate) struct Shape<'a> {
     pub redo_log_bytes: u64,
     /// The largest number of nodes of a trial, each with a copy.
     pub nodes: u32,
+    /// What its trials run on the tables, of the user's own.
+    pub own: &'a [Own],
 }
 
 /// Number of server log lines in the message of a failed load.
@@ -71,6 +75,7 @@ pub(crate) struct Datasets<'a> {
     pub progress: &'a Progress,
     pub allow_drop: &'a AllowDrop,
     pub allow_setup: bool,
+    pub typos: &'a Typos<'a>,
     /// The other shards of the run, which load together.
     pub meeting: Option<&'a Mutex<Meeting>>,
 }
@@ -86,7 +91,7 @@ impl Datasets<'_> {
         if server.provider.abilities().snapshots {
             self.snapshot(server, dataset, shape)
         } else {
-            self.in_place(server, dataset)
+            self.in_place(server, dataset, shape.own)
         }
     }
 
@@ -116,7 +121,7 @@ impl Datasets<'_> {
             .map_err(|error| cannot_write(&building, &error))?;
         self.check_disk_space(server, dataset, shape)?;
         let note = self
-            .build(server, dataset, layout, &building)
+            .build(server, dataset, shape, &building)
             .map_err(|error| with_full_disk(error, host::disk::free(&building).ok()))?;
         if folder.exists() {
             std::fs::remove_dir_all(&folder).map_err(|error| cannot_write(&folder, &error))?;
@@ -184,11 +189,11 @@ impl Datasets<'_> {
         &self,
         server: &Provided,
         dataset: &dyn Dataset,
-        layout: &[(String, String)],
+        shape: &Shape,
         building: &Path,
     ) -> Result<DatasetNote, RunError> {
         let data_folder = building.join("data");
-        let layout = layout_known(server, layout)?;
+        let layout = layout_known(server, shape.layout)?;
         let mut settings = layout.clone();
         if let Some(known) = server.provider.settings()? {
             self.progress
@@ -213,7 +218,7 @@ impl Datasets<'_> {
             settings,
             groups: Vec::new(),
         })?;
-        let loaded = self.load(server, node, dataset);
+        let loaded = self.load(server, node, dataset, shape.own);
         let filled = loaded.map_err(|error| explain(error, node))?;
         node.stop()?;
         self.settle(server, node, dataset, &data_folder, &layout)?;
@@ -271,18 +276,67 @@ impl Datasets<'_> {
         server: &Provided,
         node: &dyn Node,
         dataset: &dyn Dataset,
+        own: &[Own],
     ) -> Result<Filled, RunError> {
+        let look = self.looking(server, node, dataset, own);
+        look(Sees::Grammar)?;
         let mut session = node.connect()?;
         dataset
             .create(&mut session, &AllowDrop::No)
             .map_err(failed)?;
-        fill(
-            &server.spec.name,
-            node,
-            dataset,
-            &mut session,
-            self.progress,
-        )
+        self.fill(server, node, dataset, &mut session, &look)
+    }
+
+    /// Looks for typos in the statements that run on the tables.
+    pub(crate) fn looking<'l>(
+        &'l self,
+        server: &'l Provided,
+        node: &'l dyn Node,
+        dataset: &'l dyn Dataset,
+        own: &'l [Own],
+    ) -> impl Fn(Sees) -> Result<(), RunError> + Sync + 'l {
+        move |sees| {
+            let connect = || node.connect();
+            let name = &server.spec.name;
+            self.typos.look(name, sees, own, &connect, dataset)
+        }
+    }
+
+    /// Loads the empty tables. Looks for typos as soon as there are tables to look at.
+    pub(crate) fn fill(
+        &self,
+        server: &Provided,
+        node: &dyn Node,
+        dataset: &dyn Dataset,
+        session: &mut Session,
+        look: &(dyn Fn(Sees) -> Result<(), RunError> + Sync),
+    ) -> Result<Filled, RunError> {
+        let hopeless = Mutex::new(None);
+        let goes_on = || match look(Sees::Names) {
+            Ok(()) => true,
+            // Half a load on a server of others would have to be dropped.
+            Err(error) if !server.is_managed() => {
+                self.progress.say(&format!("warning: {error}"));
+                true
+            }
+            Err(error) => {
+                *hopeless.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                false
+            }
+        };
+        let name = &server.spec.name;
+        let begins = !has_tables(session, dataset.schema())? || goes_on();
+        let filled =
+            begins.then(|| fill(name, node, dataset, session, self.progress, &goes_on));
+        match (hopeless.into_inner(), filled) {
+            (Ok(None), Some(filled)) => {
+                let filled = filled?;
+                look(Sees::Names)?;
+                Ok(filled)
+            }
+            (Ok(Some(error)), _) => Err(error),
+            _ => Err(RunError::Failed("the load was ended".into())),
+        }
     }
 }
 
@@ -299,18 +353,38 @@ fn has_lost_rows(dataset: &dyn Dataset, session: &mut Session) -> Result<bool, S
     Ok(is_any && dataset.held(session)?.differs().is_some())
 }
 
-/// Loads the empty tables on the server of this name, verifies them and measures their size.
+/// Whether the schema has a table besides prony's marker.
+fn has_tables(session: &mut Session, schema: &str) -> Result<bool, ServerError> {
+    if !session.is_mysql() {
+        return Ok(false);
+    }
+    let found = session.query(&format!(
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}' AND table_name <> '{}' LIMIT 1",
+        workload::MARKER
+    ))?;
+    Ok(!found.rows.is_empty())
+}
+
+/// Loads the empty tables on the server of this name, verifies them and measures their size. Asks `goes_on` when statements of the
+/// user's have made them, before rows come from files.
 pub(crate) fn fill(
     server: &str,
     node: &dyn Node,
     dataset: &dyn Dataset,
     session: &mut Session,
     progress: &Progress,
+    goes_on: &(dyn Fn() -> bool + Sync),
 ) -> Result<Filled, RunError> {
+    let ends = AtomicBool::new(false);
     let loaded = dataset.load(
         &|| node.connect(),
-        &|loaded| progress.now(&loading(server, &loaded)),
-        &interrupt::asked,
+        &|loaded| {
+            if loaded.has_tables && !goes_on() {
+                ends.store(true, SeqCst);
+            }
+            progress.now(&loading(server, &loaded));
+        },
+        &|| ends.load(SeqCst) || interrupt::asked(),
     );
     if interrupt::asked() {
         return Err(RunError::Interrupted);

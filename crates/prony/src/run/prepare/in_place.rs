@@ -5,6 +5,7 @@
 
 use super::dataset::{Datasets, Filled, Ready, failed, fill, loading, note, verified};
 use super::servers::Provided;
+use super::typos::{Own, Sees};
 use crate::run::shards::{self, Meeting};
 use crate::run::{Progress, RunError};
 use host::interrupt;
@@ -27,6 +28,7 @@ impl Datasets<'_> {
         &self,
         server: &Provided,
         dataset: &dyn Dataset,
+        own: &[Own],
     ) -> Result<Ready, RunError> {
         let instance = server.instance(Path::new(""));
         let node = instance.first().as_ref();
@@ -35,18 +37,15 @@ impl Datasets<'_> {
         if let Some(meeting) = self.meeting {
             return self.together(meeting, server, node, dataset, session);
         }
+        let look = self.looking(server, node, dataset, own);
+        look(Sees::Grammar)?;
         self.lock_schema(&mut session, dataset.schema())?;
         if let Some(held) = self.there_or_created(server, dataset, &mut session)? {
+            look(Sees::Names)?;
             let note = already_there(server, dataset, &mut session, &held)?;
             return Ok(self.staying(dataset, note));
         }
-        let filled = fill(
-            &server.spec.name,
-            node,
-            dataset,
-            &mut session,
-            self.progress,
-        )?;
+        let filled = self.fill(server, node, dataset, &mut session, &look)?;
         Ok(self.staying(dataset, note(server, dataset, &filled)))
     }
 
@@ -148,7 +147,7 @@ impl Datasets<'_> {
         let name = &server.spec.name;
         let Some(divided) = dataset.divided() else {
             if shard.is_first() {
-                fill(name, node, dataset, session, self.progress)?;
+                fill(name, node, dataset, session, self.progress, &|| true)?;
             }
             return Ok(());
         };
@@ -312,7 +311,8 @@ pub(crate) fn renew(
     let created = dataset
         .create(&mut session, &AllowDrop::Pronys)
         .map_err(failed);
-    let filled = created.and_then(|()| fill(server, node, dataset, &mut session, progress));
+    let filled =
+        created.and_then(|()| fill(server, node, dataset, &mut session, progress, &|| true));
     let unusable = |error: RunError| ServerError::Unusable(error.to_string());
     filled.map_err(unusable)?;
     Ok(Some(dataset.held(&mut session)?))

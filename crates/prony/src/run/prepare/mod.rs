@@ -12,6 +12,7 @@ pub(crate) mod preflight;
 mod provision;
 pub(crate) mod servers;
 pub(crate) mod space;
+pub(crate) mod typos;
 pub(crate) mod unapplied;
 
 use super::event::{Action, kinds::KINDS};
@@ -20,6 +21,7 @@ use super::machine::{limits, volume};
 use super::plan::looks;
 use super::plan::query_names;
 use super::plan::{Means, Request};
+use typos::Typos;
 use super::results::folder::RunFolder;
 use super::shards::{self, Meeting};
 use super::{RunError, stop_if_interrupted, stored};
@@ -38,10 +40,11 @@ use store::Store;
 use workload::AfterLoad;
 
 /// What all trials of a run are measured with.
-pub(crate) struct Prepared {
+pub(crate) struct Prepared<'a> {
     pub servers: BTreeMap<String, Provided>,
     pub known: Vec<Known>,
     pub ready: Provisioned,
+    pub typos: Typos<'a>,
     pub neighbours: Neighbours,
     /// What each event of the file does.
     pub actions: Vec<Action>,
@@ -51,12 +54,12 @@ pub(crate) struct Prepared {
 ///
 /// # Errors
 /// The run cannot start. Datasets that were loaded are kept.
-pub(crate) fn prepare(
+pub(crate) fn prepare<'a>(
     request: &Request,
     trials: &[PlannedTrial],
-    means: &Means,
+    means: &Means<'a>,
     meeting: Option<&Mutex<Meeting>>,
-) -> Result<(Prepared, RunFolder, Store), RunError> {
+) -> Result<(Prepared<'a>, RunFolder, Store), RunError> {
     let actions = check_workload(request, trials)?;
     check_in_place(request, trials)?;
     let experiment = &request.experiment;
@@ -81,7 +84,8 @@ pub(crate) fn prepare(
     check_memory(&|server| largest_estimate(request, trials, server))?;
     let party = meeting.map(|meeting| shards::held(meeting).party().to_string());
     let neighbours = Neighbours::join(means.home, means.leases, party.as_deref())?;
-    let ready = load(request, trials, means, (&servers, meeting), &known)?;
+    let typos = Typos::new(means.progress, is_alone(request, trials)?);
+    let ready = load(request, trials, means, (&servers, meeting), &known, &typos)?;
     check_memory(&|server| ready.largest(request, trials, server))?;
     let (folder, store) = match begun {
         Some((folder, mut store)) => {
@@ -102,6 +106,7 @@ pub(crate) fn prepare(
         servers,
         known,
         ready,
+        typos,
         neighbours,
         actions,
     };
@@ -223,6 +228,17 @@ fn known(request: &Request, servers: &BTreeMap<String, Provided>) -> Result<Vec<
     Ok(known)
 }
 
+/// Whether all trials run the same statements on one server.
+fn is_alone(request: &Request, trials: &[PlannedTrial]) -> Result<bool, RunError> {
+    let Some(first) = trials.first() else {
+        return Ok(false);
+    };
+    let of_first = typos::of_trials(request, std::iter::once(first))?;
+    let all = typos::of_trials(request, trials.iter())?;
+    let name = first.server_name();
+    Ok(of_first == all && trials.iter().all(|trial| trial.server_name() == name))
+}
+
 /// Loads the datasets of all trials that can run, and checks buffer pools against the memory limits.
 fn load(
     request: &Request,
@@ -230,6 +246,7 @@ fn load(
     means: &Means,
     (servers, meeting): (&BTreeMap<String, Provided>, Option<&Mutex<Meeting>>),
     known: &[Known],
+    typos: &Typos,
 ) -> Result<Provisioned, RunError> {
     let datasets = Datasets {
         home: means.home,
@@ -237,6 +254,7 @@ fn load(
         progress: means.progress,
         allow_drop: &request.allow_drop,
         allow_setup: request.allow_setup,
+        typos,
         meeting,
     };
     let can_run = |trial: &&PlannedTrial| preflight::lacking(trial, known).is_none();

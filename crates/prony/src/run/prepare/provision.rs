@@ -4,7 +4,7 @@
 
 use super::dataset::{Datasets, Ready, Shape};
 use super::servers::Provided;
-use super::{layout, space};
+use super::{layout, space, typos};
 use crate::run::plan::Request;
 use crate::run::{RunError, settings, stop_if_interrupted};
 use spec::plan::PlannedTrial;
@@ -74,6 +74,13 @@ fn key(trial: &PlannedTrial, dataset: &dyn Dataset) -> DatasetKey {
     )
 }
 
+/// Whether a trial starts from the dataset of this key.
+fn is_for(request: &Request, trial: &PlannedTrial, key: &DatasetKey) -> bool {
+    let workload = request.workload(trial).ok();
+    let own = workload.and_then(|workload| Some(self::key(trial, workload.data()?)));
+    own.as_ref() == Some(key)
+}
+
 /// Of all trials, as if each started from this dataset.
 fn largest_redo_log(trials: &[PlannedTrial], dataset: &dyn Dataset) -> u64 {
     let data_bytes = dataset.estimate().data_bytes;
@@ -106,7 +113,10 @@ pub(crate) fn provision(
         if ready.contains_key(&key) {
             continue;
         }
+        let alike = trials.iter().filter(|other| is_for(request, other, &key));
+        let own = typos::of_trials(request, alike)?;
         let shape = Shape {
+            own: &own,
             layout: &key.2,
             redo_log_bytes: largest_redo_log(trials, dataset),
             nodes: most_nodes(trials),

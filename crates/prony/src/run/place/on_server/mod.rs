@@ -354,7 +354,7 @@ impl<'a> ServerPlace<'a> {
     }
 
     /// A connection for queries, with the session settings.
-    fn query_session(&self) -> Result<Session, ServerError> {
+    pub(crate) fn query_session(&self) -> Result<Session, ServerError> {
         let mut session = self.session()?;
         if self.node().abilities().mysql {
             for statement in self.session_statements() {
