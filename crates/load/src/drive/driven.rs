@@ -74,6 +74,8 @@ pub struct Driven {
     pub held: Duration,
     /// Clients that ended early, and why.
     pub ended_early: Vec<(u32, Failure)>,
+    /// Clients that lost their session and got no other until the end of the drive, and why.
+    pub refused_to_end: Vec<(u32, Failure)>,
     /// Why the drive ended early, such as `the queue of 10000 was full at 12.4 s`.
     pub stopped: Option<String>,
     /// CPU time of the client threads since the start of the drive, in seconds.

@@ -172,6 +172,7 @@ fn driven<W: Workload>(
         dropped: queue.dropped,
         held: Duration::from_nanos(queue.held_ns),
         ended_early: shared.take_ended_early(),
+        refused_to_end: shared.take_refused(),
         stopped: shared.end.why().or(queue.full),
         cpu_user_s: usage.user_s,
         cpu_system_s: usage.system_s,

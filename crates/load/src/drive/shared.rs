@@ -45,6 +45,7 @@ pub(super) struct Shared<'a, W> {
     unclosed: AtomicU32,
     stoppers: Mutex<Vec<Stopper>>,
     ended_early: Mutex<Vec<(u32, Failure)>>,
+    refused: Mutex<Vec<(u32, Failure)>>,
 }
 
 impl<'a, W: Workload> Shared<'a, W> {
@@ -78,7 +79,8 @@ impl<'a, W: Workload> Shared<'a, W> {
             alive: AtomicU32::new(sessions(workload, drive)),
             unclosed: AtomicU32::new(drive.load.clients()),
             stoppers: Mutex::new(Vec::new()),
-            ended_early: Mutex::new(Vec::new()),
+            ended_early: Mutex::default(),
+            refused: Mutex::default(),
         }
     }
 
@@ -172,7 +174,12 @@ impl<'a, W: Workload> Shared<'a, W> {
                 format!("all clients had ended at {at_s:.1} s: {why}"),
             );
         }
-        self.early().push((client, why));
+        held(&self.ended_early).push((client, why));
+    }
+
+    /// Notes a client that got no session until the end of the drive.
+    pub(super) fn client_refused(&self, client: u32, why: Failure) {
+        held(&self.refused).push((client, why));
     }
 
     pub(super) fn alive(&self) -> u32 {
@@ -224,16 +231,23 @@ impl<'a, W: Workload> Shared<'a, W> {
     }
 
     pub(super) fn take_ended_early(&self) -> Vec<(u32, Failure)> {
-        let mut ended_early = std::mem::take(&mut *self.early());
-        ended_early.sort_by_key(|(client, _)| *client);
-        ended_early
+        taken(&self.ended_early)
     }
 
-    fn early(&self) -> MutexGuard<'_, Vec<(u32, Failure)>> {
-        self.ended_early
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn take_refused(&self) -> Vec<(u32, Failure)> {
+        taken(&self.refused)
     }
+}
+
+fn held(clients: &Mutex<Vec<(u32, Failure)>>) -> MutexGuard<'_, Vec<(u32, Failure)>> {
+    clients.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// In the order of the clients.
+fn taken(clients: &Mutex<Vec<(u32, Failure)>>) -> Vec<(u32, Failure)> {
+    let mut clients = std::mem::take(&mut *held(clients));
+    clients.sort_by_key(|(client, _)| *client);
+    clients
 }
 
 /// The number of sessions: of clients, and of workers in the background.

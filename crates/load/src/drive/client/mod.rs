@@ -192,7 +192,7 @@ impl<W: Workload> Client<'_, W> {
         }
         // The drive ended between two sessions, or the client was refused until its end.
         if was_refused {
-            Err(self.end_early())
+            Err(self.end_refused())
         } else {
             Err(Gone(self.outage.why.as_ref().map_or(0, |why| why.code)))
         }
@@ -222,6 +222,21 @@ impl<W: Workload> Client<'_, W> {
 
     fn end_early(&self) -> Gone {
         let now_ns = self.now_ns();
+        let why = self.why_gone(now_ns);
+        let gone = Gone(why.code);
+        self.shared.client_ended(self.number, now_ns, why);
+        gone
+    }
+
+    /// The client got no session until the end of the drive.
+    fn end_refused(&self) -> Gone {
+        let why = self.why_gone(self.now_ns());
+        let gone = Gone(why.code);
+        self.shared.client_refused(self.number, why);
+        gone
+    }
+
+    fn why_gone(&self, now_ns: u64) -> Failure {
         let mut why = self.outage.why.clone().unwrap_or_else(|| Failure {
             code: 0,
             text: "the session was lost".into(),
@@ -234,8 +249,6 @@ impl<W: Workload> Client<'_, W> {
             let times = if attempts == 1 { "attempt" } else { "attempts" };
             why.text += &format!(", after {attempts} {times} to reconnect in {waited_s:.1} s");
         }
-        let gone = Gone(why.code);
-        self.shared.client_ended(self.number, now_ns, why);
-        gone
+        why
     }
 }

@@ -79,7 +79,8 @@ fn a_client_that_is_still_refused_at_the_end_is_reported() {
         ..closed(1, 300)
     };
     let (driven, _) = driven(&workload, &settings);
-    let (_, failure) = &driven.ended_early[0];
+    assert!(driven.ended_early.is_empty());
+    let (_, failure) = &driven.refused_to_end[0];
     assert!(failure.text.starts_with("127.0.0.1:1 refuses"), "{failure}");
 }
 
