@@ -78,6 +78,7 @@ fn a_redo_volume_beside_a_volatile_one_or_the_setting_is_refused() {
         let refused = bench.run(&["check", &experiment(&bench, "mariadb", &host)]);
         assert_eq!(refused.status, 2, "{}", refused.stderr);
         assert!(refused.stderr.contains(says), "{}", refused.stderr);
+        assert!(refused.stderr.contains(redo), "{}", refused.stderr);
     }
 }
 
@@ -131,10 +132,13 @@ fn a_volume_without_its_mkfs_is_refused_with_the_package_that_has_it() {
     // A device is no program.
     let hide = "mount --bind /dev/null \"$(command -v mkfs.ext4 || echo /usr/sbin/mkfs.ext4)\"";
     let refused = check_without(&bench, hide, &file);
-    is_refused(
-        &refused,
+    assert_eq!(refused.status, 2, "{}", refused.stderr);
+    for part in [
         "mkfs.ext4 is not installed; install it (apt-get install e2fsprogs)",
-    );
+        "volume = { kind = \"loop\" }",
+    ] {
+        assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
+    }
 }
 
 #[test]

@@ -78,6 +78,7 @@ pub use mistake::{Mistake, SpecError};
 pub use option_file::{OptionLine, option_lines};
 pub use overrides::OverrideError;
 pub use patch::{CheckWorkload, merge};
+pub use place::Requested;
 pub use question::question;
 pub use read::{Node, Section, SectionError, Written, read_table, read_text};
 pub use shard::{SHARDS_MAX, Shard, ShardError};

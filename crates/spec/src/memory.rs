@@ -5,12 +5,11 @@
 
 use super::experiment::{BuildSpec, Experiment, Setting};
 use super::known::plain;
-use super::limits::{LimitsPatch, Memory};
+use super::limits::Memory;
 use super::mistake::SpecError;
-use super::place::{Late, Path, answer, path};
+use super::place::{Late, Path, Requested, answer};
 use super::plan::PlannedTrial;
 use super::settings::{POOLS, rough};
-use record::TrialKey;
 
 const MIB: u64 = 1 << 20;
 
@@ -74,7 +73,7 @@ pub fn fits<'t>(
         let Some(misfit) = misfit(trial, data_bytes) else {
             continue;
         };
-        let place = place(experiment, &trial.key);
+        let place = Requested::Memory.path(experiment, &trial.key);
         match found.iter_mut().find(|(known, _)| *known == place) {
             Some((_, known)) if known.needed_bytes >= misfit.needed_bytes => {}
             Some((_, known)) => *known = misfit,
@@ -155,31 +154,6 @@ impl Misfit<'_> {
         let parts: Vec<String> = self.pools.iter().cloned().chain(own).collect();
         parts.join(", and ")
     }
-}
-
-/// The key that sets the memory limit of a trial: that of its last level with one, or the file's.
-fn place(experiment: &Experiment, key: &TrialKey) -> Path {
-    let memory = |limits: Option<LimitsPatch>| limits.is_some_and(|limits| limits.memory.is_some());
-    for factor in experiment.factors.iter().rev() {
-        let chosen = key.level(&factor.name);
-        let mut levels = factor.levels.iter();
-        let Some(level) = levels.find(|level| Some(level.name.as_str()) == chosen) else {
-            continue;
-        };
-        let at = path(&["factor", &factor.name, &level.name]);
-        let on = level
-            .on
-            .iter()
-            .find(|(server, patch)| Some(server) == key.server.as_ref() && memory(patch.limits));
-        let below = |steps: &[&str]| [at.clone(), path(steps)].concat();
-        if let Some((server, _)) = on {
-            return below(&["on", server, "limits", "memory"]);
-        }
-        if memory(level.patch.limits) {
-            return below(&["limits", "memory"]);
-        }
-    }
-    path(&["limits", "memory"])
 }
 
 #[cfg(test)]

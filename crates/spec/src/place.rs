@@ -2,9 +2,10 @@
 //!
 //! Purpose: mistakes found after parsing are shown at their line too.
 
-use super::experiment::Experiment;
+use super::experiment::{Experiment, Patch};
 use super::mistake::{Mistake, Notes, Span, SpecError};
 use super::read::{Section, same_key};
+use record::TrialKey;
 use toml::de::DeTable;
 
 /// A path through the file: tables by key, lists by index.
@@ -37,6 +38,79 @@ fn place(file: &Section, path: &Path) -> Span {
     }
 }
 
+/// A key of the file that levels can override, by which a trial requests what this machine cannot do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requested {
+    Volume,
+    RedoVolume,
+    Directory,
+    Memory,
+    Cpus,
+}
+
+impl Requested {
+    fn steps(self) -> [&'static str; 2] {
+        match self {
+            Requested::Volume => ["host", "volume"],
+            Requested::RedoVolume => ["host", "redo_volume"],
+            Requested::Directory => ["host", "directory"],
+            Requested::Memory => ["limits", "memory"],
+            Requested::Cpus => ["limits", "cpus"],
+        }
+    }
+
+    fn is_in(self, patch: &Patch) -> bool {
+        let (host, limits) = (patch.host.as_ref(), patch.limits);
+        match self {
+            Requested::Volume => host.is_some_and(|host| host.volume.is_some()),
+            Requested::RedoVolume => host.is_some_and(|host| host.redo_volume.is_some()),
+            Requested::Directory => host.is_some_and(|host| host.directory.is_some()),
+            Requested::Memory => limits.is_some_and(|limits| limits.memory.is_some()),
+            Requested::Cpus => limits.is_some_and(|limits| limits.cpus.is_some()),
+        }
+    }
+
+    /// The key that sets it for a trial: that of its last level with one, or the file's.
+    pub(crate) fn path(self, experiment: &Experiment, key: &TrialKey) -> Path {
+        let below = |steps: &[&str]| [path(steps), path(&self.steps())].concat();
+        for factor in experiment.factors.iter().rev() {
+            let chosen = key.level(&factor.name);
+            let mut levels = factor.levels.iter();
+            let Some(level) = levels.find(|level| Some(level.name.as_str()) == chosen) else {
+                continue;
+            };
+            let at: [&str; 3] = ["factor", &factor.name, &level.name];
+            let mut on = level.on.iter();
+            let on =
+                on.find(|(server, patch)| Some(server) == key.server.as_ref() && self.is_in(patch));
+            if let Some((server, _)) = on {
+                return below(&[&at[..], &["on", server.as_str()]].concat());
+            }
+            if self.is_in(&level.patch) {
+                return below(&at);
+            }
+        }
+        path(&self.steps())
+    }
+
+    /// The mistake of a trial at this key. `says` names the cause, `help` the way out.
+    pub fn mistake(
+        self,
+        experiment: &Experiment,
+        key: &TrialKey,
+        says: String,
+        help: String,
+    ) -> SpecError {
+        let late = Late {
+            path: self.path(experiment, key),
+            says,
+            label: "not possible here",
+            help,
+        };
+        error(experiment, vec![late])
+    }
+}
+
 /// A mistake that is found after parsing.
 #[derive(Clone)]
 pub(crate) struct Late {
@@ -48,9 +122,13 @@ pub(crate) struct Late {
 
 /// Returns an error with all mistakes, or Ok without any.
 pub(crate) fn answer(experiment: &Experiment, found: Vec<Late>) -> Result<(), SpecError> {
-    if found.is_empty() {
-        return Ok(());
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(error(experiment, found)),
     }
+}
+
+fn error(experiment: &Experiment, found: Vec<Late>) -> SpecError {
     let tree = DeTable::parse(&experiment.source).ok();
     let notes = Notes::default();
     let file = tree
@@ -61,9 +139,9 @@ pub(crate) fn answer(experiment: &Experiment, found: Vec<Late>) -> Result<(), Sp
         .into_iter()
         .map(|late| Mistake::new(at(&late.path), late.says, late.label, late.help))
         .collect();
-    Err(SpecError::new(
+    SpecError::new(
         &format!("{}.toml", experiment.name),
         &experiment.source,
         mistakes,
-    ))
+    )
 }

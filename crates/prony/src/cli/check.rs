@@ -61,9 +61,9 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
         screen::show(&sees);
     }
     prepare::check_memory_limits(&request, &trials)?;
-    limits(&trials, &home)?;
+    limits(&request, &trials, &home)?;
     // Nothing is written, so the device may be named.
-    volume::check(&trials, true)?;
+    volume::check(&request.experiment, &trials, true)?;
     known_settings(&request, &trials, &home)
 }
 
@@ -106,9 +106,10 @@ fn snapshot_bytes(trial: &PlannedTrial, data_bytes: u64) -> u64 {
 }
 
 /// Checks that this machine can set the planned limits.
-fn limits(trials: &[PlannedTrial], home: &Home) -> Result<(), Failure> {
+fn limits(request: &Request, trials: &[PlannedTrial], home: &Home) -> Result<(), Failure> {
     let leases = super::leases(home)?;
-    Ok(limits::check(trials, home, &leases)?)
+    let experiment = &request.experiment;
+    Ok(limits::check(experiment, trials, home, &leases)?)
 }
 
 /// Checks the settings against the servers in the cache and those that run, and names the servers that are neither.

@@ -8,8 +8,8 @@ use host::limit_figure as figure;
 use host::{Entered, Group, LimitError, Limits, Verified, verify};
 use host::{Home, Leases, machine};
 use record::{Flag, FlagKind, LimitNote};
-use spec::LimitsPatch;
 use spec::plan::PlannedTrial;
+use spec::{Experiment, LimitsPatch, Requested};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -205,7 +205,12 @@ pub(crate) fn lifted(planned: &PlannedTrial) -> Option<Flag> {
 /// # Errors
 /// A limited server that prony does not start, a limit of CPUs or memory above the machine's, one of memory below what prony itself
 /// needs, or a machine that cannot set limits.
-pub(crate) fn check(trials: &[PlannedTrial], home: &Home, leases: &Leases) -> Result<(), RunError> {
+pub(crate) fn check(
+    experiment: &Experiment,
+    trials: &[PlannedTrial],
+    home: &Home,
+    leases: &Leases,
+) -> Result<(), RunError> {
     let cores = std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64);
     // Without a known memory size, any limit is accepted.
     let machine_bytes = Some(machine::memory_bytes()).filter(|bytes| *bytes > 0);
@@ -217,7 +222,7 @@ pub(crate) fn check(trials: &[PlannedTrial], home: &Home, leases: &Leases) -> Re
             if limits.are_none() {
                 continue;
             }
-            check_one(trial, &limits, cores, machine_bytes)?;
+            check_one(experiment, trial, &limits, (cores, machine_bytes))?;
             if tried.contains(&limits) {
                 continue;
             }
@@ -230,12 +235,17 @@ pub(crate) fn check(trials: &[PlannedTrial], home: &Home, leases: &Leases) -> Re
     Ok(())
 }
 
+const SMALLER: &str = "choose a smaller limit, or \"none\"";
+
 fn check_one(
+    experiment: &Experiment,
     trial: &PlannedTrial,
     limits: &Limits,
-    cores: f64,
-    machine_bytes: u64,
+    (cores, machine_bytes): (f64, u64),
 ) -> Result<(), RunError> {
+    let mistake = |of: Requested, says: String, help: String| -> Result<(), RunError> {
+        Err(of.mistake(experiment, &trial.key, says, help).into())
+    };
     let server = trial.server_name();
     let own = trial.server.as_ref();
     if own.is_some_and(|spec| !spec.build.is_managed()) {
@@ -246,21 +256,27 @@ fn check_one(
     if let Some(bytes) =
         (limits.memory_bytes).filter(|bytes| own.is_none() && *bytes < OWN_MEMORY_BYTES_MIN)
     {
-        return Err(RunError::Usage(format!(
-            "{}: memory = {bytes} in [limits] is too little for prony itself, which generates the I/O of a folder; use at least {}M, or \"none\"",
-            trial.key,
-            OWN_MEMORY_BYTES_MIN >> 20
-        )));
+        return mistake(
+            Requested::Memory,
+            format!(
+                "memory = {bytes} in [limits] is too little for prony itself, which generates the I/O of a folder"
+            ),
+            format!("use at least {}M, or \"none\"", OWN_MEMORY_BYTES_MIN >> 20),
+        );
     }
     if let Some(bytes) = limits.memory_bytes.filter(|bytes| *bytes >= machine_bytes) {
-        return Err(RunError::Usage(format!(
-            "limits: memory = {bytes} has no effect on a machine with {machine_bytes} bytes; choose a smaller limit, or \"none\""
-        )));
+        return mistake(
+            Requested::Memory,
+            format!("memory = {bytes} has no effect on a machine with {machine_bytes} bytes"),
+            SMALLER.to_string(),
+        );
     }
     if let Some(cpus) = limits.cpus.filter(|cpus| *cpus >= cores) {
-        return Err(RunError::Usage(format!(
-            "limits: cpus = {cpus} has no effect on a machine with {cores} CPUs; choose a smaller limit, or \"none\""
-        )));
+        return mistake(
+            Requested::Cpus,
+            format!("cpus = {cpus} has no effect on a machine with {cores} CPUs"),
+            SMALLER.to_string(),
+        );
     }
     Ok(())
 }

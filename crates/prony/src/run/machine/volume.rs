@@ -13,7 +13,7 @@ use record::event::POWER_CUT;
 use record::{Flag, FlagKind};
 use server::ServerError;
 use spec::plan::PlannedTrial;
-use spec::{DiskSpec, FilesystemSpec, HostPatch, VolumeSpec};
+use spec::{DiskSpec, Experiment, FilesystemSpec, HostPatch, Requested, VolumeSpec};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -135,55 +135,49 @@ fn data_in(root: &Path) -> PathBuf {
 ///
 /// # Errors
 /// A volume of a server that prony does not start, a power cut without a volatile volume, or a machine that cannot have the volume.
-pub(crate) fn check(trials: &[PlannedTrial], allow_device_write: bool) -> Result<(), RunError> {
+pub(crate) fn check(
+    experiment: &Experiment,
+    trials: &[PlannedTrial],
+    allow_device_write: bool,
+) -> Result<(), RunError> {
     let mut checked: Vec<&VolumeSpec> = Vec::new();
     for trial in trials {
-        if let Some(directory) = trial.host.directory() {
-            check_directory(trial, directory)?;
-        }
-        let planned = trial.host.volume();
-        let is_volatile = planned.is_some_and(VolumeSpec::is_volatile);
-        if !is_volatile && trial.events.iter().any(|event| event.kind == POWER_CUT) {
-            return Err(RunError::Usage(format!(
-                "{}: a \"{POWER_CUT}\" event requires a volatile volume; write volume = {{ kind = \"volatile\" }} in [host], or exclude the trial with \"only\" in the event",
-                trial.key
-            )));
-        }
-        if is_volatile && trial.host.redo_volume().is_some() {
-            return Err(RunError::Usage(format!(
-                "{}: a redo log on a volume of its own would survive a power cut of the data's volume; remove redo_volume from [host], or write volume = {{ kind = \"loop\" }}",
-                trial.key
-            )));
-        }
-        if trial.host.redo_volume().is_some() && places_redo_log(trial) {
-            return Err(RunError::Usage(format!(
-                "{}: both the setting {} and redo_volume in [host] place the redo log; remove one of them",
-                trial.key,
-                redo_log::PLACE
-            )));
-        }
-        let volumes = [planned, trial.host.redo_volume()];
-        if volumes.iter().all(Option::is_none) {
-            continue;
-        }
-        let own = trial.server.as_ref();
-        if own.is_some_and(|server| !server.build.is_managed()) {
-            return Err(RunError::Usage(format!(
-                "server \"{}\": prony does not start this server, so its data cannot be placed on a volume; exclude it from the trials with a volume (only = {{ server = [...] }}), or remove the volume",
-                trial.server_name()
-            )));
-        }
-        for planned in volumes.into_iter().flatten() {
+        let mistake = |of: Requested, says: String, help: &str| {
+            RunError::from(of.mistake(experiment, &trial.key, says, help.to_string()))
+        };
+        goes_together(trial, &mistake)?;
+        let volumes = [
+            (Requested::Volume, trial.host.volume()),
+            (Requested::RedoVolume, trial.host.redo_volume()),
+        ];
+        let planned = volumes.into_iter().filter_map(|(of, one)| Some((of, one?)));
+        for (of, planned) in planned {
+            let own = trial.server.as_ref();
+            if own.is_some_and(|server| !server.build.is_managed()) {
+                return Err(mistake(
+                    of,
+                    format!(
+                        "prony does not start the server \"{}\", so its data cannot be placed on a volume",
+                        trial.server_name()
+                    ),
+                    "exclude it from the trials with a volume (only = { server = [...] }), or remove the volume",
+                ));
+            }
             if let Some(device) = planned.device().filter(|_| !allow_device_write) {
-                return Err(RunError::Usage(format!(
-                    "{}: the volume overwrites everything on {}; allow it with --allow-device-write, or write kind = \"loop\"",
-                    trial.key,
-                    device.display()
-                )));
+                return Err(mistake(
+                    of,
+                    format!("the volume overwrites everything on {}", device.display()),
+                    "allow it with --allow-device-write, or write kind = \"loop\"",
+                ));
             }
             if !checked.contains(&planned) {
                 let possible = volume::check(&options(planned, None));
-                possible.map_err(|error| RunError::Failed(error.to_string()))?;
+                possible.map_err(|error| match error {
+                    VolumeError::NoMkfs { .. } | VolumeError::InUse { .. } => {
+                        mistake(of, error.to_string(), "")
+                    }
+                    error => RunError::Failed(error.to_string()),
+                })?;
                 checked.push(planned);
             }
         }
@@ -191,21 +185,68 @@ pub(crate) fn check(trials: &[PlannedTrial], allow_device_write: bool) -> Result
     Ok(())
 }
 
-/// A folder of the user is for workloads without a server, whose files lie in a new folder in it.
-fn check_directory(trial: &PlannedTrial, directory: &Path) -> Result<(), RunError> {
-    let shown = directory.display();
-    if trial.server.is_some() {
+/// Makes an error at the key of a trial: its cause, and the way out.
+type Mistaken<'m> = &'m dyn Fn(Requested, String, &str) -> RunError;
+
+/// What the file requests of `[host]` beside other keys.
+fn goes_together(trial: &PlannedTrial, mistake: Mistaken) -> Result<(), RunError> {
+    if let Some(directory) = trial.host.directory() {
+        check_directory(trial, directory, mistake)?;
+    }
+    let is_volatile = trial.host.volume().is_some_and(VolumeSpec::is_volatile);
+    if !is_volatile && trial.events.iter().any(|event| event.kind == POWER_CUT) {
         return Err(RunError::Usage(format!(
-            "{}: \"directory\" in [host] is for workloads without a server, such as fileio; remove it, or set PRONY_HOME to place the data of servers on another disk",
+            "{}: a \"{POWER_CUT}\" event requires a volatile volume; write volume = {{ kind = \"volatile\" }} in [host], or exclude the trial with \"only\" in the event",
             trial.key
         )));
     }
-    if directory.is_dir() {
-        Ok(())
-    } else {
-        Err(RunError::Usage(format!(
-            "directory {shown} in [host] is not a folder; create it, or name another one"
-        )))
+    if trial.host.redo_volume().is_none() {
+        return Ok(());
+    }
+    if is_volatile {
+        return Err(mistake(
+            Requested::RedoVolume,
+            "a redo log on a volume of its own would survive a power cut of the data's volume"
+                .to_string(),
+            "remove redo_volume, or write volume = { kind = \"loop\" }",
+        ));
+    }
+    if places_redo_log(trial) {
+        return Err(mistake(
+            Requested::RedoVolume,
+            format!(
+                "both redo_volume and the setting {} place the redo log",
+                redo_log::PLACE
+            ),
+            "remove one of them",
+        ));
+    }
+    Ok(())
+}
+
+/// A folder of the user is for workloads without a server, whose files lie in a new folder in it.
+fn check_directory(
+    trial: &PlannedTrial,
+    directory: &Path,
+    mistake: Mistaken,
+) -> Result<(), RunError> {
+    if trial.server.is_some() {
+        return Err(mistake(
+            Requested::Directory,
+            "\"directory\" is for workloads without a server, such as fileio".to_string(),
+            "remove it, or set PRONY_HOME to place the data of servers on another disk",
+        ));
+    }
+    match directory.is_dir() {
+        true => Ok(()),
+        false => Err(mistake(
+            Requested::Directory,
+            format!(
+                "directory {} in [host] is not a folder; create it, or name another one",
+                directory.display()
+            ),
+            "",
+        )),
     }
 }
 

@@ -21,7 +21,6 @@ use super::machine::{limits, volume};
 use super::plan::looks;
 use super::plan::query_names;
 use super::plan::{Means, Request};
-use typos::Typos;
 use super::results::folder::RunFolder;
 use super::shards::{self, Meeting};
 use super::{RunError, stop_if_interrupted, stored};
@@ -37,6 +36,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 use store::Store;
+use typos::Typos;
 use workload::AfterLoad;
 
 /// What all trials of a run are measured with.
@@ -64,8 +64,8 @@ pub(crate) fn prepare<'a>(
     check_in_place(request, trials)?;
     let experiment = &request.experiment;
     check_memory_limits(request, trials)?;
-    limits::check(trials, means.home, means.leases)?;
-    volume::check(trials, request.allow_device_write)?;
+    limits::check(experiment, trials, means.home, means.leases)?;
+    volume::check(experiment, trials, request.allow_device_write)?;
     let servers = servers(request, trials, means)?;
     check_connections(request, trials, &servers)?;
     let environment = environment(means, &servers);

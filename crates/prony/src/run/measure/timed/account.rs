@@ -210,11 +210,7 @@ fn flag_failures(trial: &mut Trial, driven: &Driven) {
 const RECONNECTS_WITHIN_NS: i64 = 2_000_000_000;
 
 /// Clients that had no session at the end of the load: the server refused them, or an outage outlasted the load.
-fn flag_refused(
-    trial: &mut Trial,
-    refused: &[(u32, Failure)],
-    (started_ns, end_ns): (i64, i64),
-) {
+fn flag_refused(trial: &mut Trial, refused: &[(u32, Failure)], (started_ns, end_ns): (i64, i64)) {
     let Some((client, failure)) = refused.first() else {
         return;
     };
@@ -515,7 +511,7 @@ mod tests {
             assert_eq!(trial.flags[0].kind, FlagKind::NotRecovered);
             let text = &trial.flags[0].text;
             assert!(
-                text.starts_with("the \"kill\" event at 8 s outlasted the load"),
+                text.starts_with("the \"kill\" event at 8.0 s outlasted the load"),
                 "{text}"
             );
         }
