@@ -16,6 +16,7 @@ pub mod storage;
 pub mod volume;
 
 pub use exposed::Exposed;
+pub use facts::file_system;
 pub use home::{Home, HomeError};
 pub use leases::{Lease, LeaseError, Leases, Swept, guard};
 pub use limits::{

@@ -608,3 +608,38 @@ fn settings_that_were_not_applied_are_named_and_compared_with_nothing() {
         assert!(claim["why"].is_null(), "{claim}");
     }
 }
+
+#[test]
+fn the_file_system_named_is_that_of_the_data_and_none_for_a_server_elsewhere() {
+    let (mut run, mut trials) = fixture::small();
+    run.environment.file_system = "ext4 on /dev/vda".into();
+    let dataset = |file_system: Option<&str>| {
+        record::DatasetNote {
+        file_system: file_system.map(String::from),
+        ..serde_json::from_value(serde_json::json!({
+            "fingerprint": "f", "server": "s", "rows": 4, "data_bytes": 1, "load_s": null, "method": "INSERT"
+        }))
+        .unwrap()
+    }
+    };
+    let named = |run: &record::Run, trials: &[record::Trial]| {
+        let document = report::Document::of(run, trials, report::Detail::Brief);
+        document.measured_on.clone()
+    };
+    let xfs = "xfs on a loop device over ext4 on /dev/vda";
+    for trial in &mut trials {
+        trial.dataset = Some(dataset(Some(xfs)));
+    }
+    assert!(named(&run, &trials).contains(xfs));
+    trials[0].dataset = Some(dataset(Some("ext4 on /dev/sdb")));
+    let both = format!("ext4 on /dev/sdb and {xfs}");
+    assert!(named(&run, &trials).contains(&both));
+    trials[0].dataset = None;
+    assert!(named(&run, &trials).contains("ext4 on /dev/vda and xfs"));
+    for identity in run.environment.servers.values_mut() {
+        identity.build = "mysql://app@db".into();
+    }
+    let elsewhere = named(&run, &trials);
+    assert!(!elsewhere.contains("ext4"), "{elsewhere}");
+    assert!(!elsewhere.contains(", ;"), "{elsewhere}");
+}

@@ -329,6 +329,7 @@ mod tests {
             rows,
             rows_estimated,
             moved: None,
+            file_system: None,
             data_bytes: 1 << 20,
             index_bytes: None,
             load_s: None,

@@ -291,6 +291,7 @@ fn dataset() -> impl Strategy<Value = DatasetNote> {
             index_s,
             method: texts[2].clone(),
             definitions: texts.first().cloned(),
+            file_system: texts.first().cloned(),
             collations: texts.clone(),
             events: texts,
         },

@@ -5,7 +5,7 @@
 pub(crate) mod clock;
 pub(crate) mod pace;
 
-use crate::storage::{self, device, marked};
+use crate::storage::{self, facts, marked};
 use record::{Conditions, Environment};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -26,10 +26,7 @@ pub fn environment(work: &Path) -> Environment {
         memory_bytes: memory_bytes(),
         kernel: format!("{} {}", text(kernel.sysname()), text(kernel.release())),
         system: system(&read("/etc/os-release")),
-        file_system: device::below(work).map_or_else(
-            |_| unknown(),
-            |mount| format!("{} on {}", mount.kind, mount.source),
-        ),
+        file_system: facts::file_system(work).unwrap_or_else(unknown),
         conditions: conditions(work),
         servers: BTreeMap::new(),
         unconfigured: BTreeSet::new(),

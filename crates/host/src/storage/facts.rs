@@ -3,8 +3,9 @@
 //!
 //! Two disks whose facts differ are not the same disk. Boundaries: `storage` reads the kernel. What it does not show is left out.
 
-use super::{Storage, disk, loops};
+use super::{Storage, device, disk, loops};
 use crate::storage;
+use record::names::LIES_ON;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -14,6 +15,8 @@ pub fn below(folder: &Path) -> BTreeMap<String, String> {
         return BTreeMap::new();
     };
     let mut facts = of(&storage);
+    let lies_on = file_system(folder);
+    facts.extend(lies_on.map(|lies_on| (LIES_ON.to_string(), lies_on)));
     facts.extend(dirty_limits(Path::new("/proc/sys/vm")));
     let image = storage
         .disk
@@ -24,6 +27,20 @@ pub fn below(folder: &Path) -> BTreeMap<String, String> {
         facts.extend(below.map(|(name, value)| (format!("below the loop device: {name}"), value)));
     }
     facts
+}
+
+/// Type and device of the file system of a folder: `ext4 on /dev/vda`, `xfs on a loop device over ext4 on /dev/vda`. None if it cannot be
+/// found.
+pub fn file_system(folder: &Path) -> Option<String> {
+    let mount = device::below(folder).ok()?;
+    let name = mount.source.strip_prefix("/dev/");
+    let image = name.and_then(loops::backing_file);
+    let Some(image) = image.filter(|_| name.is_some_and(|name| name.starts_with("loop"))) else {
+        return Some(format!("{} on {}", mount.kind, mount.source));
+    };
+    let below = image.parent().and_then(file_system);
+    let below = below.map_or(String::new(), |below| format!(" over {below}"));
+    Some(format!("{} on a loop device{below}", mount.kind))
 }
 
 /// When the kernel begins to write dirty pages, and when it makes writers wait: until then, buffered writes run at memory speed.

@@ -3,6 +3,9 @@
 //! Purpose: what measures them, what analyses them and what reads claims use the same words. Boundary: the server's own names are
 //! opaque here.
 
+/// The fact about files that names their file system and its device.
+pub const LIES_ON: &str = "data lies on";
+
 /// CPU time of the server process (µs), and its kernel part.
 pub const SERVER_CPU: &str = "server cpu us";
 pub const SERVER_CPU_SYSTEM: &str = "server cpu system us";

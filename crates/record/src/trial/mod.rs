@@ -223,6 +223,9 @@ pub struct DatasetNote {
     /// A hash of how the user's own tables are defined: engines, columns, indexes; none where prony made the tables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definitions: Option<String>,
+    /// Where the tables lay in the trial: `xfs on /dev/sdb`. None on an external server, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -88,7 +88,7 @@ impl<'r> Document<'r> {
             faults: Faults::of(run, trials, controls),
             headline: Headline::default(),
             subtitle: headline::subtitle(run, trials),
-            measured_on: environment::measured_on(run),
+            measured_on: environment::measured_on(run, trials),
             caveat: why::caveat(&claims, largest.as_ref()),
             plans: explain::query_plans(&run.question, trials),
             trials: trials.iter().map(recorded).collect(),

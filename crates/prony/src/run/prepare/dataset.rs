@@ -295,11 +295,8 @@ impl Datasets<'_> {
         dataset: &'l dyn Dataset,
         own: &'l [Own],
     ) -> impl Fn(Sees) -> Result<(), RunError> + Sync + 'l {
-        move |sees| {
-            let connect = || node.connect();
-            let name = &server.spec.name;
-            self.typos.look(name, sees, own, &connect, dataset)
-        }
+        let (typos, name) = (self.typos, server.spec.name.as_str());
+        move |sees| typos.look(name, sees, own, &|| node.connect(), dataset)
     }
 
     /// Loads the empty tables. Looks for typos as soon as there are tables to look at.
@@ -326,8 +323,7 @@ impl Datasets<'_> {
         };
         let name = &server.spec.name;
         let begins = !has_tables(session, dataset.schema())? || goes_on();
-        let filled =
-            begins.then(|| fill(name, node, dataset, session, self.progress, &goes_on));
+        let filled = begins.then(|| fill(name, node, dataset, session, self.progress, &goes_on));
         match (hopeless.into_inner(), filled) {
             (Ok(None), Some(filled)) => {
                 let filled = filled?;
@@ -452,6 +448,7 @@ pub(crate) fn note(server: &Provided, dataset: &dyn Dataset, filled: &Filled) ->
         rows: loaded.rows,
         rows_estimated: false,
         moved: None,
+        file_system: None,
         data_bytes: filled.data_bytes,
         index_bytes: filled.index_bytes,
         load_s: Some(loaded.elapsed_s),

@@ -230,6 +230,7 @@ fn already_there(
         rows: held.rows,
         rows_estimated: held.is_estimated,
         moved: held.moved,
+        file_system: None,
         data_bytes: dataset.data_bytes(session)?,
         index_bytes: index_bytes(session, dataset.schema())?,
         load_s: None,

@@ -2,7 +2,9 @@
 
 use crate::document::{Block, Cell, Column, Forms, Kind, Section, Table};
 use crate::{format, names};
-use record::{Conditions, Run, Trial};
+use record::names::LIES_ON;
+use record::{Conditions, Environment, Run, Trial};
+use std::collections::BTreeSet;
 
 pub(crate) fn section(run: &Run, trials: &[Trial]) -> Option<Section> {
     let at = &run.environment;
@@ -15,6 +17,9 @@ pub(crate) fn section(run: &Run, trials: &[Trial]) -> Option<Section> {
         fact("System", format!("{}, kernel {}", at.system, at.kernel)),
         fact("Work folder", at.file_system.clone()),
     ];
+    let data = Some(lay_on(run, trials)).filter(|data| !data.is_empty());
+    let data = data.filter(|data| *data != at.file_system);
+    facts.extend(data.map(|data| fact("Data", data)));
     facts.extend(conditions(&at.conditions));
     facts.extend(below_files(trials));
     facts.extend([
@@ -43,7 +48,7 @@ pub(crate) fn section(run: &Run, trials: &[Trial]) -> Option<Section> {
     let nodes = vec![
         Block::Facts(facts).page(),
         Block::table(Table::new("", columns, rows)).page(),
-        Block::text(in_a_line(run)).shown(Forms::MARKDOWN),
+        Block::text(in_a_line(run, trials)).shown(Forms::MARKDOWN),
     ];
     Section::of("environment", "Environment", nodes)
 }
@@ -88,7 +93,7 @@ fn conditions(at: &Conditions) -> Vec<(String, String)> {
 
 /// `5.5 (MySQL 5.5.34), 5.6 (MySQL 5.6.14); Some CPU at 3.3 GHz, 6 cores, 12.0 GiB, ext4 on /dev/vda; 2013-04-01`: enough for a
 /// reader to judge whether the answer concerns them.
-pub(crate) fn measured_on(run: &Run) -> String {
+pub(crate) fn measured_on(run: &Run, trials: &[Trial]) -> String {
     let at = &run.environment;
     let servers: Vec<String> = (run.question.servers.iter())
         .map(|name| names::server_with_version(run, name))
@@ -97,27 +102,60 @@ pub(crate) fn measured_on(run: &Run) -> String {
     let day = moment.split(' ').next().unwrap_or_default().to_string();
     let cores = format::plural(at.cores as usize, "core");
     let memory = format::bytes(at.memory_bytes);
-    let machine = [&at.cpu, &cores, &memory, &at.file_system];
-    let machine: Vec<&str> = machine.into_iter().map(String::as_str).collect();
+    let data = lay_on(run, trials);
+    let machine = [&at.cpu, &cores, &memory, &data].into_iter();
+    let machine: Vec<&str> = machine
+        .map(String::as_str)
+        .filter(|part| !part.is_empty())
+        .collect();
     let parts = [servers.join(", "), machine.join(", "), day].into_iter();
     let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
     parts.join("; ")
 }
 
+/// The file systems on which the data lay that was measured; empty where only a server elsewhere knows. Older records have that of the
+/// work folder.
+fn lay_on(run: &Run, trials: &[Trial]) -> String {
+    let at = &run.environment;
+    let of = |trial: &Trial| match (&trial.key.server, &trial.dataset) {
+        (None, _) => (trial.settings.get(LIES_ON))
+            .or(Some(&at.file_system))
+            .cloned(),
+        (Some(server), _) if is_elsewhere(at, server) => None,
+        (_, Some(dataset)) if dataset.file_system.is_some() => dataset.file_system.clone(),
+        _ => Some(at.file_system.clone()),
+    };
+    let all: BTreeSet<String> = trials.iter().filter_map(of).collect();
+    match trials.is_empty() {
+        true => at.file_system.clone(),
+        false => Vec::from_iter(all).join(" and "),
+    }
+}
+
+/// Whether the server was named by a DSN.
+fn is_elsewhere(at: &Environment, server: &str) -> bool {
+    let identity = at.servers.get(server);
+    identity.is_some_and(|identity| identity.build.contains("://"))
+}
+
 /// Without the machine's name, so that it can be published.
-fn in_a_line(run: &Run) -> String {
+fn in_a_line(run: &Run, trials: &[Trial]) -> String {
     let at = &run.environment;
     let server = |(name, server): (&String, &record::ServerIdentity)| {
         format!("{name} = {} {}", server.build, server.version)
     };
     let servers: Vec<String> = at.servers.iter().map(server).collect();
+    let data = lay_on(run, trials);
+    let data = match data.as_str() {
+        "" => data,
+        data => format!("{data}, "),
+    };
     format!(
-        "{}; {}, {}, {}, {}, kernel {}; prony {}, seed {}, {}",
+        "{}; {}, {}, {}, {data}kernel {}; prony {}, seed {}, {}",
         servers.join(", "),
         at.cpu,
         format::plural(at.cores as usize, "core"),
         format::bytes(at.memory_bytes),
-        at.file_system,
         at.kernel,
         at.prony_version,
         run.seed,

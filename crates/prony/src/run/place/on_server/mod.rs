@@ -124,6 +124,9 @@ impl<'a> ServerPlace<'a> {
         if !self.is_started() {
             self.place_data()?;
         }
+        if let (true, Some(dataset)) = (self.ready.data_folder.is_some(), &mut trial.dataset) {
+            dataset.file_system = host::file_system(&self.data());
+        }
         self.renew_data(trial, progress)?;
         trial.flags.extend(self.not_available());
         trial.flags.extend(volume::flags(&self.planned.host));
