@@ -290,6 +290,29 @@ fn every_statement_that_the_documentation_shows_runs() {
     );
 }
 
+#[test]
+fn the_documentation_names_every_column_of_every_table() {
+    let (_folder, path) = place();
+    drop(Store::create(&path, &run()).unwrap());
+    let store = rusqlite::Connection::open(&path).unwrap();
+    let texts = |sql: &str| -> Vec<String> {
+        let mut found = store.prepare(sql).unwrap();
+        let rows = found.query_map([], |row| row.get(0)).unwrap();
+        rows.map(Result::unwrap).collect()
+    };
+    let documented = include_str!("../../../docs/RESULTS.md");
+    for table in
+        texts("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
+    {
+        let start = format!("| `{table}` |");
+        let row = documented.lines().find(|line| line.starts_with(&start));
+        let row = row.unwrap_or_else(|| panic!("no row of {table}"));
+        for column in texts(&format!("SELECT name FROM pragma_table_info('{table}')")) {
+            assert!(row.contains(&format!("`{column}`")), "{table}.{column}");
+        }
+    }
+}
+
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     use std::io::Write;
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

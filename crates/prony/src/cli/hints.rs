@@ -30,9 +30,12 @@ pub(super) fn about_passwords(arguments: impl Iterator<Item = String>) -> Option
 
 /// Whether an argument is, or contains, a DSN with a password.
 fn shows_a_password(argument: &str) -> bool {
-    let dsn = argument.find("mysql://").map(|at| &argument[at..]);
-    let dsn = dsn.and_then(|text| text.parse::<Dsn>().ok());
-    dsn.is_some_and(|dsn| dsn.password.is_some())
+    let mut starts = ["mysql://", "mariadb://"].into_iter();
+    starts.any(|start| {
+        let dsn = argument.find(start).map(|at| &argument[at..]);
+        let dsn = dsn.and_then(|text| text.parse::<Dsn>().ok());
+        dsn.is_some_and(|dsn| dsn.password.is_some())
+    })
 }
 
 /// The error with our flag suggested, and without verbs that only prony itself runs. It repeats no password.
@@ -151,6 +154,7 @@ mod tests {
     fn only_a_dsn_with_a_password_shows_one() {
         assert!(shows_a_password("theirs=mysql://me:s3cret@db/x"));
         assert!(shows_a_password("mysql://me:s3cret@db"));
+        assert!(shows_a_password("new=mariadb://me:s3cret@db"));
         for other in [
             "mysql://me@db:3306/x",
             "mysql://db:3306",

@@ -2,20 +2,28 @@
 
 use super::super::decide::{self, Missing};
 use super::super::ratio::{Band, CONFIDENCE};
-use super::Decision;
 use super::found::{Evidence, Found};
+use super::{Decision, Family};
 use record::Look;
 use record::claim::{Bound, Claim, Direction, Judged, Subject, Verdict};
 
 const ONE_BLOCK: &str = "single block: variance unknown, so no verdict";
 
-pub(super) fn conclude(claim: &Claim, found: Found, decision: &Decision, looks: &[Look]) -> Judged {
+pub(super) fn conclude(
+    claim: &Claim,
+    found: Found,
+    decision: &Decision,
+    (looks, family): (&[Look], Family),
+) -> Judged {
     let missing = found.missing(decision);
     let ci = found.ci();
     let inside = |published: f64| ci.map(|(low, high)| (low..=high).contains(&published));
     let notes: Vec<String> = (found.notes.iter().cloned())
         .chain(decide::after_words(&decision.after, looks))
-        .chain(not_decided(&found.evidence, decision).or_else(|| no_direction(ci, decision)))
+        .chain(
+            not_decided(&found.evidence, decision, family)
+                .or_else(|| no_direction(ci, decision, family)),
+        )
         .chain(missing.as_ref().map(Missing::text))
         .collect();
     Judged {
@@ -48,13 +56,15 @@ fn verdict(evidence: &Evidence, decision: &Decision) -> Verdict {
 }
 
 /// Why the figures do not show that the verdict is inconclusive.
-fn not_decided(evidence: &Evidence, decision: &Decision) -> Option<String> {
+fn not_decided(evidence: &Evidence, decision: &Decision, family: Family) -> Option<String> {
     match evidence {
         Evidence::Tested { p, .. } if !decision.threshold && *p <= 1.0 - CONFIDENCE => {
-            Some(format!(
-                "significant alone, but not among {} tested claims (Holm)",
-                decision.tested
-            ))
+            let tested = decision.tested;
+            let among = match family {
+                Family::Claims => format!("{tested} tested claims (Holm)"),
+                Family::Values => values(tested),
+            };
+            Some(format!("significant alone, but not among {among}"))
         }
         Evidence::OneBlock => Some(ONE_BLOCK.to_string()),
         _ => None,
@@ -62,14 +72,18 @@ fn not_decided(evidence: &Evidence, decision: &Decision) -> Option<String> {
 }
 
 /// Why a direction is undecided although the interval excludes 1.
-fn no_direction(ci: Option<(f64, f64)>, decision: &Decision) -> Option<String> {
+fn no_direction(ci: Option<(f64, f64)>, decision: &Decision, family: Family) -> Option<String> {
     let (low, high) = ci.filter(|_| decision.direction == Some(Direction::Undecided))?;
-    (low > 1.0 || high < 1.0).then(|| {
-        format!(
-            "the interval excludes 1, but not among {} ratios that are tested together (Holm)",
-            decision.directed
-        )
-    })
+    let directed = decision.directed;
+    let among = match family {
+        Family::Claims => format!("{directed} ratios that are tested together (Holm)"),
+        Family::Values => values(directed),
+    };
+    (low > 1.0 || high < 1.0).then(|| format!("the interval excludes 1, but not among {among}"))
+}
+
+fn values(tested: usize) -> String {
+    format!("the {tested} values that are tested together")
 }
 
 /// The threshold in words: `>= 1.34`.
@@ -100,5 +114,28 @@ fn figure(ratio: f64) -> String {
         format!("{ratio:.4}")
     } else {
         format!("{ratio:.2}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_nobody_claimed_anything_about_are_no_claims() {
+        let decision = Decision {
+            direction: Some(Direction::Undecided),
+            directed: 5,
+            ..Decision::default()
+        };
+        let says = |family| no_direction(Some((1.1, 1.2)), &decision, family).unwrap();
+        assert!(says(Family::Claims).ends_with("5 ratios that are tested together (Holm)"));
+        assert!(says(Family::Values).ends_with("the 5 values that are tested together"));
+        let p = Evidence::Tested {
+            p: 0.04,
+            claimed_side: true,
+        };
+        let said = not_decided(&p, &decision, Family::Values).unwrap();
+        assert!(!said.contains("claim") && !said.contains("Holm"), "{said}");
     }
 }

@@ -29,17 +29,34 @@ pub type PlanHolds<'h> = dyn Fn(&Trial, &str, &str, &str) -> Option<bool> + 'h;
 ///
 /// Needs whole trials if [`needs_query_counters`] returns true.
 pub fn judge(question: &Question, trials: &[Trial], holds: &PlanHolds) -> Vec<Judged> {
-    judged_at(&question.looks(), &question.claims, trials, holds)
+    let looks = question.looks();
+    judged_at(&looks, &question.claims, trials, holds, Family::Claims)
 }
 
 /// The claims of a comparison, which is made once.
 pub(super) fn judge_paired(claims: &[Claim], trials: &[Trial], holds: &PlanHolds) -> Vec<Judged> {
-    judged_at(&Looks::fixed(u32::MAX), claims, trials, holds)
+    let looks = Looks::fixed(u32::MAX);
+    judged_at(&looks, claims, trials, holds, Family::Values)
 }
 
-fn judged_at(looks: &Looks, claims: &[Claim], trials: &[Trial], holds: &PlanHolds) -> Vec<Judged> {
+/// What is tested together.
+#[derive(Clone, Copy, PartialEq)]
+enum Family {
+    /// Of the experiment.
+    Claims,
+    /// Of two sides, for which nobody claimed anything.
+    Values,
+}
+
+fn judged_at(
+    looks: &Looks,
+    claims: &[Claim],
+    trials: &[Trial],
+    holds: &PlanHolds,
+    family: Family,
+) -> Vec<Judged> {
     let followed = follow((looks, claims), trials, holds, u32::MAX);
-    conclusions(claims, followed, looks.all())
+    conclusions(claims, followed, looks.all(), family)
 }
 
 /// The same for ratios of cells of different runs, whose blocks do not belong together.
@@ -59,13 +76,19 @@ pub(super) fn judge_unpaired(claims: &[Claim], trials: &[Trial]) -> Vec<Judged> 
         .collect();
     let mut decisions = vec![Decision::default(); claims.len()];
     decide(&found, &mut decisions, 0);
-    conclusions(claims, found.into_iter().zip(decisions).collect(), &[])
+    let followed = found.into_iter().zip(decisions).collect();
+    conclusions(claims, followed, &[], Family::Values)
 }
 
-fn conclusions(claims: &[Claim], followed: Vec<(Found, Decision)>, looks: &[Look]) -> Vec<Judged> {
+fn conclusions(
+    claims: &[Claim],
+    followed: Vec<(Found, Decision)>,
+    looks: &[Look],
+    family: Family,
+) -> Vec<Judged> {
     let conclude = |(claim, (found, decision)): (&Claim, (Found, Decision))| Judged {
         decided_after: (looks.len() > 1).then_some(decision.after),
-        ..conclude(claim, found, &decision, looks)
+        ..conclude(claim, found, &decision, (looks, family))
     };
     claims.iter().zip(followed).map(conclude).collect()
 }

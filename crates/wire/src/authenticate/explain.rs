@@ -137,7 +137,7 @@ fn fix(code: u16) -> Option<&'static str> {
             "this account logs in by socket: add ?socket=/run/mysqld/mysqld.sock to the DSN (select @@socket shows the path) and run prony as the system user of that name, or create an account with a password"
         }
         1045 => {
-            "set the password in PRONY_PASSWORD, in the DSN, or in ~/.my.cnf under [client], and check that the user may connect from this host"
+            "set the password in PRONY_PASSWORD (one for all servers), in the DSN, or in ~/.my.cnf under [client], and check that the user may connect from this host"
         }
         1044 => "grant the user privileges on the schema",
         1049 => "create the schema, or omit it from the DSN",
