@@ -27,9 +27,9 @@ const UPDATES: &str =
     "[workload.oltp]\noperations = \"update-index\"\nrows = 1000\n[load.closed]\nclients = 4\n";
 
 /// The load, with node 2 killed and started again.
-fn with_a_kill(load: &str) -> String {
+fn with_a_kill(load: &str, seconds: u32) -> String {
     format!(
-        "{load}[protocol]\ntime = '14s'\nreconnect = '60s'\n\
+        "{load}[protocol]\ntime = '{seconds}s'\nreconnect = '60s'\n\
          [[event]]\nat = '4s'\nkill = {{ node = 2 }}\n[[event]]\nat = '8s'\nstart = {{ node = 2 }}\n"
     )
 }
@@ -47,12 +47,19 @@ fn last_trials(bench: &Bench) -> Vec<Trial> {
 }
 
 fn values_of(trial: &Trial, node: u32, name: &str) -> Vec<f64> {
+    seconds_of(trial, node, name)
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn seconds_of(trial: &Trial, node: u32, name: &str) -> Vec<Option<f64>> {
     let load = trial.load.as_ref().unwrap();
     let series = match node {
         1 => load.series.get(name),
         _ => load.node_series[&node].get(name),
     };
-    series.into_iter().flatten().flatten().copied().collect()
+    series.cloned().unwrap_or_default()
 }
 
 /// What must hold of an audit that looked at all nodes.
@@ -84,7 +91,7 @@ fn a_galera_cluster_keeps_every_acknowledged_transaction_on_all_nodes_when_one_i
     }
     let bench = Bench::with_shared_snapshots();
     let server = "build = 'mariadb'\ntopology = 'galera'\nnodes = 3";
-    let trial = measured_cluster(&bench, "galera", server, &with_a_kill(TPCC));
+    let trial = measured_cluster(&bench, "galera", server, &with_a_kill(TPCC, 14));
     holds_everywhere(&trial);
     came_back(&trial);
     let sizes = values(&bench, 3, "cluster size");
@@ -100,12 +107,18 @@ fn a_group_of_mysql_keeps_every_acknowledged_transaction_on_all_nodes_when_one_i
     }
     let bench = Bench::with_shared_snapshots();
     let server = "build = 'mysql@8.0.33'\ntopology = 'group'\nnodes = 3";
-    let trial = measured_cluster(&bench, "group", server, &with_a_kill(TPCC));
+    let trial = measured_cluster(&bench, "group", server, &with_a_kill(TPCC, 14));
     holds_everywhere(&trial);
     came_back(&trial);
     let queued = values(&bench, 3, "receive queue");
     assert!(queued.len() > 5, "{queued:?}");
 }
+
+/// The seconds of a load in which a replica is killed. Without a replica a semi-synchronous source waits for 10 s before it commits alone,
+/// and on a busy machine the replica is back later.
+const KILLED_WITHIN_S: u32 = 26;
+/// A node that took part again is read in one of so many seconds.
+const READ_AGAIN_WITHIN_S: usize = 4;
 
 /// Kills a replica of this server and starts it again.
 fn a_killed_replica_catches_up(build: &str, semi_sync: bool) {
@@ -115,13 +128,27 @@ fn a_killed_replica_catches_up(build: &str, semi_sync: bool) {
     let bench = Bench::with_shared_snapshots();
     let server =
         format!("build = '{build}'\ntopology = 'replica'\nnodes = 2\nsemi_sync = {semi_sync}");
-    let trial = measured_cluster(&bench, "replica", &server, &with_a_kill(UPDATES));
-    came_back(&trial);
-    let first_commit_s = number(&trial["events"][0]["commit_s"]);
-    assert!(first_commit_s > 0.0, "{trial}");
+    let rest = with_a_kill(UPDATES, KILLED_WITHIN_S);
+    let shown = measured_cluster(&bench, "replica", &server, &rest);
+    came_back(&shown);
+    let first_commit_s = number(&shown["events"][0]["commit_s"]);
+    assert!(first_commit_s > 0.0, "{shown}");
+    let trial = &last_trials(&bench)[0];
+    let started_ns = trial.load.as_ref().unwrap().started_ns;
+    let second = |at_ns: i64| ((at_ns - started_ns) / 1_000_000_000) as usize;
+    let [killed, started] = &trial.events[..] else {
+        panic!("{:?}", trial.events);
+    };
+    let (down, back) = (second(killed.at_ns), second(started.ended_ns.unwrap()));
     for name in ["read age ms", "replication lag s"] {
-        let values = values(&bench, 2, name);
-        assert!(values.len() > 5, "{name}: {values:?}");
+        let seconds = seconds_of(trial, 2, name);
+        let known = |second: &Option<f64>| second.is_some();
+        assert!(seconds.iter().take(down).any(known), "{name}: {seconds:?}");
+        // A replica that was back only near the end of the load has shown all that it can.
+        if back + READ_AGAIN_WITHIN_S <= KILLED_WITHIN_S as usize {
+            let mut after = seconds.iter().skip(back);
+            assert!(after.any(known), "{name} after {back}: {seconds:?}");
+        }
     }
 }
 
