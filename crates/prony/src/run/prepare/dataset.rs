@@ -4,7 +4,7 @@
 //! Outside this module: the contents of the tables (`workload`).
 
 use super::servers::Provided;
-use super::typos::{Own, Sees, Typos};
+use super::typos::{Own, Sees, Typos, has_tables};
 use super::{crash_cause, layout, space};
 use crate::run::machine::redo_log;
 use crate::run::settings::plain;
@@ -347,18 +347,6 @@ fn has_lost_rows(dataset: &dyn Dataset, session: &mut Session) -> Result<bool, S
     );
     let is_any = session.query(&sql)?.first_text().is_some_and(|n| n != "0");
     Ok(is_any && dataset.held(session)?.differs().is_some())
-}
-
-/// Whether the schema has a table besides prony's marker.
-fn has_tables(session: &mut Session, schema: &str) -> Result<bool, ServerError> {
-    if !session.is_mysql() {
-        return Ok(false);
-    }
-    let found = session.query(&format!(
-        "SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}' AND table_name <> '{}' LIMIT 1",
-        workload::MARKER
-    ))?;
-    Ok(!found.rows.is_empty())
 }
 
 /// Loads the empty tables on the server of this name, verifies them and measures their size. Asks `goes_on` when statements of the

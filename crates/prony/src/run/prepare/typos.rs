@@ -189,6 +189,18 @@ fn opened(
     Some(session)
 }
 
+/// Whether the schema has a table besides prony's marker.
+pub(super) fn has_tables(session: &mut Session, schema: &str) -> Result<bool, ServerError> {
+    if !session.is_mysql() {
+        return Ok(false);
+    }
+    let found = session.query(&format!(
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}' AND table_name <> '{}' LIMIT 1",
+        workload::MARKER
+    ))?;
+    Ok(!found.rows.is_empty())
+}
+
 /// `Q2 (q.sql:3): the server says 1064 ...`; None where the statement may still run.
 fn says(statement: &Operation, sees: Sees, code: u16, message: &str) -> Option<String> {
     let is_wrong = UNPARSED.contains(&code) || (sees == Sees::Names && WRONG.contains(&code));

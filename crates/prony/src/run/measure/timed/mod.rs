@@ -7,6 +7,7 @@ mod account;
 mod concurrent;
 mod effects;
 mod precondition;
+mod refused;
 
 use super::bench::Bench;
 use crate::run::audit::reached_disk::{self, Device};
