@@ -13,3 +13,6 @@ mod methodology;
 mod moderated;
 mod predictions;
 mod sequential;
+mod slices;
+#[path = "../../../tests/support/tier.rs"]
+mod tier;
