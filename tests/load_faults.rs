@@ -517,6 +517,7 @@ fn driven(endpoint: load::Endpoint, during: impl FnOnce() + Send) -> load::Drive
         reconnect_for: Duration::from_secs(3),
         drain_timeout: None,
         share: load::Share::WHOLE,
+        turns: None,
     };
     std::thread::scope(|scope| {
         let (begun, has_begun) = std::sync::mpsc::channel();

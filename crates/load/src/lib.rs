@@ -47,7 +47,7 @@ mod share;
 
 pub use drive::{
     Closed, Drivable, Drive, DriveError, Driven, Load, Needs, Open, OwnStall, RECONNECT_FOR, Ready,
-    Second, WINDOW_S, Watch, Window, cores, drive,
+    Second, Turn, Turns, WINDOW_S, Watch, Window, cores, drive,
 };
 pub use executor::pin;
 pub use io::{Aligned, Backend, Cut, Endpoint, Io, OnSilence, Stopper, Stream, Transfer};

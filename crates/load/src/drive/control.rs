@@ -96,8 +96,10 @@ fn advance_schedule<W: Workload>(shared: &Shared<'_, W>) {
 
 fn is_overdue<W: Workload>(shared: &Shared<'_, W>) -> bool {
     let wait = shared.drive.drain_timeout.unwrap_or(DRAIN_TIMEOUT);
-    let over_ns = shared
-        .now_ns()
-        .and_then(|now_ns| now_ns.checked_sub(shared.end.at_ns()));
+    let running_ns = match shared.turns() {
+        Some(turns) => Some(turns.running_ns()),
+        None => shared.now_ns(),
+    };
+    let over_ns = running_ns.and_then(|now_ns| now_ns.checked_sub(shared.end.at_ns()));
     over_ns.is_some_and(|over_ns| u128::from(over_ns) > wait.as_nanos())
 }

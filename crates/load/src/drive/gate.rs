@@ -4,8 +4,8 @@
 //! enough in the future for every thread to see it in time.
 
 use super::driven::DriveError;
+use super::turns::Waiting;
 use crate::io::Io;
-use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::sync::atomic::{
     AtomicU32, AtomicU64,
@@ -32,15 +32,6 @@ pub(super) struct Gate {
     /// Time zero on the reactors' clock, or `CLOSED`, or `REFUSED`. It is set once.
     zero_ns: AtomicU64,
     why: Mutex<Option<DriveError>>,
-}
-
-/// The clients of one thread that wait at the gate.
-#[derive(Debug, Default)]
-pub(super) struct Waiting {
-    /// Whether a client of this thread polls the gate.
-    is_watched: Cell<bool>,
-    /// The tasks of the other clients.
-    tasks: RefCell<Vec<u32>>,
 }
 
 impl Gate {
@@ -123,11 +114,11 @@ impl Gate {
 
     /// Waits for time zero. None if the drive does not start.
     pub(super) async fn pass(&self, io: &Io, waiting: &Waiting) -> Option<u64> {
-        if waiting.is_watched.replace(true) {
-            self.wait(io, waiting).await
-        } else {
+        if waiting.begins_to_watch() {
             self.watch(io).await;
-            waiting.wake_all(io);
+            waiting.ends_to_watch(io);
+        } else {
+            self.wait(io, waiting).await
         }
         let zero_ns = self.zero_ns()?;
         while io.now_ns() < zero_ns {
@@ -146,7 +137,7 @@ impl Gate {
         poll_fn(|_| match self.is_decided() {
             true => Poll::Ready(()),
             false => {
-                waiting.tasks.borrow_mut().push(io.schedule().current());
+                waiting.add(io);
                 Poll::Pending
             }
         })
@@ -164,19 +155,12 @@ impl Gate {
     }
 }
 
-impl Waiting {
-    fn wake_all(&self, io: &Io) {
-        for task in self.tasks.take() {
-            io.schedule().wake(task);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::executor::{self, Task};
     use crate::io::Backend;
+    use std::cell::RefCell;
     use std::rc::Rc;
     use std::time::Instant;
 
@@ -198,11 +182,7 @@ mod tests {
             let (io, gate, waiting) = (io.clone(), &gate, waiting.clone());
             tasks.push(Box::pin(async move {
                 io.yield_now().await;
-                assert_eq!(
-                    waiting.tasks.borrow().len(),
-                    2,
-                    "one of three clients polls"
-                );
+                assert_eq!(waiting.tasks(), 2, "one of three clients polls");
                 decide(gate, io.now_ns());
             }));
             tasks

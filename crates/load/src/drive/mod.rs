@@ -18,12 +18,14 @@ mod settings;
 mod shared;
 mod stalls;
 mod threads;
+mod turns;
 mod usage;
 
 pub use drivable::{Drivable, Needs};
 pub use driven::{DriveError, Driven, OwnStall, Second, Window};
 pub use settings::{Closed, Drive, Load, Open, RECONNECT_FOR};
 pub use threads::cores;
+pub use turns::{Turn, Turns};
 
 use crate::executor;
 use crate::io::Backend;
@@ -97,6 +99,7 @@ pub fn drive<W: Workload>(
     shared.gate.meets(watch.ready.is_some());
     shared.number_clients(whole);
     let shared = shared;
+    begin_turns(workload, &shared)?;
     let (usage, gaps) = thread::scope(|scope| {
         let (over, is_over) = mpsc::channel();
         let collector = Collector::new(&shared);
@@ -117,6 +120,26 @@ pub fn drive<W: Workload>(
         Some(refusal) => Err(refusal),
         None => Ok(driven(&shared, &threads, usage, &gaps)),
     }
+}
+
+/// Lets the turns of a drive in slices begin, with all its clients waiting.
+fn begin_turns<W: Workload>(workload: &W, shared: &Shared<'_, W>) -> Result<(), DriveError> {
+    let Some(turns) = shared.turns() else {
+        return Ok(());
+    };
+    let clients = shared.drive.load.clients();
+    let cannot = match workload.placement() {
+        Placement::Threads => Some("its clients block their threads"),
+        _ if workload.background(clients).is_some() => Some("it works in the background"),
+        _ => None,
+    };
+    if let Some(why) = cannot {
+        return Err(DriveError::Invalid(format!(
+            "this workload cannot run in slices: {why}"
+        )));
+    }
+    turns.begin(shared.origin, clients);
+    Ok(())
 }
 
 fn start<'scope, 'a, W: Workload>(
@@ -180,7 +203,13 @@ fn driven<W: Workload>(
         reactors: threads.len(),
         open_s: shared.gate.opened_ns() as f64 / 1e9,
         woken: Duration::from_nanos(shared.woken_ns()),
-        stalls: gaps.stalls(zero_ns, shared.end.at_ns()),
+        stalls: match shared.turns() {
+            Some(turns) => {
+                let gaps = gaps.mapped(|gaps| turns.of_slices(gaps));
+                gaps.stalls(0, shared.end.at_ns())
+            }
+            None => gaps.stalls(zero_ns, shared.end.at_ns()),
+        },
     }
 }
 

@@ -1,9 +1,11 @@
 //! The settings of a drive: load, duration, reconnects.
 
+use super::turns::Turns;
 use crate::arrivals::Arrivals;
 use crate::io::Backend;
 use crate::pacer::WhenFull;
 use crate::share::Share;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Default of [`Drive::reconnect_for`]. A trial that restarts its server sets more, because recovery can take minutes.
@@ -30,6 +32,8 @@ pub struct Drive {
     pub drain_timeout: Option<Duration>,
     /// The part of `load` that this process runs.
     pub share: Share,
+    /// The drive runs in slices that are given from outside; None: without a break. In closed loop alone.
+    pub turns: Option<Arc<Turns>>,
 }
 
 /// How operations are issued.
@@ -88,6 +92,7 @@ impl Drive {
             reconnect_for: Duration::ZERO,
             drain_timeout: None,
             share: Share::WHOLE,
+            turns: None,
         }
     }
 
@@ -143,6 +148,9 @@ impl Drive {
             return Err(
                 "a reactor cannot use the blocking backend: choose io_uring or epoll".into(),
             );
+        }
+        if self.turns.is_some() && matches!(self.load, Load::Open(_)) {
+            return Err("an open loop cannot run in slices: its arrivals do not wait".into());
         }
         match &self.load {
             Load::Closed(closed) if closed.clients == 0 => {

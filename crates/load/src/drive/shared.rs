@@ -2,6 +2,7 @@
 
 use super::gate::Gate;
 use super::settings::{Drive, Load};
+use super::turns::Turns;
 use crate::arrivals::Schedule;
 use crate::io::Stopper;
 use crate::pacer::Pacer;
@@ -130,8 +131,17 @@ impl<'a, W: Workload> Shared<'a, W> {
         }
     }
 
-    /// Nanoseconds since the start of the drive. None before it.
+    /// The turns of a drive in slices.
+    pub(super) fn turns(&self) -> Option<&Turns> {
+        self.drive.turns.as_deref()
+    }
+
+    /// Nanoseconds since the start of the drive, without those between its slices. None before it.
     pub(super) fn now_ns(&self) -> Option<u64> {
+        if let Some(turns) = self.turns() {
+            self.gate.zero_ns()?;
+            return Some(turns.now_ns());
+        }
         let now_ns = self.origin.elapsed().as_nanos() as u64;
         now_ns.checked_sub(self.gate.zero_ns()?)
     }
@@ -162,6 +172,9 @@ impl<'a, W: Workload> Shared<'a, W> {
             pacer.end(at_ns);
         }
         self.end.bring_forward(at_ns, Some(why));
+        if let Some(turns) = self.turns() {
+            turns.end();
+        }
     }
 
     /// Removes a client that ended early. The last one ends the drive.

@@ -21,6 +21,11 @@ impl Gaps {
         Gaps(known.unwrap_or_else(|| vec![watched]))
     }
 
+    /// On another clock.
+    pub(super) fn mapped(&self, map: impl Fn(&[Gap]) -> Vec<Gap>) -> Gaps {
+        Gaps(self.0.iter().map(|gaps| map(gaps)).collect())
+    }
+
     /// The stalls between `zero_ns` and `end_ns` after it.
     pub(super) fn stalls(&self, zero_ns: u64, end_ns: u64) -> Vec<OwnStall> {
         let mut seconds: BTreeMap<u64, (u64, u64)> = BTreeMap::new();

@@ -103,7 +103,7 @@ impl Recorder {
     #[inline]
     pub(crate) fn record(&self, ended: &Ended) {
         let mut state = self.state();
-        state.advance_to(ended.ended_ns);
+        state.advance_to(ended.counts_ns);
         if state.is_carried(ended) {
             state.current.carry(ended);
         } else {

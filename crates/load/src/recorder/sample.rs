@@ -14,6 +14,8 @@ pub(crate) struct Ended {
     pub scheduled_ns: u64,
     pub started_ns: u64,
     pub ended_ns: u64,
+    /// When it counts as ended: in a drive in slices, at the latest when its slice was over.
+    pub counts_ns: u64,
     /// How late it started, if a worker waited for it.
     pub late_ns: Option<u64>,
     pub is_retried: bool,

@@ -9,6 +9,7 @@ fn ended(at_ns: u64, outcome: Outcome) -> Ended {
         scheduled_ns: at_ns - 30,
         started_ns: at_ns - 10,
         ended_ns: at_ns,
+        counts_ns: at_ns,
         late_ns: None,
         is_retried: false,
         outcome,

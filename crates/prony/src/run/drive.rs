@@ -38,6 +38,7 @@ pub(crate) fn of(planned: &PlannedTrial, protocol: &Protocol, seed: u64) -> Driv
             }),
         drain_timeout: None,
         share: Share::WHOLE,
+        turns: None,
     }
 }
 

@@ -22,6 +22,12 @@ pub(super) async fn run<W: Workload>(client: &mut Client<'_, W>, closed: &Closed
     let mut free_ns = client.now_ns();
     client.recorder.mark_busy();
     loop {
+        if free_ns >= client.slice_ends_ns {
+            match client.next_slice().await {
+                Some(now_ns) => free_ns = now_ns,
+                None => break,
+            }
+        }
         if let Some(thinking) = &mut thinking {
             free_ns = client.pause(free_ns, thinking.next_ns()).await;
         }

@@ -11,6 +11,7 @@ mod open;
 pub(super) mod sessions;
 
 use super::shared::{Numbers, Shared};
+use super::turns::{Present, Waiting};
 use crate::io::Io;
 use crate::recorder::{Ended, Recorder};
 use crate::seam::{Failure, Outcome, Request, Workload};
@@ -27,8 +28,12 @@ pub(super) struct Client<'a, W: Workload> {
     /// Among the clients of this drive; see [`Shared::name`].
     pub number: u32,
     pub numbers: &'a Numbers<'a>,
-    /// The start of the drive on the reactor's clock.
+    /// Time zero of the drive's clock on the reactor's clock. It moves on between the slices of a drive.
     pub zero_ns: u64,
+    /// From when on the client waits instead of starting an operation; `u64::MAX` if the drive runs to its end.
+    pub slice_ends_ns: u64,
+    pub turns: Option<Present<'a>>,
+    pub waiting: &'a Waiting,
     /// None after it was lost, see [`Client::reopen`].
     pub session: Option<W::Session>,
     /// The outage since the last answered operation.
@@ -84,12 +89,34 @@ impl<W: Workload> Client<'_, W> {
         }
     }
 
-    /// Waits for a time without an operation. Returns when the client was free again.
-    pub(super) async fn pause(&self, from_ns: u64, pause_ns: u64) -> u64 {
+    /// Waits for a time without an operation, over the ends of slices. Returns when the client was free again; the end of
+    /// time if there is no further slice.
+    pub(super) async fn pause(&mut self, from_ns: u64, pause_ns: u64) -> u64 {
+        let until_ns = from_ns + pause_ns;
+        loop {
+            self.recorder.mark_idle();
+            self.sleep_until(until_ns.min(self.slice_ends_ns)).await;
+            self.recorder.mark_busy();
+            let now_ns = self.now_ns();
+            if now_ns < self.slice_ends_ns {
+                return now_ns;
+            }
+            if self.next_slice().await.is_none() {
+                return u64::MAX;
+            }
+        }
+    }
+
+    /// Waits for the next slice of the drive begins. Returns when the client is free; None if there is no further slice.
+    pub(super) async fn next_slice(&mut self) -> Option<u64> {
+        let turns = self.turns.as_mut()?;
         self.recorder.mark_idle();
-        self.sleep_until(from_ns + pause_ns).await;
+        let starts = turns.next_slice(&self.io, self.waiting).await;
         self.recorder.mark_busy();
-        self.now_ns()
+        let starts = starts?;
+        self.zero_ns = starts.zero_ns();
+        self.slice_ends_ns = starts.ends_ns;
+        Some(self.now_ns())
     }
 
     /// Runs an operation, with retries, and records it. Returns when the client was free again. `late_ns` is how late the operation
@@ -124,20 +151,21 @@ impl<W: Workload> Client<'_, W> {
             scheduled_ns: request.scheduled_ns,
             started_ns: request.started_ns,
             ended_ns,
+            counts_ns: ended_ns.min(self.slice_ends_ns),
             late_ns,
             is_retried: request.retries > 0,
             outcome,
         };
         self.recorder.record(&ended);
         let end_ns = self.shared.end.at_ns();
-        if ended_ns >= end_ns && request.scheduled_ns < end_ns {
+        if ended.counts_ns >= end_ns && request.scheduled_ns < end_ns {
             self.recorder.record_late(&ended);
         }
     }
 
     #[cold]
     fn retry(&self, code: u16, request: &mut Request) {
-        let now_ns = self.now_ns();
+        let now_ns = self.now_ns().min(self.slice_ends_ns);
         self.recorder.retry(request.operation, code, now_ns);
         request.retries = request.retries.saturating_add(1);
     }

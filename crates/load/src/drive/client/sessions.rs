@@ -3,9 +3,9 @@
 use super::backoff::Backoff;
 use super::{Client, Outage, background, closed, open};
 use crate::drive::driven::DriveError;
-use crate::drive::gate::Waiting;
 use crate::drive::settings::Load;
 use crate::drive::shared::{Numbers, Shared};
+use crate::drive::turns::{Turns, Waiting};
 use crate::drive::usage::Usage;
 use crate::io::Io;
 use crate::recorder::Recorder;
@@ -61,6 +61,7 @@ impl<'a, W: Workload> ReactorClients<'a, W> {
         let _unclosed = is_client.then(|| self.shared.unclosed());
         let zero_ns = self.shared.gate.pass(&self.io, &self.waiting).await;
         let session = self.sessions.borrow_mut()[place].take();
+        let turns = self.shared.turns().map(Turns::present);
         let Some(zero_ns) = zero_ns else {
             if let Some(session) = session {
                 self.shared.workload.close(session).await;
@@ -78,6 +79,12 @@ impl<'a, W: Workload> ReactorClients<'a, W> {
             number: self.clients[place],
             numbers: &self.numbers,
             zero_ns,
+            slice_ends_ns: match &turns {
+                Some(_) => 0,
+                None => u64::MAX,
+            },
+            turns,
+            waiting: &self.waiting,
             session,
             outage: Outage::new(self.clients[place]),
         };

@@ -8,6 +8,7 @@ mod open;
 mod outages;
 mod shares;
 mod stalls;
+mod turns;
 
 use super::*;
 use crate::arrivals::Arrivals;

@@ -1,0 +1,324 @@
+//! Turns: several drives share a machine by running in slices, one drive at a time.
+//!
+//! Goal: a drive has one clock that stops between its slices, so that seconds, think times and latencies are those of a drive that
+//! runs alone. At the end of a slice clients finish their operations and start none; the slice ends when all have finished. Every
+//! operation counts with its whole latency. The clock of a slice advances by the mean time that its clients were busy, so that
+//! operations per second of this clock are those of busy clients. Non-goal: who runs when, which is the caller's (`Turns::run`).
+//!
+//! As at the gate, there are no wake-ups across threads: one waiting client per thread polls and wakes the others of its thread.
+
+mod waiting;
+
+pub(super) use waiting::Waiting;
+
+use crate::io::{Gap, Io};
+use std::future::poll_fn;
+use std::sync::atomic::{
+    AtomicBool, AtomicU64,
+    Ordering::{Acquire, Release},
+};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+const LOOK_INTERVAL_NS: u64 = 5_000_000;
+/// A slice begins so long after it was requested, so that every thread sees it in time.
+const AHEAD_NS: u64 = 15_000_000;
+
+/// The turns of one drive. Share it between the drive ([`crate::Drive::turns`]) and the thread that gives the turns.
+#[derive(Debug, Default)]
+pub struct Turns {
+    state: Mutex<State>,
+    changed: Condvar,
+    /// The number of the latest slice, from 1, so that waiting clients need no lock.
+    latest: AtomicU64,
+    is_over: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Of the reactors' clock; None before the drive begins.
+    origin: Option<Instant>,
+    /// Clients that have not ended.
+    clients: u32,
+    slice: Option<Slice>,
+    /// The drive's clock between slices.
+    paused_at_ns: u64,
+    ran: Vec<Ran>,
+}
+
+/// A slice that runs.
+#[derive(Debug)]
+struct Slice {
+    number: u64,
+    starts: Starts,
+    /// Clients that have finished it and not ended.
+    finished: u32,
+    /// Clients that took part and do no more, and the sum of their times.
+    busy: (u32, u64),
+}
+
+/// Where a client begins a slice, and until when it starts operations.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Starts {
+    /// On the reactors' clock.
+    at_ns: u64,
+    /// The drive's clock at this time.
+    from_ns: u64,
+    /// From this time of the drive's clock on no operation starts; `u64::MAX` in the last slice, which the end of the drive ends.
+    pub ends_ns: u64,
+}
+
+impl Starts {
+    /// Time zero of the drive's clock on the reactors' clock.
+    pub(super) fn zero_ns(&self) -> u64 {
+        self.at_ns.saturating_sub(self.from_ns)
+    }
+}
+
+/// A finished slice: from when to when it ran on the reactors' clock, and when it began on the drive's clock.
+#[derive(Clone, Copy, Debug)]
+struct Ran {
+    at_ns: u64,
+    until_ns: u64,
+    from_ns: u64,
+}
+
+/// How a slice ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// All clients wait, and the drive goes on with its next slice.
+    Paused,
+    /// The drive is over.
+    Over,
+}
+
+/// A client's part in the turns. It leaves when this is dropped with the client's task, however that ends.
+#[derive(Debug)]
+pub(super) struct Present<'a> {
+    turns: &'a Turns,
+    /// The number of the slice that the client runs, and when it began it on the reactors' clock.
+    running: Option<(u64, u64)>,
+}
+
+impl Turns {
+    /// Turns that no drive has begun yet.
+    pub fn new() -> Turns {
+        Turns::default()
+    }
+
+    /// Runs one slice: clients start operations for this long; None: until the drive ends. Returns when all clients have finished.
+    pub fn run(&self, length: Option<Duration>) -> Turn {
+        let mut state = self.state();
+        let (Some(origin), false) = (state.origin, self.is_over()) else {
+            return Turn::Over;
+        };
+        let from_ns = state.paused_at_ns;
+        let ends_ns = length.map_or(u64::MAX, |length| from_ns + length.as_nanos() as u64);
+        let number = self.latest.load(Acquire) + 1;
+        state.slice = Some(Slice {
+            number,
+            starts: Starts {
+                at_ns: origin.elapsed().as_nanos() as u64 + AHEAD_NS,
+                from_ns,
+                ends_ns,
+            },
+            finished: 0,
+            busy: (0, 0),
+        });
+        self.latest.store(number, Release);
+        state.finish_if_all();
+        while state.slice.is_some() {
+            let waited = self.changed.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        match state.clients > 0 && !self.is_over() {
+            true => Turn::Paused,
+            false => Turn::Over,
+        }
+    }
+
+    /// The drive ends: clients that wait end too.
+    pub(super) fn end(&self) {
+        self.is_over.store(true, Release);
+    }
+
+    /// The drive's clock between slices: the mean time that its clients were busy in all slices.
+    pub fn measured(&self) -> Duration {
+        Duration::from_nanos(self.state().paused_at_ns)
+    }
+
+    /// How long the last slice took from its beginning until all clients had finished; zero before the first.
+    pub fn took(&self) -> Duration {
+        let state = self.state();
+        let last = state.ran.last();
+        last.map_or(Duration::ZERO, |ran| {
+            Duration::from_nanos(ran.until_ns - ran.at_ns)
+        })
+    }
+
+    /// When the first slice began; None before.
+    pub fn began(&self) -> Option<Instant> {
+        let state = self.state();
+        let first = state.ran.first().map(|ran| ran.at_ns);
+        let first = first.or_else(|| Some(state.slice.as_ref()?.starts.at_ns))?;
+        Some(state.origin? + Duration::from_nanos(first))
+    }
+
+    /// The drive begins with so many clients, which wait.
+    pub(super) fn begin(&self, origin: Instant, clients: u32) {
+        let mut state = self.state();
+        state.origin = Some(origin);
+        state.clients = clients;
+    }
+
+    /// Held by each client while its task runs.
+    pub(super) fn present(&self) -> Present<'_> {
+        Present {
+            turns: self,
+            running: None,
+        }
+    }
+
+    /// Nanoseconds on the drive's clock. It waits at the end of a slice for operations that have not ended, so that no second is taken
+    /// as over in which the next slice begins.
+    pub(super) fn now_ns(&self) -> u64 {
+        let state = self.state();
+        let ends_ns = state.slice.as_ref().map(|slice| slice.starts.ends_ns);
+        drop(state);
+        self.running_ns().min(ends_ns.unwrap_or(u64::MAX))
+    }
+
+    /// The same without that wait.
+    pub(super) fn running_ns(&self) -> u64 {
+        let state = self.state();
+        match (&state.slice, state.origin) {
+            (Some(slice), Some(origin)) => {
+                let since_ns = origin.elapsed().as_nanos() as u64;
+                slice.starts.from_ns + since_ns.saturating_sub(slice.starts.at_ns)
+            }
+            _ => state.paused_at_ns,
+        }
+    }
+
+    /// The gaps of a thread on the drive's clock, without those between slices.
+    pub(super) fn of_slices(&self, gaps: &[Gap]) -> Vec<Gap> {
+        let state = self.state();
+        let within = |ran: &Ran, gap: &Gap| {
+            let at = |at_ns: u64| at_ns.clamp(ran.at_ns, ran.until_ns) - ran.at_ns + ran.from_ns;
+            let gap = Gap {
+                from_ns: at(gap.from_ns),
+                until_ns: at(gap.until_ns),
+            };
+            (gap.from_ns < gap.until_ns).then_some(gap)
+        };
+        let each = |ran: &Ran| gaps.iter().filter_map(|gap| within(ran, gap)).collect();
+        state
+            .ran
+            .iter()
+            .flat_map(|ran| -> Vec<Gap> { each(ran) })
+            .collect()
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Acquire)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A client has finished its slice, or ended.
+    fn finish(&self, running: Option<(u64, u64)>, has_ended: bool) {
+        let mut state = self.state();
+        let now_ns = state
+            .origin
+            .map_or(0, |origin| origin.elapsed().as_nanos() as u64);
+        if has_ended {
+            state.clients = state.clients.saturating_sub(1);
+        }
+        if let (Some(slice), Some((number, began_ns))) = (&mut state.slice, running)
+            && slice.number == number
+        {
+            slice.busy.0 += 1;
+            slice.busy.1 += now_ns.saturating_sub(began_ns);
+            slice.finished += u32::from(!has_ended);
+        }
+        state.finish_if_all();
+        if state.slice.is_none() {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits for the slice after `seen`. None if the turns are over.
+    async fn next(&self, io: &Io, waiting: &Waiting, seen: u64) -> Option<(u64, Starts)> {
+        loop {
+            let latest = self.latest.load(Acquire);
+            if self.is_over() || io.is_interrupted() {
+                return None;
+            }
+            if latest > seen {
+                let state = self.state();
+                let slice = state.slice.as_ref();
+                return slice.map(|slice| (slice.number, slice.starts));
+            }
+            if waiting.begins_to_watch() {
+                io.sleep_until(io.now_ns() + LOOK_INTERVAL_NS).await;
+                waiting.ends_to_watch(io);
+            } else {
+                let mut has_waited = false;
+                poll_fn(|_| match std::mem::replace(&mut has_waited, true) {
+                    true => Poll::Ready(()),
+                    false => {
+                        waiting.add(io);
+                        Poll::Pending
+                    }
+                })
+                .await;
+            }
+        }
+    }
+}
+
+impl State {
+    /// Ends the slice if no client runs in it any more.
+    fn finish_if_all(&mut self) {
+        let Some(slice) = self.slice.take_if(|slice| slice.finished >= self.clients) else {
+            return;
+        };
+        let (clients, busy_ns) = slice.busy;
+        let mean_ns = busy_ns / u64::from(clients.max(1));
+        let now_ns = self
+            .origin
+            .map_or(0, |origin| origin.elapsed().as_nanos() as u64);
+        self.paused_at_ns = slice.starts.from_ns + mean_ns;
+        self.ran.push(Ran {
+            at_ns: slice.starts.at_ns,
+            until_ns: now_ns.max(slice.starts.at_ns),
+            from_ns: slice.starts.from_ns,
+        });
+    }
+}
+
+impl Present<'_> {
+    /// Finishes the client's slice and waits until the next one begins. None if there is none.
+    pub(super) async fn next_slice(&mut self, io: &Io, waiting: &Waiting) -> Option<Starts> {
+        let running = self.running.take();
+        let seen = running.map_or(0, |(number, _)| number);
+        if running.is_some() {
+            self.turns.finish(running, false);
+        }
+        let (number, starts) = self.turns.next(io, waiting, seen).await?;
+        while io.now_ns() < starts.at_ns {
+            io.sleep_until(starts.at_ns).await;
+        }
+        self.running = Some((number, io.now_ns()));
+        Some(starts)
+    }
+}
+
+impl Drop for Present<'_> {
+    fn drop(&mut self) {
+        self.turns.finish(self.running.take(), true);
+    }
+}
