@@ -17,5 +17,5 @@ pub use counters::Observer;
 pub use plans::{Explainer, Plan};
 pub use process::ServerProcess;
 pub use reading::Reading;
-pub use sampler::{Gap, Live, PidOf, Prepared, Sample, Sampled, Sampler, Targets};
+pub use sampler::{Edges, Gap, Live, PidOf, Prepared, Sample, Sampled, Sampler, Targets};
 pub use states::{StateReader, States};

@@ -8,6 +8,7 @@
 
 mod collector;
 mod column;
+mod edges;
 mod levels;
 mod machine;
 mod status;
@@ -15,6 +16,7 @@ mod ticks;
 
 use crate::foreign;
 use collector::Collector;
+pub use edges::Edges;
 use host::Interface;
 use machine::Machine;
 use record::{Counters, Flag, FlagKind, State};

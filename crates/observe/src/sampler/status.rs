@@ -97,6 +97,11 @@ impl Status {
         })
     }
 
+    /// Its connection, for readings at other times.
+    pub(super) fn into_observer(self) -> Option<Observer> {
+        self.connected.map(|connected| connected.observer)
+    }
+
     /// Reads at each tick until `ends` is closed, and then one last time.
     pub(super) fn watch(
         mut self,
