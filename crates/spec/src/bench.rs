@@ -25,6 +25,8 @@ pub struct BenchRequest {
     /// `cold`, `hot`; empty: the default of `prony bench`.
     pub rounds: Vec<String>,
     pub warmup: Option<String>,
+    /// As written: `1s`, `off`.
+    pub slices: Option<String>,
     /// As written: `2`, `0.1`.
     pub scale: Option<String>,
     pub tables: Option<u64>,
@@ -305,13 +307,20 @@ fn protocol(request: &BenchRequest) -> Table {
     if let Some(warmup) = &request.warmup {
         protocol.insert("warmup".into(), warmup.clone().into());
     }
+    if let Some(slices) = &request.slices {
+        protocol.insert("slices".into(), slices.clone().into());
+    }
     let longest = [
         request.clients.len(),
         request.rate.len(),
         request.workers.len(),
     ];
     let is_series = longest.iter().any(|length| *length > 1);
-    if is_series && !request.changes_its_data && !request.is_in_rounds() {
+    let are_sliced = request
+        .slices
+        .as_ref()
+        .is_some_and(|slices| slices != "off");
+    if is_series && !are_sliced && !request.changes_its_data && !request.is_in_rounds() {
         protocol.insert("series".into(), true.into());
     }
     if let Some(blocks) = request.blocks {

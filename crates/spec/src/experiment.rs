@@ -199,6 +199,8 @@ pub struct Protocol {
     pub series: bool,
     /// Timed load only: how long a client tries to reopen a lost connection before it gives up; None: the default of crate `load`.
     pub reconnect: Option<Duration>,
+    /// Timed load only: the middle length of the slices in which servers take turns; None: trials one after another.
+    pub slices: Option<Duration>,
 }
 
 /// The part of a timed load that is not measured.

@@ -34,6 +34,7 @@ mod question;
 mod setting;
 pub mod settings;
 mod shard;
+pub mod slices;
 pub mod switches;
 pub mod timed;
 mod traces;

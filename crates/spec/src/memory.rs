@@ -7,7 +7,7 @@ use super::experiment::{BuildSpec, Experiment, Setting};
 use super::known::plain;
 use super::limits::Memory;
 use super::mistake::SpecError;
-use super::place::{Late, Path, Requested, answer};
+use super::place::{Late, Path, Requested, answer, path};
 use super::plan::PlannedTrial;
 use super::settings::{POOLS, rough};
 
@@ -82,6 +82,57 @@ pub fn fits<'t>(
     }
     let late = found.into_iter().map(|(path, misfit)| misfit.late(path));
     answer(experiment, late.collect())
+}
+
+/// Checks that the servers of each group, which run beside each other, fit into the machine. `groups` have their trials with the
+/// sizes of their data; `machine_bytes` is 0 where it is unknown.
+///
+/// # Errors
+/// The largest group that needs more than the machine has.
+pub fn fit_together(
+    experiment: &Experiment,
+    groups: &[Vec<(&PlannedTrial, u64)>],
+    machine_bytes: u64,
+) -> Result<(), SpecError> {
+    let needed = |group: &Vec<(&PlannedTrial, u64)>| -> u64 {
+        let each = group.iter();
+        each.map(|(trial, data_bytes)| pool_bytes(trial, *data_bytes) + own_bytes(trial))
+            .sum()
+    };
+    let largest = groups.iter().max_by_key(|group| needed(group));
+    let is_known = machine_bytes > 0;
+    let too_large = largest.filter(|group| is_known && needed(group) > machine_bytes);
+    let late = too_large.map(|group| Late {
+        path: path(&["protocol", "slices"]),
+        says: format!(
+            "the {} servers that take turns need about {} of memory together, and this machine has {}",
+            group.len(),
+            rough(needed(group)),
+            rough(machine_bytes)
+        ),
+        label: "too much memory",
+        help: "use smaller buffer pools, compare fewer cells, or write slices = \"off\" in [protocol]".into(),
+    });
+    answer(experiment, late.into_iter().collect())
+}
+
+/// What a server has where the trial sets no buffer pool: the default of all servers.
+const POOL_BYTES_DEFAULT: u64 = 128 * MIB;
+
+fn pool_bytes(trial: &PlannedTrial, data_bytes: u64) -> u64 {
+    let own = trial.settings.iter();
+    let pools = own.filter(|(name, _)| POOLS.contains(&plain(name).as_str()));
+    let set = pools
+        .filter_map(|(_, value)| value.bytes(data_bytes))
+        .sum::<u64>();
+    match trial
+        .settings
+        .iter()
+        .any(|(name, _)| plain(name) == POOLS[0])
+    {
+        true => set,
+        false => set + POOL_BYTES_DEFAULT,
+    }
 }
 
 fn misfit(trial: &PlannedTrial, data_bytes: u64) -> Option<Misfit<'_>> {

@@ -9,7 +9,7 @@ use super::sections::names;
 use super::unit;
 use std::time::Duration;
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "rounds",
     "unit",
     "blocks",
@@ -23,9 +23,21 @@ const KEYS: [&str; 13] = [
     "series",
     "reconnect",
     "short",
+    "slices",
 ];
 const OF_ROUNDS: [&str; 4] = ["rounds", "unit", "query_timeout", "queries"];
-const OF_TIME: [&str; 5] = ["warmup", "preload", "series", "reconnect", "short"];
+const OF_TIME: [&str; 6] = [
+    "warmup",
+    "preload",
+    "series",
+    "reconnect",
+    "short",
+    "slices",
+];
+
+/// Shorter slices spend more time on changing the server than on measuring; longer ones are trials.
+const SLICE_SHORTEST: Duration = Duration::from_millis(200);
+const SLICE_LONGEST: Duration = Duration::from_secs(30);
 
 /// Reads `[protocol]`. The default is one block of one cold and two hot rounds over all queries.
 pub(crate) fn protocol(file: &Section) -> Protocol {
@@ -44,6 +56,7 @@ pub(crate) fn protocol(file: &Section) -> Protocol {
         preload: false,
         series: false,
         reconnect: None,
+        slices: None,
     };
     let Some(section) = file
         .get("protocol")
@@ -100,6 +113,35 @@ fn timed(protocol: &mut Protocol, section: &Section, time: &Node) {
     protocol.reconnect = section
         .get("reconnect")
         .and_then(|node| node.duration("reconnect = \"900s\""));
+    protocol.slices = section.get("slices").and_then(|node| slices(&node));
+}
+
+/// None for `"off"`, and for a mistake.
+fn slices(node: &Node) -> Option<Duration> {
+    const EXAMPLE: &str = "slices = \"1s\"";
+    match node.text(EXAMPLE)? {
+        "off" => return None,
+        "query" => {
+            node.note(
+                "slices of rounds of queries are not built yet",
+                "not built",
+                "remove it: rounds run one after another",
+            );
+            return None;
+        }
+        _ => {}
+    }
+    let length = node.duration(EXAMPLE)?;
+    let allowed = SLICE_SHORTEST..=SLICE_LONGEST;
+    if !allowed.contains(&length) {
+        node.note(
+            format!("slices of {} s", length.as_secs_f64()),
+            "not such a length",
+            "write a length from \"200ms\" to \"30s\", or \"off\"",
+        );
+        return None;
+    }
+    Some(length)
 }
 
 fn truth(section: &Section, key: &str) -> Option<bool> {

@@ -13,6 +13,8 @@ mod trial;
 mod control;
 mod finished;
 mod going_on;
+mod groups;
+mod laps;
 mod matrix;
 mod order;
 mod units;
@@ -22,6 +24,7 @@ mod tests;
 
 pub use finished::Finished;
 pub use going_on::Undecided;
+pub use laps::{Lap, Laps, Length};
 pub use part::{Part, PartError};
 pub use trial::PlannedTrial;
 
@@ -151,7 +154,14 @@ impl<'e> Plan<'e> {
                     unit: twin.unit,
                     role: Role::Control,
                 };
-                runs.insert(order::control(runs.len(), block, seed), vec![control]);
+                let group = (experiment.protocol.slices.is_some())
+                    .then(|| runs.iter_mut().find(|run| run[0].unit == twin.unit));
+                match group.flatten() {
+                    Some(group) => group.push(control),
+                    None => {
+                        runs.insert(order::control(runs.len(), block, seed), vec![control]);
+                    }
+                }
             }
             order.extend(runs.into_iter().flatten());
         }
@@ -204,14 +214,64 @@ impl<'e> Plan<'e> {
         finished: &[Finished],
         undecided: &Undecided,
     ) -> Option<PlannedTrial> {
+        let unit = self.next_unit(finished, undecided);
+        unit.into_iter().next()
+    }
+
+    /// The same with the trials that take turns with it in slices; none if all are finished.
+    pub fn next_unit(&self, finished: &[Finished], undecided: &Undecided) -> Vec<PlannedTrial> {
         let known = Known::new(finished);
-        let (place, mut trial) = self
+        let mut open = self
             .blocks_going_on(finished, undecided)
             .flatten()
-            .find_map(|place| Some((place, self.open(place, finished, &known)?)))?;
+            .filter_map(|place| Some((place, self.open(place, finished, &known)?)));
+        let Some((place, mut trial)) = open.next() else {
+            return Vec::new();
+        };
         let last = finished.last().filter(|last| last.server_is_up);
         trial.continues = last.is_some_and(|last| self.is_in_series_with(place, &last.key));
-        Some(trial)
+        if self.experiment.protocol.slices.is_none() {
+            return vec![trial];
+        }
+        let others =
+            open.take_while(|(other, _)| (other.block, other.unit) == (place.block, place.unit));
+        std::iter::once(trial)
+            .chain(others.map(|(_, other)| other))
+            .collect()
+    }
+
+    /// The trials that take turns with each other in slices, in the first block; each trial by itself without slices.
+    pub fn groups(&self) -> Vec<Vec<PlannedTrial>> {
+        let planned = |place: &Place| self.planned(place, Measured::default());
+        let groups = self.grouped();
+        let groups = groups.map(|group| group.iter().map(planned).collect());
+        groups.collect()
+    }
+
+    /// The most servers that exist at the same time: with slices those of the largest group, otherwise 1.
+    pub fn servers_at_once(&self) -> u32 {
+        let sizes = self.grouped().map(|group| group.len() as u32);
+        sizes.max().unwrap_or(1)
+    }
+
+    /// The places of each group in the first block.
+    fn grouped(&self) -> impl Iterator<Item = &[Place]> {
+        let sliced = self.experiment.protocol.slices.is_some();
+        let mut blocks = self.order.chunk_by(|one, other| one.block == other.block);
+        let first = blocks.next().unwrap_or_default();
+        first.chunk_by(move |one, other| sliced && one.unit == other.unit)
+    }
+
+    /// The keys of the trials that take turns with this one in slices, itself among them; none without slices.
+    pub fn group_of(&self, trial: &TrialKey) -> Vec<TrialKey> {
+        if self.experiment.protocol.slices.is_none() {
+            return Vec::new();
+        }
+        let own = self.order.iter().find(|place| self.key(place) == *trial);
+        let members = self.order.iter().filter(|place| {
+            own.is_some_and(|own| (own.block, own.unit) == (place.block, place.unit))
+        });
+        members.map(|place| self.key(place)).collect()
     }
 
     /// Whether any trial depends on the figures of another one: a search, or a rate that is a share of the maximum.

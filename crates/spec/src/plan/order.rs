@@ -39,7 +39,7 @@ pub(super) fn control(runs: usize, block: u32, seed: u64) -> usize {
     below(runs as u64 + 1, &mut Pcg32::new(seed, stream)) as usize
 }
 
-fn shuffled(count: usize, random: &mut Pcg32) -> Vec<usize> {
+pub(super) fn shuffled(count: usize, random: &mut Pcg32) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     for place in (1..count).rev() {
         order.swap(place, below(place as u64 + 1, random) as usize);

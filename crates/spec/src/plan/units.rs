@@ -1,8 +1,9 @@
-//! Groups points that belong together: a series, or shares of a maximum with that maximum.
+//! Groups points that belong together: a series, shares of a maximum with that maximum, or cells that take turns in slices.
 //!
 //! Purpose: units are shuffled and assigned to parts as a whole, with their points in execution order. A point that
 //! belongs to no other is a unit of its own. Boundaries: `order` shuffles the units.
 
+use super::groups;
 use super::matrix::{Point, is_max};
 use super::order;
 use super::trial;
@@ -16,6 +17,9 @@ pub(super) type Unit = Vec<usize>;
 
 /// The units of an experiment, in the order of their first points. Omits maxima that no rate refers to.
 pub(super) fn units(experiment: &Experiment, points: &[Point]) -> Vec<Unit> {
+    if experiment.protocol.slices.is_some() {
+        return groups::groups(experiment, points);
+    }
     let is_relative =
         |point: &Point| rate(experiment, point).is_some_and(|rate| rate.is_relative());
     let mut units: Vec<Unit> = Vec::new();

@@ -51,6 +51,9 @@ pub(super) struct Args {
     /// Warm-up before the measured time: 2s, 50%, find
     #[arg(long)]
     warmup: Option<String>,
+    /// Servers take turns in slices of about this length, so that they are compared within the same seconds: 1s
+    #[arg(long, conflicts_with_all = ["rate", "rounds"])]
+    slices: Option<String>,
     /// Scale of ssb and tpch; warehouses of tpcc, about 86 MB each [default: 1]
     #[arg(long)]
     scale: Option<String>,
@@ -202,6 +205,7 @@ impl Args {
             workers: self.workers.clone(),
             time: self.time.clone(),
             warmup: self.warmup.clone(),
+            slices: self.slices.clone(),
             scale: self.scale.clone(),
             tables: self.tables,
             rows: self.rows,

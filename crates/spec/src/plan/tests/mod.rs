@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 
 mod control;
+mod groups;
 mod load;
 mod observe;
 mod sequential;

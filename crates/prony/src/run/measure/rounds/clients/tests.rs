@@ -44,6 +44,7 @@ fn protocol(query_timeout: Option<Duration>) -> Protocol {
         warmup: WarmupSpec::None,
         preload: false,
         reconnect: None,
+        slices: None,
         series: false,
     }
 }

@@ -1,0 +1,87 @@
+//! Groups of points that take turns in slices: the cells of one load that claims compare.
+//!
+//! Purpose: cells that are compared share the same seconds, as far as a group holds them. Claims come in the order of the file. Without
+//! claims all cells are compared. Boundaries: `units` has the other units, `slices` refuses what cannot take turns.
+
+use super::matrix::{Point, agrees};
+use super::trial;
+use crate::Experiment;
+use record::Subject;
+
+/// The most cells of a group; the A/A control comes in addition.
+pub(super) const CELLS_MAX: usize = 4;
+
+/// All points in groups, in the order of their first points. A point that is compared with no other is a group by itself.
+pub(super) fn groups(experiment: &Experiment, points: &[Point]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = (0..points.len()).map(|point| vec![point]).collect();
+    for (one, other) in compared(experiment, points) {
+        let place = |point: usize| groups.iter().position(|group| group.contains(&point));
+        let (Some(one), Some(other)) = (place(one), place(other)) else {
+            continue;
+        };
+        let together = groups[one].len() + groups[other].len();
+        if one != other && together <= CELLS_MAX {
+            let (first, second) = (one.min(other), one.max(other));
+            let joined = groups.remove(second);
+            groups[first].extend(joined);
+        }
+    }
+    for group in &mut groups {
+        group.sort_unstable();
+    }
+    groups.sort_unstable();
+    groups
+}
+
+/// Pairs of points that are compared: by claim, the most alike first, and those that differ in the server first among these.
+fn compared(experiment: &Experiment, points: &[Point]) -> Vec<(usize, usize)> {
+    let all: Vec<usize> = (0..points.len()).collect();
+    let of = |cell: &record::Cell| -> Vec<usize> {
+        let selected = |point: &&usize| agrees(experiment, &points[**point], &cell.levels);
+        all.iter().filter(selected).copied().collect()
+    };
+    let sides: Vec<(Vec<usize>, Vec<usize>)> = match experiment.claims.as_slice() {
+        [] => vec![(all.clone(), all.clone())],
+        claims => (claims.iter().filter_map(|claim| match &claim.subject {
+            Subject::Ratio { of: one, to, .. } => Some((of(one), of(to))),
+            Subject::Spread { among, .. } => Some((of(among), of(among))),
+            Subject::Finds { .. } => None,
+        }))
+        .collect(),
+    };
+    let mut pairs = Vec::new();
+    for (claim, (ones, others)) in sides.iter().enumerate() {
+        for (one, other) in ones
+            .iter()
+            .flat_map(|one| others.iter().map(move |other| (*one, *other)))
+        {
+            if one != other && have_one_load(experiment, &points[one], &points[other]) {
+                let (differing, same_server) = differences(&points[one], &points[other]);
+                pairs.push((
+                    claim,
+                    differing,
+                    same_server,
+                    one.min(other),
+                    one.max(other),
+                ));
+            }
+        }
+    }
+    pairs.sort_unstable();
+    pairs
+        .into_iter()
+        .map(|(.., one, other)| (one, other))
+        .collect()
+}
+
+fn have_one_load(experiment: &Experiment, one: &Point, other: &Point) -> bool {
+    trial::load(experiment, one) == trial::load(experiment, other)
+}
+
+/// In how many factors the points differ, and whether they have the same server.
+fn differences(one: &Point, other: &Point) -> (usize, bool) {
+    let levels = one.levels.iter().zip(&other.levels);
+    let differing = levels.filter(|(one, other)| one != other).count();
+    let same_server = one.server == other.server;
+    (differing + usize::from(!same_server), same_server)
+}

@@ -1,0 +1,140 @@
+//! Groups of cells that take turns in slices.
+
+use super::parse;
+use crate::plan::{Finished, Part, Plan, PlannedTrial};
+use crate::{Experiment, slices};
+use record::TrialKey;
+
+/// Two servers and `further` factors, with `claims`.
+fn experiment(protocol: &str, further: &str, claims: &str) -> Experiment {
+    parse(&format!(
+        "title = 't'\n[server.a]\nbuild = 'mariadb'\n[server.b]\nbuild = 'mysql@9.7'\n{further}\n[workload.oltp]\n\
+         [load.closed]\nclients = [8, 1]\n[protocol]\ntime = '60s'\nslices = '1s'\n{protocol}\n{claims}"
+    ))
+}
+
+fn claim(of: &str, to: &str) -> String {
+    format!(
+        "[[claim]]\nsays = 's'\nvalue = 'throughput'\nof = {{ {of} }}\nto = {{ {to} }}\nat_least = 1.1\n"
+    )
+}
+
+fn names(group: &[PlannedTrial]) -> Vec<String> {
+    let mut names: Vec<String> = group.iter().map(|trial| trial.key.label()).collect();
+    names.sort();
+    names
+}
+
+fn groups(experiment: &Experiment) -> Vec<Vec<String>> {
+    let plan = Plan::new(experiment, 3).unwrap();
+    let mut groups: Vec<Vec<String>> = plan.groups().iter().map(|group| names(group)).collect();
+    groups.sort();
+    groups
+}
+
+#[test]
+fn without_claims_the_servers_of_each_load_take_turns_with_the_control() {
+    let both = experiment("blocks = 2", "", "");
+    assert_eq!(
+        groups(&both),
+        [vec!["a 1", "a 1 (control)", "b 1"], vec!["a 8", "b 8"]]
+    );
+    assert_eq!(Plan::new(&both, 3).unwrap().servers_at_once(), 3);
+}
+
+#[test]
+fn cells_of_a_claim_take_turns_and_a_cell_without_one_is_alone() {
+    let further = "[variant.x]\n[variant.y]\n[variant.z]\n";
+    let claims = claim("server = 'a', variant = 'x'", "server = 'a', variant = 'y'");
+    let found = groups(&experiment("", further, &claims));
+    assert_eq!(found.len(), 10, "{found:?}");
+    for clients in ["1", "8"] {
+        let pair = vec![format!("a x, {clients}"), format!("a y, {clients}")];
+        assert!(found.contains(&pair), "{found:?}");
+    }
+}
+
+#[test]
+fn a_group_has_at_most_four_cells_the_most_alike_first() {
+    let further = "[variant.u]\n[variant.v]\n[variant.w]\n[variant.x]\n[variant.y]\n";
+    let found = groups(&experiment(
+        "",
+        further,
+        &claim("server = 'b'", "server = 'a'"),
+    ));
+    assert!(found.iter().all(|group| group.len() <= 4), "{found:?}");
+    for variant in ["u", "v", "w", "x", "y"] {
+        let of = |server: &str| format!("{server} {variant}, 8");
+        let has = |group: &&Vec<String>| group.contains(&of("a")) && group.contains(&of("b"));
+        assert!(
+            found.iter().any(|group| has(&group)),
+            "{variant}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn a_group_is_planned_finished_and_divided_as_a_whole() {
+    let both = experiment("blocks = 3", "", "");
+    let plan = Plan::new(&both, 3).unwrap();
+    let mut finished: Vec<Finished> = Vec::new();
+    let mut sizes = Vec::new();
+    loop {
+        let unit = plan.next_unit(&finished, &|_| Vec::new());
+        let Some(first) = unit.first() else {
+            break;
+        };
+        let keys: Vec<TrialKey> = unit.iter().map(|trial| trial.key.clone()).collect();
+        let mut of_plan = plan.group_of(&first.key);
+        assert_eq!(of_plan.len(), keys.len());
+        of_plan.retain(|key| !keys.contains(key));
+        assert_eq!(of_plan, []);
+        sizes.push(keys.len());
+        finished.extend(
+            keys.into_iter()
+                .map(|key| Finished::without_figures(key, true)),
+        );
+    }
+    sizes.sort_unstable();
+    assert_eq!(
+        (sizes, finished.len()),
+        (vec![2, 2, 2, 3, 3, 3], plan.len())
+    );
+    for part in ["1/2", "2/2"] {
+        let part: Part = part.parse().unwrap();
+        let plan = Plan::of_part(&both, 3, Some(part)).unwrap();
+        for trial in plan.trials() {
+            let group = plan.group_of(&trial.key);
+            let servers = group.iter().filter(|key| !key.is_control()).count();
+            assert_eq!(servers, 2, "{group:?}");
+        }
+    }
+}
+
+/// The messages for an experiment; empty if it can be measured in slices.
+fn refused(experiment: &Experiment) -> String {
+    let groups = Plan::new(experiment, 3).unwrap().groups();
+    let refused = slices::check(experiment, &groups).err();
+    refused.map_or(String::new(), |error| error.text(None))
+}
+
+#[test]
+fn settings_about_time_may_be_set_but_not_differ_within_a_group() {
+    let of = |x: &str, y: &str| {
+        let further =
+            format!("[variant.x]\nsettings = {{ {x} }}\n[variant.y]\nsettings = {{ {y} }}\n");
+        let claims = claim("server = 'a', variant = 'x'", "server = 'a', variant = 'y'");
+        refused(&experiment("", &further, &claims))
+    };
+    let io = "innodb_io_capacity = 100";
+    assert_eq!(of(io, io), "");
+    assert_eq!(of("innodb_doublewrite = 0", ""), "");
+    for (x, y) in [(io, ""), (io, "innodb-io-capacity = 200")] {
+        let says = of(x, y);
+        assert!(
+            says.contains("innodb_io_capacity differs between a x"),
+            "{says}"
+        );
+        assert!(says.contains("or write slices = \"off\""), "{says}");
+    }
+}
