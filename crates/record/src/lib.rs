@@ -28,7 +28,7 @@ pub use key::{Role, TrialKey};
 pub use load::{
     Arrivals, CARRIED, CARRIED_ERRORS, EffectNote, EngineNote, EngineStall, ErrorCount, ErrorKind,
     HistogramNote, LiveSample, LiveTrial, Loaded, Mode, OpenNote, RateRange, Requirement, RowsNote,
-    ShardStart, Standard, UNCOUNTED, Unfinished, Warmup, done_series,
+    ShardStart, Slices, Standard, UNCOUNTED, Unfinished, Warmup, done_series,
 };
 pub use run::environment::{self, Conditions, Environment, ServerIdentity};
 pub use run::looks::{Ended, Look, Looks};

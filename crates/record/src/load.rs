@@ -240,6 +240,27 @@ pub struct EngineNote {
     /// The seconds in which its threads did not run for more than 20 ms at a time, in order; empty in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stalls: Vec<EngineStall>,
+    /// How the load was divided; none for a load without a break, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slices: Option<Slices>,
+}
+
+/// A load in slices, in which its server took turns with others. Seconds of the load are those of its slices.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Slices {
+    /// The middle length, as requested (s); each slice has half of it to one and a half.
+    pub length_s: f64,
+    /// Slices of the measured part.
+    pub count: u32,
+    /// Servers that took turns, this one among them.
+    pub servers: u32,
+    /// From the first slice of the measured part to the end of the last, with those of the others (s).
+    pub spanned_s: f64,
+    /// The longest time that clients needed to finish their operations after a slice was over (s).
+    pub finishing_s_max: f64,
+    /// What was written to the disk of the server's data while the server was paused between its slices; none where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_between_bytes: Option<u64>,
 }
 
 /// A second in which threads of the load generator did not run.

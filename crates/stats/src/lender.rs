@@ -110,7 +110,12 @@ pub(super) fn at_resolution(ratio: LogMean, value: &Value) -> LogMean {
 }
 
 impl<'t> Lender<'t> {
+    /// None where there is too little, and for slices: cells of one group share its seconds and those of another do not, so the matrix
+    /// has not one noise.
     fn of(trials: &'t [Trial], until: u32, kind: &Kind) -> Option<Lender<'t>> {
+        if trials.iter().any(|trial| trial.slices().is_some()) {
+            return None;
+        }
         let (rows, cells) = matrix(trials, until, kind);
         let place = |(place, cells): (usize, Vec<CellKey<'t>>)| {
             cells.into_iter().map(move |cell| (cell, place))

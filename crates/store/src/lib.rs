@@ -107,23 +107,37 @@ impl Store {
     /// Saves a trial in one transaction; it is on the disk when this returns. It replaces a failed trial of the same key; if a done or
     /// invalid one is recorded, it is refused ([`StoreError::Recorded`]).
     pub fn save(&mut self, trial: &Trial) -> Result<(), StoreError> {
+        self.save_group(std::slice::from_ref(trial))
+    }
+
+    /// The trials of a group, all in one transaction. They take the place of the same trials if one of these has failed: a group is
+    /// measured as a whole. Otherwise as [`Store::save`].
+    pub fn save_group(&mut self, trials: &[Trial]) -> Result<(), StoreError> {
         let name = |e| StoreError::of(&self.path, e);
         let transaction = self
             .at
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(name)?;
-        match write::recorded(&transaction, &trial.key).map_err(name)? {
-            Some((id, TrialState::Failed)) => write::remove(&transaction, id).map_err(name)?,
-            Some(_) => {
-                return Err(StoreError::Recorded {
-                    path: self.path.clone(),
-                    key: trial.key.clone(),
-                });
-            }
-            None => {}
+        let recorded = trials.iter().filter_map(|trial| {
+            let found = write::recorded(&transaction, &trial.key).transpose()?;
+            Some(found.map(|(id, state)| (id, state, &trial.key)))
+        });
+        let recorded = recorded.collect::<Result<Vec<_>, _>>().map_err(name)?;
+        let has_failed =
+            |(_, state, _): &(i64, TrialState, &TrialKey)| *state == TrialState::Failed;
+        if let (false, Some((_, _, key))) = (recorded.iter().any(has_failed), recorded.first()) {
+            return Err(StoreError::Recorded {
+                path: self.path.clone(),
+                key: (*key).clone(),
+            });
         }
-        write::trial(&transaction, trial, self.plan_steps).map_err(name)?;
-        live::clear(&transaction, &trial.key).map_err(name)?;
+        for (id, ..) in &recorded {
+            write::remove(&transaction, *id).map_err(name)?;
+        }
+        for trial in trials {
+            write::trial(&transaction, trial, self.plan_steps).map_err(name)?;
+            live::clear(&transaction, &trial.key).map_err(name)?;
+        }
         transaction.commit().map_err(name)
     }
 

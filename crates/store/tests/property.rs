@@ -159,6 +159,14 @@ fn engine() -> impl Strategy<Value = EngineNote> {
                 stood_s: 0.25,
                 longest_s: 1.5,
             }],
+            slices: Some(Slices {
+                length_s: 1.0,
+                count: 20,
+                servers: 3,
+                spanned_s: 63.5,
+                finishing_s_max: 0.02,
+                written_between_bytes: Some(7),
+            }),
         },
     )
 }

@@ -13,6 +13,7 @@ pub use crate::family::Counters;
 pub use crate::key::{Role, TrialKey};
 pub use event::EventNote;
 
+use crate::load::Slices;
 use crate::summary::EngineCheck;
 use flag::{Flag, FlagKind};
 use query_error::QueryError;
@@ -148,6 +149,11 @@ impl Trial {
     /// Whether it has figures that count.
     pub fn is_valid(&self) -> bool {
         self.state == TrialState::Done && !self.is_not_available()
+    }
+
+    /// How its load was divided; None for a load without a break, and without a load.
+    pub fn slices(&self) -> Option<&Slices> {
+        self.load.as_ref()?.engine.slices.as_ref()
     }
 
     /// Whether a query of it failed, so that not everything was measured.

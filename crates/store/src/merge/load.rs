@@ -194,6 +194,8 @@ fn engine(pieces: &[Piece], key: &TrialKey) -> Result<EngineNote, MergeError> {
         rows: added_rows(pieces),
         shards: pieces.iter().map(|piece| piece.start.clone()).collect(),
         stalls: worst_stalls(pieces),
+        // Shards cannot run in slices.
+        slices: None,
     })
 }
 
