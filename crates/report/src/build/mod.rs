@@ -12,6 +12,7 @@ pub(crate) mod ratios;
 mod rounds;
 mod rows;
 mod setup;
+mod slices;
 pub(crate) mod trials;
 
 use crate::document::{Claim, Document, Faults, Headline, Recorded, Section};

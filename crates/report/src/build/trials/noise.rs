@@ -1,5 +1,6 @@
 //! How much the same setup differs from itself, and what the run can therefore see.
 
+use crate::build::slices;
 use crate::document::{Block, Document, Node, Section};
 use crate::{format, names};
 use record::{Run, Trial};
@@ -13,9 +14,13 @@ pub(crate) fn section(document: &Document, trials: &[Trial]) -> Option<Section> 
         .into_iter()
         .chain(split.map(|split| split.sentence()));
     let further = further.map(|text| Block::text(text).everywhere());
+    let controls = document.controls.iter().map(|control| control.trial);
+    let sliced = slices::sentence(trials.iter().chain(controls));
+    let sliced = sliced.map(|text| Block::text(text).everywhere());
     let nodes = control
-        .map(Node::on_first_screen)
         .into_iter()
+        .chain(sliced)
+        .map(Node::on_first_screen)
         .chain(further);
     Section::of("noise", "Noise", nodes.collect())
 }
