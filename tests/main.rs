@@ -45,6 +45,7 @@ mod same_figures;
 mod servers;
 mod shards;
 mod shell;
+mod slices;
 mod switches;
 mod tidy;
 mod tpcc_audit;

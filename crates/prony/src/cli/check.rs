@@ -72,11 +72,13 @@ fn expected(request: &Request, plan: &Plan, trials: &[PlannedTrial]) -> Result<S
     let expected = Expected::of(request, trials)?;
     // Many trials share a dataset.
     let mut costs: BTreeMap<(String, String), DatasetCost> = BTreeMap::new();
+    let at_once = plan.servers_at_once();
     for trial in trials {
         let estimate = expected.dataset(trial);
         let bytes = snapshot_bytes(trial, estimate.data_bytes);
         let cluster = trial.server.as_ref().and_then(|server| server.cluster);
-        let copies = cluster.map_or(1, |cluster| u64::from(cluster.nodes));
+        let nodes = cluster.map_or(1, |cluster| cluster.nodes);
+        let copies = u64::from(nodes.max(at_once));
         let server = trial.server_name().to_string();
         let key = (server.clone(), trial.workload.to_string());
         costs.entry(key).or_insert(DatasetCost {

@@ -139,6 +139,7 @@ fn steps(
             typos: &prepared.typos,
             logs: &folder.path.join("logs"),
             samples: &Samples::default(),
+            seat: None,
         },
     };
     let outcome = measuring.all(&mut store);

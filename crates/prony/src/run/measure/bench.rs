@@ -1,5 +1,6 @@
 //! What all trials of a run share.
 
+use super::seat::Seat;
 use crate::run::Progress;
 use crate::run::audit::answers::Samples;
 use crate::run::event::Action;
@@ -12,6 +13,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 /// What all trials of a run share.
+#[derive(Clone, Copy)]
 pub(crate) struct Bench<'a> {
     pub home: &'a Home,
     pub leases: &'a Leases,
@@ -32,4 +34,6 @@ pub(crate) struct Bench<'a> {
     pub typos: &'a Typos<'a>,
     /// What shows where two answers differ.
     pub samples: &'a Samples,
+    /// The trial's place in a group that takes turns in slices.
+    pub seat: Option<&'a Seat>,
 }

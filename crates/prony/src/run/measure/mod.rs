@@ -2,6 +2,8 @@
 
 pub(crate) mod bench;
 pub(crate) mod rounds;
+pub(crate) mod seat;
+mod slices;
 pub(crate) mod timed;
 pub(crate) mod trial;
 
@@ -21,7 +23,7 @@ use bench::Bench;
 use record::{DatasetNote, FlagKind, LiveSample, Loaded, Trial, TrialKey, TrialState};
 use rounds::plans::LastPlans;
 use spec::BuildSpec;
-use spec::plan::{Finished, Plan, PlannedTrial};
+use spec::plan::{Finished, Laps, Plan, PlannedTrial};
 use std::collections::BTreeMap;
 use store::{Store, StoreError};
 use trial::not_available;
@@ -54,38 +56,38 @@ impl<'r> Measuring<'r> {
             let remaining = remaining.as_ref()?;
             Some(remaining.of_next(open, finished))
         };
-        while let Some(planned) = self.next(&finished, &taken, store)? {
+        loop {
+            let unit = self.next(&finished, &taken, store)?;
+            let Some(first) = unit.first() else {
+                break;
+            };
             stop_if_interrupted()?;
             let known = self.known_trials(&finished, &taken, store);
-            let named = |known: usize, place: usize| {
-                news::name(&self.request.experiment, &planned.key, place, known)
+            let named = |key: &TrialKey, known: usize, place: usize| {
+                news::name(&self.request.experiment, key, place, known)
             };
-            let name = named(known, finished.len() + 1);
+            let name = named(&first.key, known, finished.len() + 1) + &others(&unit);
             self.bench.progress.trial(&name, left_s(known, &finished));
-            let mut trial = self.one(&planned, &mut held, store)?;
-            if let Some(text) = same_sqlite(&self.prepared.servers, planned.server_name()) {
-                trial.flag(FlagKind::NotAvailable, text);
+            let mut trials = self.unit(&unit, &mut held, store)?;
+            for (planned, trial) in unit.iter().zip(&mut trials) {
+                self.settle(planned, trial, &mut answers)?;
+                last_plans.compare(trial);
+                finished.push(outcome(trial, held.is_some()));
+                if let Some(text) = self.plan.answer(&trial.key, &finished) {
+                    trial.flag(FlagKind::Search, text);
+                }
             }
-            if let Some(text) = self.prepared.ready.collations() {
-                trial.flag(FlagKind::CollationsDiffer, text);
-            }
-            if !trial.is_not_available() {
-                let data = self.fingerprint(&planned)? + &contents(&planned);
-                judge_answers(&mut answers, &data, &mut trial, self.bench.samples);
-            }
-            last_plans.compare(&mut trial);
-            finished.push(outcome(&trial, held.is_some()));
-            if let Some(text) = self.plan.answer(&trial.key, &finished) {
-                trial.flag(FlagKind::Search, text);
-            }
-            self.save(&trial, store)?;
+            self.save(&trials, store)?;
             let meeting = self.bench.meeting.map(shards::held);
             meeting.map_or(Ok(()), |meeting| meeting.goes_on())?;
             let known = self.known_trials(&finished, &taken, store);
             let left_s = left_s(known, &finished).map(|(next_s, rest_s)| next_s + rest_s);
-            let name = named(known, finished.len());
-            let line = news::line(&name, &trial, left_s, &mut said);
-            self.bench.progress.say(&line);
+            let before = finished.len() - trials.len();
+            for (place, trial) in (before + 1..).zip(&trials) {
+                let name = named(&trial.key, known, place);
+                let line = news::line(&name, trial, left_s, &mut said);
+                self.bench.progress.say(&line);
+            }
         }
         self.end(&finished, &taken, store)?;
         store.shrink();
@@ -97,20 +99,78 @@ impl<'r> Measuring<'r> {
         stop_if_interrupted()
     }
 
-    /// Saves a trial, also where another program holds the record for a while.
-    fn save(&self, trial: &Trial, store: &mut Store) -> Result<(), RunError> {
-        let say = |line: &str| self.bench.progress.say(line);
-        patiently(&say, || store.save(trial)).map_err(stored)
+    /// Measures a trial, or the trials of a group at the same time.
+    fn unit(
+        &self,
+        unit: &[PlannedTrial],
+        held: &mut Option<Place<'r>>,
+        store: &mut Store,
+    ) -> Result<Vec<Trial>, RunError> {
+        match unit {
+            [one] => Ok(vec![self.one(one, held, store)?]),
+            several => self.group(several),
+        }
     }
 
+    /// Measures the trials of a group in slices. One whose server cannot run it takes no turns. Their seconds are not displayed live,
+    /// which is for one trial.
+    fn group(&self, planned: &[PlannedTrial]) -> Result<Vec<Trial>, RunError> {
+        let prepared = planned.iter().map(|planned| {
+            let workload = self.request.workload(planned)?;
+            let source = self.source(planned, workload.as_ref())?;
+            Ok((planned, workload, source))
+        });
+        let prepared = prepared.collect::<Result<Vec<_>, RunError>>()?;
+        let middle = self.bench.protocol.slices.unwrap_or_default();
+        let block = planned.first().map_or(0, |first| first.key.block);
+        let laps = Laps::new(middle, block, self.request.seed);
+        let mut trials = slices::measure(&self.bench, prepared.len(), laps, |number, bench| {
+            let (planned, workload, source) = &prepared[number];
+            let source = match source {
+                Ok(source) => *source,
+                Err(why) => return Ok(not_available(planned, why.clone())),
+            };
+            bench.measure(planned, source, workload, &mut None, &mut |_, _| ())
+        })?;
+        self.bench.share_disturbances(&mut trials);
+        Ok(trials)
+    }
+
+    /// Compares a trial with the others of its run.
+    fn settle(
+        &self,
+        planned: &PlannedTrial,
+        trial: &mut Trial,
+        answers: &mut Answers,
+    ) -> Result<(), RunError> {
+        if let Some(text) = same_sqlite(&self.prepared.servers, planned.server_name()) {
+            trial.flag(FlagKind::NotAvailable, text);
+        }
+        if let Some(text) = self.prepared.ready.collations() {
+            trial.flag(FlagKind::CollationsDiffer, text);
+        }
+        if !trial.is_not_available() {
+            let data = self.fingerprint(planned)? + &contents(planned);
+            judge_answers(answers, &data, trial, self.bench.samples);
+        }
+        Ok(())
+    }
+
+    /// Saves the trials of a unit together, also where another program holds the record for a while.
+    fn save(&self, trials: &[Trial], store: &mut Store) -> Result<(), RunError> {
+        let say = |line: &str| self.bench.progress.say(line);
+        patiently(&say, || store.save_group(trials)).map_err(stored)
+    }
+
+    /// The next trials; more than one if they take turns in slices.
     fn next(
         &self,
         finished: &[Finished],
         taken: &Taken,
         store: &Store,
-    ) -> Result<Option<PlannedTrial>, RunError> {
+    ) -> Result<Vec<PlannedTrial>, RunError> {
         let undecided = |blocks: u32| taken.undecided(store, blocks);
-        let next = self.plan.next_after_looks(finished, &undecided);
+        let next = self.plan.next_unit(finished, &undecided);
         taken.check()?;
         Ok(next)
     }
@@ -224,6 +284,14 @@ impl<'r> Measuring<'r> {
     }
 }
 
+/// What the name of a group's first trial lacks.
+fn others(unit: &[PlannedTrial]) -> String {
+    match unit.len() {
+        0 | 1 => String::new(),
+        servers => format!(" and {} others in slices", servers - 1),
+    }
+}
+
 /// How often a record that another program has locked is tried; each time waits for 10 s.
 const TRIES: usize = 6;
 
@@ -302,8 +370,11 @@ fn finished(trial: &Trial, load: Option<&Loaded>, held: bool) -> Finished {
         Some(load) => figures::timed(key, load, is_usable, held),
         None => Finished::without_figures(key, is_usable),
     };
+    let elapsed_s = (trial.ended_ns - trial.started_ns) as f64 / 1e9;
+    // Trials of a group share their time, which counts once.
+    let slices = load.and_then(|load| load.engine.slices.as_ref());
     Finished {
-        elapsed_s: (trial.ended_ns - trial.started_ns) as f64 / 1e9,
+        elapsed_s: elapsed_s / slices.map_or(1.0, |slices| f64::from(slices.servers.max(1))),
         ..figures
     }
 }
@@ -320,10 +391,17 @@ fn earlier(store: &Store, plan: &Plan, before: &[Trial]) -> Result<Vec<Finished>
         let load = load(&trial.key)?;
         Ok(finished(trial, load.as_ref(), false))
     };
-    let kept = before
-        .iter()
-        .filter(|trial| trial.state != TrialState::Failed);
-    kept.map(one).collect()
+    let has_failed = |key: &TrialKey| {
+        let mut failed = before
+            .iter()
+            .filter(|trial| trial.state == TrialState::Failed);
+        failed.any(|trial| trial.key == *key)
+    };
+    // A group is measured as a whole.
+    let is_kept = |trial: &&Trial| {
+        !has_failed(&trial.key) && !plan.group_of(&trial.key).iter().any(has_failed)
+    };
+    before.iter().filter(is_kept).map(one).collect()
 }
 
 /// What tells the data of trials apart beside its fingerprint: see [`layout`].

@@ -16,7 +16,7 @@ use crate::run::results::folder::log_name;
 use crate::run::results::recording::Recording;
 use crate::run::shards::{self, Meeting};
 use host::{Pace, clock_step_s, clock_stepped, interrupt, now_ns};
-use record::{FlagKind, Trial, TrialState};
+use record::{Flag, FlagKind, Trial, TrialState};
 use server::ServerError;
 use spec::plan::PlannedTrial;
 use std::sync::{Arc, Mutex};
@@ -205,13 +205,39 @@ impl Bench<'_> {
         if let Some(flag) = ended.another_nice(self.nice) {
             trial.invalidate(flag.kind, flag.text);
         }
-        match stay.flag() {
-            Some(flag) if self.protocol.shared_machine => trial.flag(flag.kind, flag.text),
-            Some(flag) => trial.invalidate(
-                flag.kind,
-                format!("{}; run them one after another, or allow it with shared_machine = true in [protocol]", flag.text),
-            ),
-            None => {}
+        if let Some(flag) = stay.flag() {
+            let way_out = match self.protocol.shared_machine {
+                true => "",
+                false => {
+                    "; run them one after another, or allow it with shared_machine = true in [protocol]"
+                }
+            };
+            self.shared_machine(trial, flag.text + way_out);
+        }
+    }
+
+    /// `text` says how to avoid or allow it.
+    fn shared_machine(&self, trial: &mut Trial, text: String) {
+        match self.protocol.shared_machine {
+            true => trial.flag(FlagKind::SharedMachine, text),
+            false => trial.invalidate(FlagKind::SharedMachine, text),
+        }
+    }
+
+    /// What disturbed one trial of a group disturbed all: they share their time.
+    pub(super) fn share_disturbances(&self, trials: &mut [Trial]) {
+        let is_shared = |flag: &&Flag| flag.kind == FlagKind::SharedMachine;
+        let found = trials
+            .iter()
+            .find_map(|trial| trial.flags.iter().find(is_shared));
+        let Some(Flag { text, .. }) = found.cloned() else {
+            return;
+        };
+        let others = trials
+            .iter_mut()
+            .filter(|trial| !trial.flags.iter().any(|flag| is_shared(&flag)));
+        for trial in others.filter(|trial| trial.state != TrialState::Failed) {
+            self.shared_machine(trial, text.clone());
         }
     }
 

@@ -27,27 +27,36 @@ pub(crate) fn sentence(request: &Request, trials: &[PlannedTrial], work: &Path) 
     let workload = request.workload_note(trials).ok()?;
     let question = spec::question(&request.experiment, trials.len() as u64, workload);
     let here = machine::environment(work);
-    let is_unlimited = trials.iter().any(|trial| !trial.lifted.names().is_empty());
-    Some(
-        match predicted(&request.results, &question, &here, is_unlimited) {
-            Some(Predicted { from, power }) => {
-                format!("{}, by the noise of {from}", power.sentence())
-            }
-            None => format!(
-                "the smallest effect that {blocks} blocks see is unknown before they are measured: the folder {} has no comparable run of {} on this machine",
-                request.results.display(),
-                question.name
-            ),
-        },
-    )
+    let how = How {
+        is_unlimited: trials.iter().any(|trial| !trial.lifted.names().is_empty()),
+        is_sliced: request.experiment.protocol.slices.is_some(),
+    };
+    Some(match predicted(&request.results, &question, &here, how) {
+        Some(Predicted { from, power }) => {
+            format!("{}, by the noise of {from}", power.sentence())
+        }
+        None => format!(
+            "the smallest effect that {blocks} blocks see is unknown before they are measured: the folder {} has no comparable run of {} on this machine",
+            request.results.display(),
+            question.name
+        ),
+    })
 }
 
-/// The prediction of the newest run that allows one; it ran without its limits if this run does.
+/// What the noise of a run depends on, beside the machine and the experiment.
+#[derive(Clone, Copy, PartialEq)]
+struct How {
+    /// Whether it runs without its limits.
+    is_unlimited: bool,
+    is_sliced: bool,
+}
+
+/// The prediction of the newest run that was measured in the same way and allows one.
 fn predicted(
     results: &Path,
     question: &Question,
     here: &Environment,
-    is_unlimited: bool,
+    how: How,
 ) -> Option<Predicted> {
     let is_comparable = |run: &Run| {
         let there = &run.environment;
@@ -64,7 +73,11 @@ fn predicted(
         .filter_map(comparable)
         .find_map(|(from, record)| {
             let trials = Store::open(&record).ok()?.trials().ok()?;
-            if trials.iter().any(Trial::is_unlimited) != is_unlimited {
+            let then = How {
+                is_unlimited: trials.iter().any(Trial::is_unlimited),
+                is_sliced: trials.iter().any(|trial| trial.slices().is_some()),
+            };
+            if then != how {
                 return None;
             }
             let power = stats::power(question, &trials, question.blocks)?;

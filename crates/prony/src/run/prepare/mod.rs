@@ -30,8 +30,8 @@ use provision::{Provisioned, provision};
 use record::{Environment, Run, Sharing};
 use servers::Provided;
 use spec::known::Known;
-use spec::plan::{self, PlannedTrial};
-use spec::{events, memory, queries, question, settings, timed};
+use spec::plan::{self, Plan, PlannedTrial};
+use spec::{events, memory, queries, question, settings, slices, timed};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
@@ -132,7 +132,37 @@ pub(crate) fn check_workload(
     queries::check(&request.experiment, &names)?;
     // A workload has queries for rounds or operations for a timed load.
     timed::check(&request.experiment, workload.queries().is_none())?;
+    check_slices(request)?;
     Ok(events::read(&request.experiment, &KINDS)?)
+}
+
+/// Checks that what is measured in slices can be, and that the servers of each group fit into the memory of this machine.
+fn check_slices(request: &Request) -> Result<(), RunError> {
+    if request.experiment.protocol.slices.is_none() {
+        return Ok(());
+    }
+    if request.shard.is_some() {
+        return Err(RunError::Usage(
+            "--shard divides a load between processes, which cannot take turns in slices; remove --shard, or write slices = \"off\" in [protocol]".into(),
+        ));
+    }
+    let plan = Plan::new(&request.experiment, request.seed);
+    let groups = plan
+        .map_err(|error| RunError::Usage(error.to_string()))?
+        .groups();
+    slices::check(&request.experiment, &groups)?;
+    let sized = |group: &'_ Vec<PlannedTrial>| -> Vec<u64> {
+        group.iter().map(|trial| estimate(request, trial)).collect()
+    };
+    let sizes: Vec<Vec<u64>> = groups.iter().map(sized).collect();
+    let groups = groups.iter().zip(&sizes);
+    let groups = groups.map(|(group, sizes)| group.iter().zip(sizes.iter().copied()).collect());
+    let groups: Vec<Vec<(&PlannedTrial, u64)>> = groups.collect();
+    Ok(memory::fit_together(
+        &request.experiment,
+        &groups,
+        machine::memory_bytes(),
+    )?)
 }
 
 /// Checks what the experiment requests of external servers.

@@ -104,6 +104,7 @@ pub(crate) fn provision(
     datasets: &Datasets,
 ) -> Result<Provisioned, RunError> {
     let mut ready = BTreeMap::new();
+    let at_once = request.plan()?.servers_at_once();
     for trial in trials {
         let workload = request.workload(trial)?;
         let Some(dataset) = workload.data() else {
@@ -119,7 +120,7 @@ pub(crate) fn provision(
             own: &own,
             layout: &key.2,
             redo_log_bytes: largest_redo_log(trials, dataset),
-            nodes: most_nodes(trials),
+            nodes: most_nodes(trials).max(at_once),
         };
         let one = match datasets.ready(&servers[&key.0], dataset, &shape) {
             Ok(one) => Ok(one),

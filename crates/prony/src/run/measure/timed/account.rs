@@ -36,6 +36,7 @@ pub(super) fn enter(
         effects,
         driven,
         recorded,
+        slices,
     } = drive;
     flag_failures(trial, &driven);
     let rows = effects::rows(&operations, &driven.tallies, &effects);
@@ -85,6 +86,7 @@ pub(super) fn enter(
             shards: started(timed, &driven),
             effects,
             rows,
+            slices,
             ..engine(&operations, &driven)
         },
         histograms: recorded.histograms,
@@ -388,6 +390,7 @@ fn engine(operations: &[String], driven: &Driven) -> EngineNote {
         rows: Vec::new(),
         shards: Vec::new(),
         stalls: driven.stalls.iter().map(engine_stall).collect(),
+        slices: None,
     }
 }
 

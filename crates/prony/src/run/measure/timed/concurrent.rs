@@ -6,7 +6,7 @@
 use crate::run::event::{Action, Events, Happened, PreparedEvents, Uptime};
 use crate::run::place::Place;
 use crate::run::place::beats::{Beats, PreparedBeats, Series};
-use observe::{Prepared, Sample, Sampled, Sampler};
+use observe::{Edges, Prepared, Sample, Sampled, Sampler};
 use record::names::{LINK_RECEIVED, LINK_SENT};
 use record::{Counters, Flag, FlagKind};
 use server::ServerError;
@@ -118,6 +118,8 @@ const FIRST_NODE: u32 = 1;
 pub(super) struct Concurrent {
     prepared: Option<(Prepared, PreparedEvents)>,
     running: Option<(Sampler, Events)>,
+    /// Instead of both, for a load in slices.
+    edges: Option<Arc<Mutex<Edges>>>,
     /// Those of the further nodes, with their numbers.
     further: Further,
     measured_from_s: u32,
@@ -181,6 +183,7 @@ impl Concurrent {
             uptime: events.uptime().clone(),
             prepared: Some((sampler, events)),
             running: None,
+            edges: None,
             measured_from_s,
             nodes_in_use: place.nodes_in_use(),
             link_bits_per_s: place.link_bits_per_s(),
@@ -203,8 +206,31 @@ impl Concurrent {
         self.running = Some((sampler, events.begin(origin)));
     }
 
+    /// What samples at the edges of slices, instead of every second. None if it has begun.
+    pub(super) fn at_edges(&mut self) -> Option<Arc<Mutex<Edges>>> {
+        let (sampler, _) = self.prepared.take()?;
+        let edges = Arc::new(Mutex::new(sampler.at_edges()));
+        self.edges = Some(edges.clone());
+        Some(edges)
+    }
+
+    /// What was sampled at the edges of slices.
+    fn of_edges(edges: &Mutex<Edges>, measured_from_s: u32) -> Observed {
+        let mut edges = edges.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sampled = edges.sampled();
+        let used = observe::process::over(&sampled.series, measured_from_s);
+        sampled.counters.extend(used);
+        Observed {
+            sampled,
+            ..Observed::default()
+        }
+    }
+
     /// Stops both when the load has ended. Call it before the server stops.
     pub(super) fn end(self) -> Observed {
+        if let Some(edges) = &self.edges {
+            return Concurrent::of_edges(edges, self.measured_from_s);
+        }
         let Some((sampler, events)) = self.running else {
             return Observed::default();
         };

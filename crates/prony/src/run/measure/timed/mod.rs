@@ -10,6 +10,7 @@ mod precondition;
 mod refused;
 
 use super::bench::Bench;
+use super::seat::{Connected, Leave};
 use crate::run::audit::reached_disk::{self, Device};
 use crate::run::audit::{self, Pending, device_queue, homes};
 use crate::run::drive;
@@ -18,10 +19,11 @@ use crate::run::place::Place;
 use crate::run::shards;
 use account::Recorder;
 use concurrent::{Concurrent, Latest};
-use load::{Drivable, Drive, DriveError, Driven, Second, Share, Tally, Watch, Window};
-use record::{FlagKind, LiveSample, Standard, Trial};
+use load::{Drivable, Drive, DriveError, Driven, Second, Share, Tally, Turns, Watch, Window};
+use record::{FlagKind, LiveSample, Slices, Standard, Trial};
 use server::{ServerError, Session};
 use spec::plan::PlannedTrial;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use workload::{Target, Witness, Work, Workload};
@@ -40,6 +42,8 @@ struct Driving {
     effects: Vec<load::Effects>,
     driven: Driven,
     recorded: Recorder,
+    /// None for a load without a break.
+    slices: Option<Slices>,
 }
 
 pub(crate) struct Timed<'a> {
@@ -95,7 +99,8 @@ impl Timed<'_> {
         let mut concurrent = Concurrent::prepare(place, self.actions(), measured_from_s)?;
         let device_before = self.device(place);
         let within = place.enter_limits()?;
-        let driving = self.drive(driver.as_ref(), &mut concurrent, live);
+        let connected = self.connected(place, &mut concurrent)?;
+        let driving = self.drive(driver.as_ref(), &mut concurrent, connected, live);
         drop(within);
         let device = self.device(place).zip(device_before);
         let moved_bytes = device.and_then(|(now, before)| now.moved_since(&before));
@@ -178,13 +183,38 @@ impl Timed<'_> {
         }
     }
 
+    /// What the group of a load in slices needs of its server; None for other loads.
+    fn connected(
+        &self,
+        place: &mut Place,
+        concurrent: &mut Concurrent,
+    ) -> Result<Option<Connected>, ServerError> {
+        if self.bench.seat.is_none() {
+            return Ok(None);
+        }
+        let Some(edges) = concurrent.at_edges() else {
+            return Ok(None);
+        };
+        let (pid, exit) = place.server()?.process()?;
+        Ok(Some(Connected {
+            turns: Arc::new(Turns::new()),
+            pid,
+            exit,
+            uptime: concurrent.uptime.clone(),
+            edges,
+        }))
+    }
+
     fn drive(
         &self,
         driver: &dyn Drivable,
         concurrent: &mut Concurrent,
+        mut connected: Option<Connected>,
         live: EachSecond,
     ) -> Result<Driving, ServerError> {
+        let turns = connected.as_ref().map(|connected| connected.turns.clone());
         let drive = Drive {
+            turns: turns.clone(),
             share: self.share(),
             ..drive::of(self.planned, self.bench.protocol, self.seed)
         };
@@ -200,7 +230,7 @@ impl Timed<'_> {
         let mut windows = Vec::new();
         let (latest, uptime) = (concurrent.latest.clone(), concurrent.uptime.clone());
         let mut started_ns = None;
-        let mut driven = {
+        let driven = {
             let mut second = self.each_second(drive.time.as_secs(), latest, live, &mut recorded);
             let watch = Watch {
                 ready: match self.bench.meeting {
@@ -209,14 +239,24 @@ impl Timed<'_> {
                 },
                 begun: &mut |origin| {
                     started_ns = Some(host::at_ns(origin));
-                    concurrent.begin(origin);
+                    match (self.bench.seat, connected.take()) {
+                        (Some(seat), Some(connected)) => seat.hand_over(connected),
+                        _ => concurrent.begin(origin),
+                    }
                 },
                 second: &mut second,
                 window: &mut |one: Window| windows.push(account::of_window(&operations, &one)),
             };
             let drive = |stop: &AtomicBool| driver.drive(&drive, stop, watch);
-            until_stopped(uptime.stop(), drive).map_err(explain)?
+            until_stopped(uptime.stop(), drive).map_err(explain)
         };
+        // Without a start there was nothing to hand over.
+        let seat = self.bench.seat.filter(|_| connected.is_none());
+        let slices = seat.map_or(Ok(None), |seat| leave(seat.wait()))?;
+        let mut driven = driven?;
+        if let Some(began) = turns.and_then(|turns| turns.began()) {
+            started_ns = Some(host::at_ns(began));
+        }
         if uptime.is_lost() {
             let until_s = driven.until.as_secs_f64();
             driven.stopped = Some(format!("ended by an event at {until_s:.1} s"));
@@ -230,6 +270,7 @@ impl Timed<'_> {
             effects: driver.effects(),
             driven,
             recorded,
+            slices,
         })
     }
 
@@ -274,6 +315,14 @@ fn serves_reads(workload: &dyn Workload, target: &Target) -> Result<(), ServerEr
     match is_routed && !workload.routes_reads() {
         false => Ok(()),
         true => Err(ServerError::Unusable("the server's key \"reads\" holds for operations of oltp and sql: a client of this workload has one connection, which goes where writes go; remove reads".into())),
+    }
+}
+
+/// How the load was divided.
+fn leave(leave: Leave) -> Result<Option<Slices>, ServerError> {
+    match leave.failed {
+        Some(why) => Err(ServerError::Unusable(why)),
+        None => Ok(leave.slices),
     }
 }
 

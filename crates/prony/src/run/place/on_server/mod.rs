@@ -35,6 +35,9 @@ mod ending;
 mod flags;
 mod nodes;
 
+/// Says why a server has ended; None while it runs.
+pub(crate) type Exit = Box<dyn Fn() -> Option<String> + Send>;
+
 /// The server of one trial with its folder and connections.
 pub(crate) struct ServerPlace<'a> {
     planned: PlannedTrial,
@@ -252,6 +255,20 @@ impl<'a> ServerPlace<'a> {
         self.live
             .as_mut()
             .ok_or_else(|| ServerError::Lost("the server was not started".into()))
+    }
+
+    /// The process of the running server, and what says why it has ended.
+    ///
+    /// # Errors
+    /// prony did not start it.
+    pub(crate) fn process(&self) -> Result<(u32, Exit), ServerError> {
+        let pid = self.node().pid();
+        let pid = pid.ok_or_else(|| {
+            ServerError::Unusable("prony stops only servers that it started itself".into())
+        })?;
+        let instance = self.instance.clone();
+        let exit = move || instance.nodes().find_map(|node| node.exit_reason());
+        Ok((pid, Box::new(exit)))
     }
 
     /// The data folder, if prony can read it.

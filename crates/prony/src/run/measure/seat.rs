@@ -1,0 +1,81 @@
+//! What a cell and its group say to each other.
+//!
+//! Each cell runs the steps of a trial in a thread of its own. It waits for its group before it prepares its server, hands over its
+//! server when its clients are connected, and waits again before it looks at the server after the load. So only one server does
+//! anything at any time. Outside this module: who is next (`slices`).
+
+use crate::run::event::Uptime;
+use load::Turns;
+use observe::Edges;
+use record::Slices;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A server whose clients are connected and wait.
+pub(crate) struct Connected {
+    pub turns: Arc<Turns>,
+    /// The server's process.
+    pub pid: u32,
+    /// Why the server has ended; None while it exists.
+    pub exit: Box<dyn Fn() -> Option<String> + Send>,
+    /// Ends the load.
+    pub uptime: Arc<Uptime>,
+    pub edges: Arc<Mutex<Edges>>,
+}
+
+/// What a cell says.
+pub(super) enum News {
+    Connected(Box<Connected>),
+    /// Its trial has ended, measured or not.
+    Ended,
+}
+
+/// The place of a cell in its group.
+pub(crate) struct Seat {
+    number: usize,
+    news: Sender<(usize, News)>,
+    go: Mutex<Receiver<Leave>>,
+}
+
+/// What a group tells a cell when it lets it go on.
+#[derive(Default)]
+pub(crate) struct Leave {
+    /// How its load was divided; None before the load, and without a measured slice.
+    pub slices: Option<Slices>,
+    /// Why its figures cannot be used.
+    pub failed: Option<String>,
+}
+
+/// How the group lets a cell go on. If the group has gone, cells go on too.
+pub(super) type Go = Sender<Leave>;
+
+impl Seat {
+    pub(super) fn new(number: usize, news: Sender<(usize, News)>) -> (Seat, Go) {
+        let (go, goes) = channel();
+        let seat = Seat {
+            number,
+            news,
+            go: Mutex::new(goes),
+        };
+        (seat, go)
+    }
+
+    /// Waits until the cell may go on.
+    pub(crate) fn wait(&self) -> Leave {
+        let go = self.go.lock().unwrap_or_else(PoisonError::into_inner);
+        go.recv().unwrap_or_default()
+    }
+
+    /// Hands over the server.
+    pub(crate) fn hand_over(&self, connected: Connected) {
+        let _ = self
+            .news
+            .send((self.number, News::Connected(Box::new(connected))));
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let _ = self.news.send((self.number, News::Ended));
+    }
+}

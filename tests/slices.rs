@@ -1,0 +1,361 @@
+//! Servers that take turns in slices.
+//!
+//! Tiers: default, all.
+
+use crate::support::process::{ended, nothing_is_left, send, servers, until};
+use crate::support::timed::*;
+use crate::support::{Bench, has};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::process::Child;
+
+/// Two variants of one server, and `rest`, which may add to the protocol at its beginning.
+fn file(bench: &Bench, name: &str, rest: &str) -> String {
+    let settings = "[settings]\ninnodb_flush_log_at_trx_commit = 0\n[variant.a]\n[variant.b]\n";
+    let load = "[load.closed]\nclients = 4\n[protocol]\nslices = \"300ms\"\n";
+    experiment(
+        bench,
+        name,
+        &oltp("point-select"),
+        &format!("{settings}{load}{rest}"),
+    )
+}
+
+#[test]
+fn two_servers_and_the_control_take_turns_and_every_operation_counts() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let file = file(
+        &bench,
+        "turns",
+        "time = \"3s\"\nwarmup = \"1s\"\nblocks = 2\n",
+    );
+    let ended = bench.run(&["run", &file]);
+    assert!([0, 3].contains(&ended.status), "{}", ended.stderr);
+    let run = &bench.runs()[0];
+    let shown = bench.json(run);
+    let trials = trials(&shown);
+    assert_eq!(trials.len(), 6, "{shown}");
+    for trial in &trials {
+        assert!(is_whole(trial), "{trial}\n{}", ended.stderr);
+        let slices = &trial["engine"]["slices"];
+        assert_eq!(slices["servers"], 3, "{trial}");
+        assert!(number(&slices["count"]) >= 4.0, "{slices}");
+        // Three servers of at least three seconds each.
+        assert!(number(&slices["spanned_s"]) > 6.0, "{slices}");
+        assert!(trial["engine"]["stopped"].is_null(), "{trial}");
+        let (until_s, elapsed_s) = (&trial["engine"]["until_s"], &trial["elapsed_s"]);
+        assert_eq!(number(until_s), 4.0, "its own clock: {elapsed_s}");
+        // What the server counted in the slices is what the clients did in them; those of the last slice may end after its last second.
+        let counted = number(&trial["counters"]["Com_select"]);
+        let done = ended_operations(trial);
+        assert!(
+            counted > 0.5 * done && counted < 1.02 * done + 50.0,
+            "{counted} {done}"
+        );
+    }
+    let report = bench.run(&["show", &run.display().to_string()]);
+    assert!(
+        report
+            .stdout
+            .contains("Measured in slices of about 0.3 s: up to 3 servers took turns"),
+        "{}",
+        report.stdout
+    );
+    nothing_is_left(&bench);
+}
+
+#[test]
+fn what_a_pause_would_change_is_refused_at_its_place() {
+    let bench = Bench::new();
+    let base = "time = \"3s\"\n";
+    let cases = [
+        (
+            "find",
+            "time = \"3s\"\nwarmup = \"find\"\n",
+            "the warm-up must be known beforehand",
+        ),
+        (
+            "series",
+            "time = \"3s\"\nseries = true\n",
+            "slices need a server for each cell",
+        ),
+        ("short", "time = \"1s\"\n", "has fewer than 4 slices"),
+        (
+            "event",
+            &format!("{base}[[event]]\nat = \"1s\"\nsql = \"flush logs\"\n"),
+            "events are due by the clock",
+        ),
+        (
+            "steady",
+            &format!(
+                "{base}[[claim]]\nsays = \"it is steady\"\nfinds = \"steady\"\nof = {{ variant = \"a\" }}\n"
+            ),
+            "is about a steady state",
+        ),
+        (
+            "io",
+            &format!(
+                "{base}[factor.io.low]\nsettings = {{ innodb_io_capacity = 100 }}\n[factor.io.high]\nsettings = {{ innodb_io_capacity = 1000 }}\n"
+            ),
+            "innodb_io_capacity differs between",
+        ),
+        (
+            "idle",
+            &format!("{base}[factor.idle.short]\nsettings = {{ wait_timeout = 5 }}\n"),
+            "wait_timeout cannot be set with slices",
+        ),
+        (
+            "limits",
+            &format!("{base}[limits]\nmemory = \"1G\"\n"),
+            "limits are set per second of the clock",
+        ),
+    ];
+    for (name, rest, says) in cases {
+        let refused = bench.run(&["run", &file(&bench, name, rest)]);
+        assert_eq!(refused.status, 2, "{name}: {}", refused.stderr);
+        for part in [says, &format!("{name}.toml:"), "slices = \"off\""] {
+            assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
+        }
+    }
+}
+
+#[test]
+fn open_loads_and_other_workloads_are_refused() {
+    let bench = Bench::new();
+    let open = "[load.open]\nrate = 10\n[protocol]\nslices = \"300ms\"\ntime = \"3s\"\n";
+    let open = experiment(&bench, "open", &oltp("point-select"), open);
+    let refused = bench.run(&["check", &open]);
+    assert!(
+        refused
+            .stderr
+            .contains("do not wait while a server is paused"),
+        "{}",
+        refused.stderr
+    );
+    let tpcc = "[load.closed]\nclients = 1\n[protocol]\nslices = \"300ms\"\ntime = \"3s\"\n";
+    let tpcc = experiment(&bench, "tpcc", "[workload.tpcc]\n", tpcc);
+    let refused = bench.run(&["check", &tpcc]);
+    assert!(
+        refused
+            .stderr
+            .contains("the workload tpcc cannot run in slices"),
+        "{}",
+        refused.stderr
+    );
+}
+
+/// The servers that are stopped now.
+#[cfg(tier_all)]
+fn stopped(bench: &Bench) -> Vec<u32> {
+    let is_stopped = |pid: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let state = stat.rsplit(')').next().unwrap_or_default();
+        state.trim_start().starts_with('T')
+    };
+    let pids = servers(bench).into_iter().map(|(pid, _)| pid);
+    pids.filter(is_stopped).collect()
+}
+
+/// Waits until so many servers take turns: each was stopped, and is not always.
+#[cfg(tier_all)]
+fn until_turns(bench: &Bench, of: usize) {
+    let (mut seen, mut changes, mut last) = (BTreeSet::new(), 0, Vec::new());
+    until("turns", || {
+        let now = stopped(bench);
+        seen.extend(now.iter().copied());
+        changes += usize::from(now != last);
+        last = now;
+        seen.len() >= of && changes > 2 * of + 4
+    });
+}
+
+#[cfg(tier_all)]
+fn started(bench: &Bench, file: &str) -> Child {
+    let running = bench.start(&["run", file]);
+    until_turns(bench, 2);
+    running
+}
+
+#[cfg(tier_all)]
+fn states(shown: &Value) -> Vec<String> {
+    let trials = trials(shown).into_iter();
+    let mut states: Vec<String> = trials
+        .map(|trial| trial["state"].as_str().unwrap().into())
+        .collect();
+    states.sort_unstable();
+    states
+}
+
+#[test]
+#[cfg(tier_all)]
+fn a_killed_prony_leaves_no_server_stopped() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let file = file(&bench, "killed", "time = \"60s\"\n");
+    let running = started(&bench, &file);
+    send(running.id(), Signal::KILL);
+    ended(running);
+    nothing_is_left(&bench);
+}
+
+#[test]
+#[cfg(tier_all)]
+fn a_server_that_dies_while_it_is_paused_fails_its_trial_and_the_other_is_measured() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let file = file(&bench, "dies", "time = \"6s\"\n");
+    let running = started(&bench, &file);
+    until("a paused server", || {
+        let paused = stopped(&bench);
+        paused
+            .first()
+            .iter()
+            .for_each(|pid| send(**pid, Signal::KILL));
+        !paused.is_empty()
+    });
+    let after = ended(running);
+    assert_eq!(after.status, 3, "{}", after.stderr);
+    let run = &bench.runs()[0];
+    assert_eq!(
+        states(&bench.json(run)),
+        ["done", "failed"],
+        "{}",
+        after.stderr
+    );
+    assert!(
+        after.stderr.contains("killed by signal 9"),
+        "{}",
+        after.stderr
+    );
+    nothing_is_left(&bench);
+    let resumed = bench.run(&["run", "--resume", &run.display().to_string()]);
+    assert!([0, 3].contains(&resumed.status), "{}", resumed.stderr);
+    let trials = trials(&bench.json(run));
+    for trial in &trials {
+        assert!(is_whole(trial), "{trial}");
+        assert_eq!(
+            trial["engine"]["slices"]["servers"], 2,
+            "the group as a whole"
+        );
+    }
+}
+
+#[test]
+#[cfg(tier_all)]
+fn ctrl_c_saves_whole_groups_and_a_resume_measures_the_others() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let file = file(
+        &bench,
+        "interrupted",
+        "time = \"2s\"\nblocks = 3\ncontrol = false\n",
+    );
+    let finished = || {
+        let run = bench.runs().pop();
+        let keys = run.and_then(|run| crate::support::finished(&run.join("run.sqlite")).ok());
+        keys.map_or(0, |keys| keys.len())
+    };
+    let running = bench.start(&["run", &file]);
+    until("the first group", || finished() >= 2);
+    until_turns(&bench, 2);
+    send(running.id(), Signal::INT);
+    let interrupted = ended(running);
+    assert_eq!(interrupted.status, 130, "{}", interrupted.stderr);
+    nothing_is_left(&bench);
+    assert_eq!(finished() % 2, 0, "groups are saved as a whole");
+    assert!(finished() < 6, "it was in the middle");
+    let run = bench.runs()[0].display().to_string();
+    let resumed = bench.run(&["run", "--resume", &run]);
+    assert!([0, 3].contains(&resumed.status), "{}", resumed.stderr);
+    assert_eq!(finished(), 6);
+    nothing_is_left(&bench);
+}
+
+#[test]
+#[cfg(tier_all)]
+fn ctrl_c_at_any_time_ends_at_once_and_leaves_nothing() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let file = file(&bench, "anytime", "time = \"60s\"\n");
+    // In a slice, at its end, and between two.
+    for wait_ms in [0, 90, 170, 260] {
+        let running = started(&bench, &file);
+        std::thread::sleep(std::time::Duration::from_millis(wait_ms));
+        send(running.id(), Signal::INT);
+        let interrupted = ended(running);
+        assert_eq!(interrupted.status, 130, "{}", interrupted.stderr);
+        nothing_is_left(&bench);
+    }
+}
+
+#[test]
+#[cfg(tier_all)]
+fn a_server_that_does_not_start_leaves_the_others_of_its_group_to_take_turns() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let broken = "[variant.broken]\nsettings = { innodb_flush_method = \"nowhere\" }\n";
+    let file = file(&bench, "broken", &format!("time = \"2s\"\n{broken}"));
+    let after = bench.run(&["run", &file]);
+    assert_eq!(after.status, 3, "{}", after.stderr);
+    let shown = bench.json(&bench.runs()[0]);
+    assert_eq!(
+        states(&shown),
+        ["done", "done", "failed"],
+        "{}",
+        after.stderr
+    );
+    for variant in ["a", "b"] {
+        let trial = at_level(&shown, "variant", variant);
+        assert_eq!(trial["engine"]["slices"]["servers"], 2, "{trial}");
+    }
+    nothing_is_left(&bench);
+}
+
+#[test]
+#[cfg(tier_all)]
+fn a_comparison_says_which_run_was_measured_in_slices() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let file = file(&bench, "compared", "time = \"2s\"\n");
+    let off = file.replace("compared", "off");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let text = text.replace("slices = \"300ms\"", "slices = \"off\"");
+    std::fs::write(&off, text).unwrap();
+    for file in [&file, &off] {
+        let ended = bench.run(&["run", file]);
+        assert!([0, 3].contains(&ended.status), "{}", ended.stderr);
+    }
+    let runs: Vec<String> = bench
+        .runs()
+        .iter()
+        .map(|run| run.display().to_string())
+        .collect();
+    let compared = bench.run(&["compare", &runs[0], &runs[1]]);
+    for part in [
+        "how loads were measured",
+        "slices of 0.3 s",
+        "trials one after another",
+    ] {
+        assert!(
+            compared.stdout.contains(part),
+            "{part}: {}",
+            compared.stdout
+        );
+    }
+}
