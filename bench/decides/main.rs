@@ -1,11 +1,12 @@
 //! How often prony decides a difference: between a server and itself, and between two that differ by a planted 10 %.
 //!
-//! cargo bench -p prony --bench decides -- same|planted RUNS FOLDER
+//! cargo bench -p prony --bench decides -- same|planted|slices RUNS FOLDER
 //!
 //! `same`: MariaDB against itself, oltp and ssb in turn, three blocks. At most a tenth of the runs may decide a difference.
 //! `planted`: oltp, where the server may use one processor or 0.91 of it, with three to nine blocks. At least 80 % of the runs must decide
-//! that the first is faster where the noise of a trial is at most 5 %, else as many as the power formula predicts. FOLDER gets the experiment
-//! files and the runs. A row is printed as soon as its run ends. The last results are in bench/results/decides.md.
+//! that the first is faster where the noise of a trial is at most 5 %, else as many as the power formula predicts. `slices`: MariaDB against
+//! itself, point-select and update-index, each with trials one after another and in slices of the same measured time, in alternation. FOLDER
+//! gets the experiment files and the runs. A row is printed as soon as its run ends. The last results are in bench/results/decides.md.
 
 use serde_json::Value;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -105,6 +106,25 @@ to       = { processor = "0.91" }
 at_least = 1.05
 "#;
 
+/// The experiments of `slices`, by name.
+fn turns() -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for operations in ["point-select", "update-index"] {
+        for (name, slices) in [("in turn", "off"), ("slices of 1 s", "1s")] {
+            let time = format!("slices  = \"{slices}\"\ntime    = \"10s\"");
+            let text = SAME_OLTP
+                .replace("read-write", operations)
+                .replace("rows       = 10000", "rows       = 100000")
+                .replace("clients = [4]", "clients = [8]")
+                .replace("time    = \"3s\"", &time)
+                .replace("warmup  = \"1s\"", "warmup  = \"3s\"")
+                .replace("blocks  = 3", "blocks  = 5");
+            all.push((format!("{operations} {name}"), text));
+        }
+    }
+    all
+}
+
 /// The logarithm of the planted ratio of throughputs, 1 to 0.91 processors, if the processor limits the server.
 const PLANTED_LN: f64 = 0.0943;
 /// The most blocks of `PLANTED`, and the error rate of its last look: 0.3 of 5 % (docs/METHODOLOGY.md, 2).
@@ -126,13 +146,15 @@ fn main() {
         .filter(|argument| argument != "--bench")
         .collect();
     let [kind, runs, folder] = &arguments[..] else {
-        eprintln!("skipped: give same or planted, a number of runs and a folder");
+        eprintln!("skipped: give same, planted or slices, a number of runs and a folder");
         return;
     };
-    let experiments = match kind.as_str() {
-        "same" => vec![("oltp", SAME_OLTP), ("ssb", SAME_SSB)],
-        "planted" => vec![("planted", PLANTED)],
-        other => panic!("{other}: same or planted"),
+    let named = |(name, text): (&str, &str)| (name.to_string(), text.to_string());
+    let experiments: Vec<(String, String)> = match kind.as_str() {
+        "same" => [("oltp", SAME_OLTP), ("ssb", SAME_SSB)].map(named).into(),
+        "planted" => [("planted", PLANTED)].map(named).into(),
+        "slices" => turns(),
+        other => panic!("{other}: same, planted or slices"),
     };
     let runs: usize = runs.parse().expect("RUNS is a number");
     let folder = PathBuf::from(folder);
@@ -140,22 +162,50 @@ fn main() {
     println!("| run | experiment | blocks | ratio | 95 % CI | direction | noise of a trial |");
     println!("| ---: | --- | ---: | ---: | --- | --- | ---: |");
     let mut outcomes = Vec::new();
-    for (number, (name, text)) in (1..=runs).zip(experiments.into_iter().cycle()) {
+    for (number, (name, text)) in (1..=runs).zip(experiments.iter().cycle()) {
         match outcome(&folder, name, text) {
             Ok(outcome) => {
                 println!("| {number} | {name} | {outcome} |");
-                outcomes.push(outcome);
+                outcomes.push((name, outcome));
             }
             Err(says) => println!("| {number} | {name} | - | - | - | invalid: {says} | - |"),
         }
     }
-    summary(&outcomes);
+    match kind.as_str() {
+        "slices" => experiments.iter().for_each(|(name, _)| {
+            let own = outcomes.iter().filter(|(of, _)| *of == name);
+            of_ratio(name, own.map(|(_, outcome)| outcome));
+        }),
+        _ => summary(
+            &outcomes
+                .iter()
+                .map(|(_, outcome)| outcome)
+                .collect::<Vec<_>>(),
+        ),
+    }
+}
+
+/// The standard deviation of the logarithm of a block's ratio, over all runs of an experiment.
+fn of_ratio<'o>(name: &str, outcomes: impl Iterator<Item = &'o Outcome>) {
+    let (mut squares, mut freedom, mut decided, mut runs) = (0.0, 0.0, 0, 0);
+    for outcome in outcomes {
+        let own = outcome.blocks.saturating_sub(1) as f64;
+        // Of the difference of two trials.
+        squares += own * 2.0 * outcome.noise.unwrap_or_default().powi(2);
+        freedom += own;
+        decided += usize::from(["above", "below"].contains(&outcome.direction.as_str()));
+        runs += 1;
+    }
+    let sd = (squares / freedom).sqrt();
+    println!(
+        "{name}: sd of the logarithm of a block's ratio {sd:.4} ({freedom} degrees of freedom); {decided} of {runs} runs decided"
+    );
 }
 
 /// # Errors
 /// The last line that prony printed, if the run is invalid. Such a run counts for nothing.
 fn outcome(folder: &Path, name: &str, text: &str) -> Result<Outcome, String> {
-    let file = folder.join(format!("{name}.toml"));
+    let file = folder.join(format!("{}.toml", name.replace(' ', "-")));
     std::fs::write(&file, text).expect("the experiment can be written");
     let results = folder.join("results");
     let run = Command::new(env!("CARGO_BIN_EXE_prony"))
@@ -234,7 +284,7 @@ impl std::fmt::Display for Outcome {
     }
 }
 
-fn summary(outcomes: &[Outcome]) {
+fn summary(outcomes: &[&Outcome]) {
     let is = |word: &str| {
         let decided = outcomes.iter().filter(|outcome| outcome.direction == word);
         decided.count()
