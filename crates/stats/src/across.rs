@@ -6,20 +6,12 @@
 use super::basis::RUN;
 use super::cells::{RowKey, row_key, row_words};
 use super::contrast::{self, Contrast, Pair};
-use super::{answers, judge, table};
+use super::{answers, judge, likeness, table};
 use record::claim::Cell;
-use record::load::Mode;
-use record::number;
 use record::run::Question;
-use record::trial::{Round, Trial};
+use record::trial::Trial;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Rates that differ by less are equal.
-const RATE: f64 = 0.01;
-/// What an open load with a full queue does, if it ends.
-const STOPS: &str = "stop";
-/// Where a record lacks the exact number of rows: data whose sizes differ by more is not the same.
-const SIZES: f64 = 2.0;
 
 /// Further runs against the first one.
 pub struct Across {
@@ -110,7 +102,7 @@ fn matched(
             continue;
         };
         let trials = (of_row(old_side.1, old), of_row(new_side.1, row));
-        match unlike((old_side.0, &trials.0), (new_side.0, &trials.1)) {
+        match likeness::unlike((old_side.0, &trials.0), (new_side.0, &trials.1)) {
             Some(why) => leave(new, row, format!("not comparable: {why}")),
             None => pairs.push(pair(new, (old, row), &trials)),
         }
@@ -168,189 +160,9 @@ fn pair(new: usize, (old_row, row): (&Row, &Row), trials: &(Vec<&Trial>, Vec<&Tr
         server: server.filter(|server| old_row.get("server") == Some(server)),
         levels: levels.iter().filter(common).cloned().collect(),
         compared: contrast::compared(&trials.0, &trials.1),
+        are_paired: false,
+        unlike: None,
         other_data: answers::other_data(&trials.0, &trials.1),
         other_answer: answers::other_answer(&trials.0, &trials.1),
-    }
-}
-
-/// Why two rows measure different things; None if they can be compared.
-fn unlike(
-    (old, old_trials): (&Question, &[&Trial]),
-    (new, new_trials): (&Question, &[&Trial]),
-) -> Option<String> {
-    let against = |old: &str, new: &str| Some(format!("{old} against {new}"));
-    if old.workload.name != new.workload.name {
-        return against(&old.workload.name, &new.workload.name);
-    }
-    let (one, other) = (measured(old_trials)?, measured(new_trials)?);
-    let modes = [one, other].map(|trial| trial.load.as_ref().map(|load| &load.mode));
-    let kinds = match modes {
-        [Some(old), Some(new)] => unlike_loads(old, new),
-        [None, None] => unlike_clients(one, other),
-        [Some(_), None] => against("a timed load", "rounds of queries"),
-        [None, Some(_)] => against("rounds of queries", "a timed load"),
-    };
-    let operations = || {
-        let [old, new] = [old, new].map(|question| question.workload.operations.join(", "));
-        (old != new).then(|| format!("{old} against {new}"))
-    };
-    kinds
-        .or_else(operations)
-        .or_else(|| unlike_limits(one, other))
-        .or_else(|| unlike_data(one, other))
-}
-
-fn measured<'t>(trials: &[&'t Trial]) -> Option<&'t Trial> {
-    let mut trials = trials.iter().copied();
-    trials.find(|trial| trial.is_valid())
-}
-
-/// One was measured with the limits of its experiment, the other without them.
-fn unlike_limits(old: &Trial, new: &Trial) -> Option<String> {
-    let words = |trial: &Trial| match trial.is_unlimited() {
-        true => "limits not applied (--no-limits)",
-        false => "limits applied",
-    };
-    (old.is_unlimited() != new.is_unlimited())
-        .then(|| format!("{} against {}", words(old), words(new)))
-}
-
-/// Loads are alike if all of it is equal; rates that were searched for, nearly. The length of a queue that stops the load when it is
-/// full changes no figure.
-fn unlike_loads(old: &Mode, new: &Mode) -> Option<String> {
-    let mut alike = new.clone();
-    if let (
-        Mode::Open {
-            rate: old_rate,
-            queue: old_queue,
-            range: old_range,
-            ..
-        },
-        Mode::Open {
-            rate,
-            queue,
-            when_full,
-            range,
-            ..
-        },
-    ) = (old, &mut alike)
-    {
-        if are_near(*rate, *old_rate) {
-            *rate = *old_rate;
-        }
-        let ends = range.zip(*old_range);
-        if ends.is_some_and(|(new, old)| are_near(new.min, old.min) && are_near(new.max, old.max)) {
-            *range = *old_range;
-        }
-        if *when_full == STOPS {
-            *queue = *old_queue;
-        }
-    }
-    (alike != *old).then(|| format!("{} against {}", load_words(old), load_words(new)))
-}
-
-fn are_near(rate: f64, old: f64) -> bool {
-    rate == old || (rate / old).ln().abs() < RATE
-}
-
-fn load_words(mode: &Mode) -> String {
-    match mode {
-        Mode::Closed { clients, think_s } if *think_s > 0.0 => {
-            format!("closed loop, clients {clients}, think time {think_s} s")
-        }
-        Mode::Closed { clients, .. } => format!("closed loop, clients {clients}"),
-        Mode::Open {
-            rate,
-            arrivals,
-            workers,
-            queue,
-            when_full,
-            range,
-        } => {
-            let rate_of = |rate: f64| number::rate(rate, 1);
-            let range = range.map_or(String::new(), |range| {
-                format!(", {} to {}", rate_of(range.min), rate_of(range.max))
-            });
-            format!(
-                "open loop, {} requests/s ({arrivals}{range}), workers {workers}, queue {} ({when_full})",
-                rate_of(*rate),
-                number::grouped(*queue)
-            )
-        }
-    }
-}
-
-fn unlike_clients(old: &Trial, new: &Trial) -> Option<String> {
-    let clients = |trial: &Trial| trial.rounds.iter().map(Round::clients).max();
-    let (old, new) = (clients(old)?, clients(new)?);
-    (old != new).then(|| format!("rounds of clients {old} against clients {new}"))
-}
-
-fn unlike_data(old: &Trial, new: &Trial) -> Option<String> {
-    let bytes = |trial: &Trial| trial.data_bytes as f64;
-    let are_far = |old: f64, new: f64| (new / old).ln().abs() > SIZES.ln();
-    match (&old.dataset, &new.dataset) {
-        (Some(old), Some(new)) => {
-            // An estimate differs from one look to the next.
-            let is_estimated = old.rows_estimated || new.rows_estimated;
-            let differ = match is_estimated {
-                true => are_far(old.rows as f64, new.rows as f64),
-                false => old.rows != new.rows,
-            };
-            let about = if is_estimated { "about " } else { "" };
-            differ.then(|| format!("{about}{} rows against {} rows", old.rows, new.rows))
-        }
-        _ => are_far(bytes(old), bytes(new)).then(|| {
-            format!(
-                "{} bytes of data against {}",
-                old.data_bytes, new.data_bytes
-            )
-        }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use record::{DatasetNote, Role, TrialKey};
-    use std::collections::BTreeMap;
-
-    fn of_rows(rows: u64, rows_estimated: bool) -> Trial {
-        let key = TrialKey {
-            block: 0,
-            server: None,
-            levels: Vec::new(),
-            role: Role::Measured,
-        };
-        let mut trial = Trial::unmeasured(key, 0);
-        trial.dataset = Some(DatasetNote {
-            fingerprint: "schema-shop".into(),
-            server: "mysql".into(),
-            rows,
-            rows_estimated,
-            moved: None,
-            file_system: None,
-            data_bytes: 1 << 20,
-            index_bytes: None,
-            load_s: None,
-            index_s: BTreeMap::new(),
-            method: "already there".into(),
-            events: Vec::new(),
-            collations: Vec::new(),
-            definitions: None,
-        });
-        trial
-    }
-
-    #[test]
-    fn counted_rows_are_equal_and_estimated_ones_are_near() {
-        let (ten, eleven) = (of_rows(10, false), of_rows(11, false));
-        assert_eq!(unlike_data(&ten, &ten), None);
-        let says = unlike_data(&ten, &eleven).unwrap();
-        assert_eq!(says, "10 rows against 11 rows");
-        let (about, twice) = (of_rows(11, true), of_rows(21, true));
-        assert_eq!(unlike_data(&ten, &about), None);
-        let says = unlike_data(&ten, &twice).unwrap();
-        assert_eq!(says, "about 10 rows against 21 rows");
     }
 }

@@ -48,8 +48,10 @@ pub fn incomplete(question: &Question, trials: &[Trial]) -> Option<Progress> {
 /// What a comparison or a claim rests on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Basis {
-    /// Why a side was not measured: a row of it has no valid trial.
+    /// Why a side was not measured: a row of it has no valid trial, or measures another load than the other side.
     pub unmeasured: Option<String>,
+    /// Why a percentile of a side is uncertain (rule 4): the first one that is.
+    pub uncertain: Option<String>,
     /// Why the new side has no value although it was measured: its server did not serve the load.
     pub overloaded: Option<String>,
     /// None where the shares are the same, and without a second side.
@@ -92,6 +94,7 @@ impl Basis {
         Basis {
             unmeasured: unmeasured
                 .find_map(|(cell, side)| unmeasured_row(cell, side, is_on_losses(claim))),
+            uncertain: value.and_then(|value| uncertain(trials, &cells, value)),
             overloaded: sides.first().and_then(|side| overloaded(side, value)),
             failed: match (&claim.subject, sides.as_slice()) {
                 (_, [new, old]) => failed(old, new),
@@ -118,6 +121,15 @@ fn are_same_setups(of: &Cell, to: &Cell) -> bool {
         levels
     };
     rest(of) == rest(to)
+}
+
+fn uncertain(trials: &[Trial], sides: &[&Cell], value: &Value) -> Option<String> {
+    if !matches!(value, Value::Latency { .. }) {
+        return None;
+    }
+    let rows = sides.iter();
+    let rows = rows.filter_map(|side| cells::series(trials, side, value, u32::MAX).ok());
+    rows.flatten().find_map(|row| row.uncertain)
 }
 
 /// Whether the claim is on losses, which an audited trial shows that is invalid for speed.

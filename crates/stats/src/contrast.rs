@@ -4,9 +4,10 @@
 //! runs, `judge` tests the claims.
 
 use super::basis::Basis;
-use super::cells::{self, RowKey};
+use super::cells::{self, RowKey, Series};
 use super::estimate::Estimate;
 use super::judge;
+use super::likeness;
 use super::ratio::{self, Comparison};
 use super::table;
 use record::claim::{
@@ -32,8 +33,6 @@ pub struct Contrast {
     pub subject: Compared,
     pub old_value: Option<Estimate>,
     pub new_value: Option<Estimate>,
-    /// Why a percentile of a side is uncertain (rule 4): the first one that is.
-    pub uncertain: Option<String>,
     pub basis: Basis,
     /// The claim that new is slower by the tolerance at most. Its ratio is new over old.
     pub judged: Judged,
@@ -53,11 +52,28 @@ pub struct Compared {
 }
 
 impl Contrast {
+    /// Within this much both sides count as equivalent, unless a gate allows less.
+    fn margin(&self) -> f64 {
+        let allowed = match self.judged.claim.subject {
+            Subject::Ratio {
+                bound: Bound::AtMost(high),
+                ..
+            } => high - 1.0,
+            Subject::Ratio {
+                bound: Bound::AtLeast(low),
+                ..
+            } => 1.0 / low - 1.0,
+            _ => ratio::MARGIN,
+        };
+        ratio::MARGIN.min(allowed)
+    }
+
     /// What the ratio says of new. All contrasts that a gate tests share an error rate, and so do the others.
     pub fn verdict(&self) -> Comparison {
         let more_is_faster = self.subject.value.more_is_better();
+        let is_same = |ci| ratio::is_equivalent(ci, self.margin());
         match self.judged.direction {
-            _ if self.judged.limit.is_none() && self.judged.ci.is_some_and(ratio::is_same) => {
+            _ if self.judged.limit.is_none() && self.judged.ci.is_some_and(is_same) => {
                 Comparison::Equivalent
             }
             Some(Direction::Above) if more_is_faster => Comparison::Faster,
@@ -85,6 +101,9 @@ pub fn against_first(question: &Question, trials: &[Trial], tolerance: f64) -> V
             server: None,
             levels: new.1.to_vec(),
             compared: compared(old_trials, new_trials),
+            are_paired: true,
+            unlike: likeness::unlike_in_run(old_trials, new_trials)
+                .map(|why| format!("not comparable: {why}")),
             other_data: None,
             other_answer: None,
         };
@@ -103,6 +122,10 @@ pub(super) struct Pair {
     pub(super) server: Option<String>,
     pub(super) levels: Vec<(String, String)>,
     pub(super) compared: Vec<Compared>,
+    /// Whether the blocks of both sides belong together.
+    pub(super) are_paired: bool,
+    /// Why the two rows measure different things, so that their values are shown and not compared.
+    pub(super) unlike: Option<String>,
     /// Of different runs, which are on the same data only by chance; as in [`Basis`].
     pub(super) other_data: Option<String>,
     pub(super) other_answer: Option<String>,
@@ -224,7 +247,8 @@ pub(super) fn contrasts(
             .flat_map(|pair| pair.compared.iter().map(move |c| (pair, c)))
     };
     let judged = |decides: bool| {
-        let family = each().filter(|(_, compared)| compared.decides == decides);
+        let family =
+            each().filter(|(pair, compared)| compared.decides == decides && pair.unlike.is_none());
         let claims: Vec<Claim> = family
             .map(|(pair, compared)| claim(pair, compared, tolerance))
             .collect();
@@ -237,21 +261,25 @@ pub(super) fn contrasts(
         } else {
             &mut shown
         };
-        let judged = family.next()?;
-        let value = |side| estimate(trials, &narrowed(side, compared), &compared.value);
+        let judged = match &pair.unlike {
+            Some(why) => judge::not_available(&claim(pair, compared, tolerance), why),
+            None => family.next()?,
+        };
+        let (old_value, new_value) = values_of(trials, pair, compared);
+        let basis = Basis::of(&judged.claim, trials);
         Some(Contrast {
             old: pair.names.0.clone(),
             new: pair.names.1.clone(),
             server: pair.server.clone(),
             levels: pair.levels.clone(),
-            old_value: value(&pair.cells.0),
-            new_value: value(&pair.cells.1),
-            uncertain: uncertain(trials, pair, compared),
+            old_value,
+            new_value,
             subject: compared.clone(),
             basis: Basis {
                 other_data: pair.other_data.clone(),
                 other_answer: pair.other_answer.clone(),
-                ..Basis::of(&judged.claim, trials)
+                unmeasured: pair.unlike.clone().or(basis.unmeasured),
+                ..basis
             },
             judged,
         })
@@ -290,23 +318,37 @@ fn narrowed(row: &Cell, compared: &Compared) -> Cell {
     }
 }
 
-/// Of the row's blocks that have a value.
-fn estimate(trials: &[Trial], cell: &Cell, value: &Value) -> Option<Estimate> {
-    let rows = cells::series(trials, cell, value, u32::MAX).ok()?;
-    let values = rows.iter().flat_map(|row| row.by_block.values());
-    let at_least = rows.iter().any(|row| row.at_least);
-    let known_to = cells::known_to(&rows, &cells::common_blocks(&[&rows]));
-    let found = Estimate::of_bounds(&values.map(|value| (*value, at_least)).collect::<Vec<_>>());
-    found.map(|found| found.known_to(known_to))
+/// The values of old and new: of pairs, in the blocks that the ratio compares.
+fn values_of(
+    trials: &[Trial],
+    pair: &Pair,
+    compared: &Compared,
+) -> (Option<Estimate>, Option<Estimate>) {
+    let rows = |side| {
+        let cell = narrowed(side, compared);
+        cells::series(trials, &cell, &compared.value, u32::MAX).ok()
+    };
+    let (old, new) = (rows(&pair.cells.0), rows(&pair.cells.1));
+    let common = match (&old, &new) {
+        (Some(old), Some(new)) if pair.are_paired => cells::common_blocks(&[old, new]),
+        _ => Vec::new(),
+    };
+    let value = |rows: Option<Vec<Series>>| estimate(&rows?, &common);
+    (value(old), value(new))
 }
 
-fn uncertain(trials: &[Trial], pair: &Pair, compared: &Compared) -> Option<String> {
-    if !matches!(compared.value, Value::Latency { .. }) {
-        return None;
-    }
-    let sides = [&pair.cells.0, &pair.cells.1].into_iter();
-    let rows = sides.filter_map(|side| {
-        cells::series(trials, &narrowed(side, compared), &compared.value, u32::MAX).ok()
+/// Over these blocks, or all that have a value where there are none.
+fn estimate(rows: &[Series], blocks: &[u32]) -> Option<Estimate> {
+    let counts = |block: u32| blocks.is_empty() || blocks.contains(&block);
+    let each = rows.iter().flat_map(|row| {
+        let of_row = row.by_block.iter();
+        of_row.map(move |(block, value)| (*block, (*value, row.at_least)))
     });
-    rows.flatten().find_map(|row| row.uncertain)
+    let counted = each.filter(|(block, _)| counts(*block));
+    let values: Vec<(f64, bool)> = counted.map(|(_, value)| value).collect();
+    let known_to = match blocks {
+        [] => cells::known_to(rows, &cells::common_blocks(&[rows])),
+        blocks => cells::known_to(rows, blocks),
+    };
+    Estimate::of_bounds(&values).map(|found| found.known_to(known_to))
 }

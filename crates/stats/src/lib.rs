@@ -34,6 +34,7 @@ mod holm;
 mod judge;
 mod late;
 mod lender;
+mod likeness;
 mod line;
 pub mod link;
 mod load_value;

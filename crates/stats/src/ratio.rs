@@ -65,7 +65,7 @@ pub fn compare_throughput(
 }
 
 /// Whether the interval lies within the margin around 1.
-fn is_equivalent((low, high): (f64, f64), margin: f64) -> bool {
+pub(super) fn is_equivalent((low, high): (f64, f64), margin: f64) -> bool {
     low >= 1.0 / (1.0 + margin) && high <= 1.0 + margin
 }
 

@@ -301,6 +301,56 @@ fn the_servers_of_one_run_are_compared_in_pairs_of_blocks() {
     assert_eq!(throughput.judged.verdict, Verdict::NotReproduced);
 }
 
+/// The throughputs of two servers in one run.
+fn of_one_run(old: Vec<Trial>, new: Vec<Trial>, tolerance: f64) -> Contrast {
+    let (mut question, _) = loads("old", &OLD);
+    question.servers = vec!["old".into(), "new".into()];
+    let found = against_first(&question, &[old, new].concat(), tolerance);
+    let mut gated = found.into_iter().filter(|found| found.subject.decides);
+    gated.next().expect("a throughput")
+}
+
+#[test]
+fn servers_of_one_run_that_had_other_loads_are_not_compared() {
+    let mut new = loads("new", &times(1.5)).1;
+    for trial in &mut new {
+        trial.load.as_mut().unwrap().mode = Mode::Closed {
+            clients: 16,
+            think_s: 0.0,
+        };
+    }
+    let found = of_one_run(loads("old", &OLD).1, new, TOLERANCE);
+    assert_eq!(found.judged.verdict, Verdict::NotAvailable);
+    let why = "not comparable: closed loop, clients 8 against closed loop, clients 16";
+    assert_eq!(found.judged.reason.as_deref(), Some(why));
+    assert_eq!(found.basis.unmeasured.as_deref(), Some(why));
+    assert!(found.old_value.is_some() && found.judged.measured.is_none());
+}
+
+#[test]
+fn the_values_of_servers_of_one_run_are_those_of_the_blocks_that_both_have() {
+    let mut old = loads("old", &[1000.0, 1000.0, 1000.0, 4000.0]).1;
+    let new = loads("new", &[1000.0, 1000.0, 1000.0]).1;
+    let found = of_one_run(old.clone(), new.clone(), TOLERANCE);
+    assert!((found.old_value.unwrap().mean - 1000.0).abs() < 1e-6);
+    assert!((found.judged.measured.unwrap() - 1.0).abs() < 1e-6);
+    old.drain(..3);
+    let found = of_one_run(old, new, TOLERANCE);
+    assert!((found.old_value.unwrap().mean - 4000.0).abs() < 1e-6);
+}
+
+#[test]
+fn nothing_is_equivalent_that_a_gate_of_less_than_two_percent_fails() {
+    let of = |tolerance| {
+        let new = loads("new", &times(1.0 / 1.015)).1;
+        of_one_run(loads("old", &OLD).1, new, tolerance)
+    };
+    assert_eq!(of(TOLERANCE).verdict(), Comparison::Equivalent);
+    let strict = of(0.005);
+    assert_eq!(strict.verdict(), Comparison::Slower);
+    assert_eq!(strict.judged.verdict, Verdict::NotReproduced);
+}
+
 #[test]
 fn one_server_is_compared_with_nothing() {
     let (question, trials) = loads("old", &OLD);

@@ -80,6 +80,12 @@ pub(super) fn judge_unpaired(claims: &[Claim], trials: &[Trial]) -> Vec<Judged> 
     conclusions(claims, followed, &[], Family::Values)
 }
 
+/// A claim on sides that cannot be compared.
+pub(super) fn not_available(claim: &Claim, why: &str) -> Judged {
+    let found = Found::not_available(why.to_string());
+    conclude(claim, found, &Decision::default(), (&[], Family::Values))
+}
+
 fn conclusions(
     claims: &[Claim],
     followed: Vec<(Found, Decision)>,

@@ -3,7 +3,7 @@
 //! `Hot, the small pool is 1.9× slower than the large pool (1.7 to 2.2); cold 1.9×. It misses 40,255 pages per query.`
 
 use super::common::Place;
-use super::contrasts::in_blocks;
+use super::contrasts::{doubt, in_blocks};
 use super::ratio::Way;
 use crate::document::{Claim, Headline};
 use crate::{format, names, why};
@@ -20,7 +20,7 @@ const STATEMENTS: usize = 2;
 pub(crate) fn of_ratios(run: &Run, claims: &[Claim]) -> Option<Headline> {
     let compared = || {
         let all = claims.iter();
-        all.filter_map(|claim| Some((Compared::of(run, &claim.judged)?, claim)))
+        all.filter_map(|claim| Some((Compared::of(run, claim)?, claim)))
     };
     let decided = compared().find(|(found, _)| found.is_decided());
     let (lead, claim) = decided.or_else(|| compared().next())?;
@@ -56,6 +56,8 @@ pub(crate) fn of_statements(claims: &[Claim]) -> Option<Headline> {
 /// A claim that compares two cells.
 struct Compared<'c> {
     judged: &'c Judged,
+    /// Why a percentile is uncertain; empty for a value that is certain.
+    doubt: String,
     value: &'c Value,
     of: String,
     to: String,
@@ -67,7 +69,7 @@ struct Compared<'c> {
 
 impl<'c> Compared<'c> {
     /// None if it compares no times and no throughput, or has no figure.
-    fn of(run: &Run, judged: &'c Judged) -> Option<Compared<'c>> {
+    fn of(run: &Run, Claim { judged, basis, .. }: &'c Claim) -> Option<Compared<'c>> {
         let Subject::Ratio { value, of, to, .. } = &judged.claim.subject else {
             return None;
         };
@@ -80,6 +82,7 @@ impl<'c> Compared<'c> {
         }
         Some(Compared {
             judged,
+            doubt: doubt(basis),
             value,
             of: side(run, of, to),
             to: side(run, to, of),
@@ -103,7 +106,7 @@ impl<'c> Compared<'c> {
 
     fn sentence(&self) -> Headline {
         let Compared { of, to, way, .. } = self;
-        let interval = way.short_interval() + &in_blocks(self.judged);
+        let interval = way.short_interval() + &in_blocks(self.judged) + &self.doubt;
         let (subject, with) = match self.what() {
             Some(what) => (format!("the {what} with {of}"), "with "),
             None => (of.clone(), ""),

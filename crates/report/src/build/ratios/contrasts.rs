@@ -8,7 +8,7 @@ use crate::document::{
 };
 use crate::{format, names};
 use record::{Judged, Question, Value, Verdict};
-use stats::{Compared, Comparison, Contrast};
+use stats::{Basis, Compared, Comparison, Contrast};
 
 /// Values that no gate tests, in the terminal.
 const MOST_SHOWN: usize = 12;
@@ -191,7 +191,7 @@ pub(crate) fn sentence(contrast: &Contrast) -> String {
     let words = way.words();
     let interval = way.interval().map(|interval| format!(" ({interval})"));
     let interval = interval.unwrap_or_default();
-    let blocks = in_blocks(&contrast.judged) + &doubt(contrast);
+    let blocks = in_blocks(&contrast.judged) + &doubt(&contrast.basis);
     match contrast.verdict() {
         Comparison::Inconclusive => {
             let reason = reason
@@ -209,8 +209,8 @@ pub(crate) fn sentence(contrast: &Contrast) -> String {
 }
 
 /// `; ~ server new, block 1: only 50 operations lie above the p99; 20 s would do`; empty for a value that is certain.
-fn doubt(contrast: &Contrast) -> String {
-    let why = contrast.uncertain.as_ref();
+pub(crate) fn doubt(basis: &Basis) -> String {
+    let why = basis.uncertain.as_ref();
     why.map(|why| format!("; {why}")).unwrap_or_default()
 }
 
@@ -305,7 +305,7 @@ fn differing(question: &Question, contrast: &Contrast) -> Option<Headline> {
         .chain(without(subject));
     let place = Place::of(question, named, &contrast.levels);
     let what = what_of(subject);
-    let blocks = in_blocks(&contrast.judged) + &doubt(contrast);
+    let blocks = in_blocks(&contrast.judged) + &doubt(&contrast.basis);
     let rest = format!(" than {what}{old}{}{blocks}.", way.short_interval());
     Some(
         Headline::from(place.before(&format!("{what}{new} is ")))
