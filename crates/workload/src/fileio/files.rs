@@ -30,11 +30,16 @@ pub(super) fn name(file: u32) -> String {
 
 /// How the load opens the files.
 pub(super) fn open(section: &Section, folder: &Path, file: u32) -> io::Result<File> {
+    open_to(section.pattern.writes(), section, folder, file)
+}
+
+/// With the flags of the load, also to write where the load only reads.
+fn open_to(write: bool, section: &Section, folder: &Path, file: u32) -> io::Result<File> {
     let mut flags = section.flags();
     let is_dsync = section.sync == SyncPolicy::Each && section.call == SyncCall::Dsync;
     flags.set(OFlags::DSYNC, is_dsync);
     let mut options = File::options();
-    options.read(true).write(section.pattern.writes());
+    options.read(true).write(write);
     options
         .custom_flags(flags.bits() as i32)
         .open(path(folder, file))
@@ -166,7 +171,8 @@ impl Files for Section {
         let mut over = self.pass(progress, cancel);
         for number in 0..self.files {
             let path = path(folder, number);
-            let file = open(self, folder, number).map_err(|cause| failed(&path, cause))?;
+            let file = open_to(true, self, folder, number);
+            let file = file.map_err(|cause| failed(&path, cause))?;
             let out = Out { number, path, file };
             over.fill(&out, pass)?;
             out.finish()?;

@@ -27,16 +27,21 @@ pub(crate) fn run(timed: &Timed, place: &Place, trial: &mut Trial) -> Result<(),
     };
     // The files of a continued series were written over by its first trial.
     let are_new = trial.data_bytes > 0;
+    place.with_target(|target| match target {
+        Target::Folder(folder) if are_new => write_over(timed, files, rule, folder),
+        _ => Ok(()),
+    })??;
+    // The steady state is that of the load within its limits. The files are made without them, as always.
+    let within = place.enter_limits()?;
     let text = place.with_target(|target| {
         let Target::Folder(folder) = target else {
             return Ok(None);
         };
-        if are_new {
-            write_over(timed, files, rule, folder)?;
-        }
         let rounds = rounds(timed, rule.round, target)?;
         Ok::<_, ServerError>(Some(text(files, rule, &rounds, folder)))
-    })??;
+    });
+    drop(within);
+    let text = text??;
     if let Some(text) = text {
         trial.flag(FlagKind::Preconditioned, text);
     }

@@ -260,16 +260,20 @@ fn a_file_that_another_process_cuts_short_is_named_with_the_place_and_the_others
 }
 
 #[test]
-fn writing_the_files_over_changes_every_part() {
-    let (folder, workload) = made("files = 2\ndirect = false\npattern = \"random-write\"");
-    let before = parts(&folder);
-    let written = std::cell::Cell::new(0);
-    let files = workload.files().unwrap();
-    let over = files.overwrite(folder.path(), 1, &|bytes| written.set(bytes), &|| false);
-    over.unwrap();
-    assert_eq!(written.get(), 1 << 20);
-    let all: BTreeSet<_> = before.iter().cloned().chain(parts(&folder)).collect();
-    assert_eq!(all.len(), 2 * before.len());
+fn writing_the_files_over_changes_every_part_whatever_the_load_does() {
+    for pattern in ["random-write", "random-read"] {
+        let (folder, workload) = made(&format!(
+            "files = 2\ndirect = false\npattern = \"{pattern}\""
+        ));
+        let before = parts(&folder);
+        let written = std::cell::Cell::new(0);
+        let files = workload.files().unwrap();
+        let over = files.overwrite(folder.path(), 1, &|bytes| written.set(bytes), &|| false);
+        over.unwrap();
+        assert_eq!(written.get(), 1 << 20);
+        let all: BTreeSet<_> = before.iter().cloned().chain(parts(&folder)).collect();
+        assert_eq!(all.len(), 2 * before.len());
+    }
 }
 
 #[test]
