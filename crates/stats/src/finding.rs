@@ -2,7 +2,7 @@
 
 use super::cells;
 use super::loads::{Counted, counted, with_load};
-use super::sight;
+use super::{sight, stale};
 use record::claim::{Cell, Finding};
 use record::number::grouped;
 use record::trial::{Trial, TrialState};
@@ -29,7 +29,7 @@ enum Looked {
     Has(String),
     /// What was found instead.
     HasNot(String),
-    /// A shape of this size would hardly have been seen, or an audit cannot tell what was lost.
+    /// A shape of this size would hardly have been seen, an audit cannot tell what was lost, or a node was hardly read.
     TooShort(String),
 }
 
@@ -279,10 +279,14 @@ fn look(counted: &Counted, finding: &Finding) -> Result<Looked, String> {
                 )
             })?;
             let are_stale = reads.stale_s > 0;
-            is(
-                are_stale == (*finding == Finding::StaleReads),
-                reads.sentence(),
-            )
+            let hardly = stale::hardly_read(counted.trial, counted.load, &summary.steady);
+            match hardly.filter(|_| !are_stale) {
+                Some(why) => Looked::TooShort(format!("{}: {why}", counted.trial.key)),
+                None => is(
+                    are_stale == (*finding == Finding::StaleReads),
+                    reads.sentence(),
+                ),
+            }
         }
         Finding::Stall => has_or(summary.stalled(), "no stall"),
         Finding::LevelShift => shape(Seeking::LevelShift),

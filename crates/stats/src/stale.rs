@@ -4,15 +4,44 @@
 
 use record::load::Loaded;
 use record::names::{READ_AGE, READS_BACK};
-use record::{StaleReads, Steady};
+use record::{StaleReads, Steady, Trial};
+use std::collections::BTreeSet;
+
+/// A node that was read in a smaller share of the measured seconds shows no absence of stale reads.
+const READ_SHARE_MIN: f64 = 0.5;
+
+/// The seconds of the measured part that have a value.
+fn measured(seconds: &[Option<f64>], steady: &Steady) -> Vec<f64> {
+    let measured = seconds.iter().take(steady.until_s as usize);
+    let measured = measured.skip(steady.from_s as usize).flatten().copied();
+    measured.collect()
+}
+
+/// The first node that was hardly read: `node 3 could be read in 4 of 60 seconds`.
+pub(super) fn hardly_read(trial: &Trial, load: &Loaded, steady: &Steady) -> Option<String> {
+    let of_series = load.node_series.keys();
+    let nodes: BTreeSet<u32> = of_series
+        .chain(trial.node_settings.keys())
+        .copied()
+        .collect();
+    let all = steady.seconds();
+    let read_s = |node: &u32| {
+        let ages = load
+            .node_series
+            .get(node)
+            .and_then(|series| series.get(READ_AGE));
+        ages.map_or(0, |ages| measured(ages, steady).len())
+    };
+    let mut read = nodes.into_iter().map(|node| (node, read_s(&node)));
+    let (node, read_s) = read.find(|(_, read)| (*read as f64) < READ_SHARE_MIN * f64::from(all))?;
+    Some(format!(
+        "node {node} could be read in {read_s} of {all} seconds"
+    ))
+}
 
 /// Of the nodes from 2 on: the first one is written. None without beats.
 pub(super) fn stale_reads(load: &Loaded, steady: &Steady) -> Option<StaleReads> {
-    let measured = |seconds: &[Option<f64>]| {
-        let measured = seconds.iter().take(steady.until_s as usize);
-        let measured = measured.skip(steady.from_s as usize).flatten().copied();
-        measured.collect::<Vec<f64>>()
-    };
+    let measured = |seconds: &[Option<f64>]| measured(seconds, steady);
     let of = |name: &str| -> Vec<f64> {
         let named = (load.node_series.values()).filter_map(|series| series.get(name));
         named.flat_map(|seconds| measured(seconds)).collect()
@@ -33,6 +62,7 @@ mod tests {
     use super::super::fixture::{closed, series};
     use super::super::summary::summarise;
     use super::*;
+    use record::{Role, TrialKey};
     use std::collections::BTreeMap;
 
     /// Twenty seconds with three nodes; the ages are those of the second one.
@@ -76,6 +106,30 @@ mod tests {
     fn reads_without_an_age_are_not_stale() {
         let reads = summarise(&with_ages(|_| 0.0)).stale_reads.unwrap();
         assert_eq!(reads.sentence(), "no read on a further node was stale");
+    }
+
+    #[test]
+    fn a_node_that_was_hardly_read_is_named_also_without_any_read() {
+        let mut trial = Trial::unmeasured(
+            TrialKey {
+                block: 0,
+                server: None,
+                levels: Vec::new(),
+                role: Role::Measured,
+            },
+            0,
+        );
+        let mut load = with_ages(|_| 0.0);
+        let summary = summarise(&load);
+        let hardly = |trial: &Trial, load: &Loaded| hardly_read(trial, load, &summary.steady);
+        assert_eq!(hardly(&trial, &load), None);
+        trial.node_settings.insert(4, BTreeMap::new());
+        let says = hardly(&trial, &load).unwrap();
+        assert!(says.starts_with("node 4 could be read in 0 of "), "{says}");
+        let ages = load.node_series.get_mut(&2).unwrap();
+        ages.get_mut(READ_AGE).unwrap()[1..].fill(None);
+        let says = hardly(&trial, &load).unwrap();
+        assert!(says.starts_with("node 2 could be read in "), "{says}");
     }
 
     #[test]
