@@ -92,7 +92,9 @@ impl Lost {
             let is_low = value < NOTHING * usual || (value < usual / 2.0 && is_unusual);
             let failed = load.at("errors", from + second);
             let has_failed = failed.is_some_and(|failed| failed > NOTHING * usual);
-            is_low && (has_failed || !is_served(load, from + second))
+            let decided_by_arrivals =
+                is_served(load, from + second) || is_scheduled(load, from + second, usual - value);
+            is_low && (has_failed || !decided_by_arrivals)
         };
         let low: Vec<usize> = (0..values.len()).filter(is_low).collect();
         let run = |run: &[usize]| {
@@ -119,11 +121,19 @@ impl Lost {
     }
 }
 
+/// What the server left undone in a second of an open loop.
+const LEFT: [&str; 3] = ["queued", "running", "dropped"];
+
 /// Whether nothing was left to do at the end of a second of an open loop: then the arrivals decide how much was done.
 fn is_served(load: &Loaded, second: usize) -> bool {
     let is_none = |name: &str| load.at(name, second) == Some(0.0);
-    matches!(load.mode, Mode::Open { .. })
-        && ["queued", "running", "dropped"].into_iter().all(is_none)
+    matches!(load.mode, Mode::Open { .. }) && LEFT.into_iter().all(is_none)
+}
+
+/// Whether a schedule that changes its rate explains that so many operations are missing: less than half of them were left undone.
+fn is_scheduled(load: &Loaded, second: usize, missing: f64) -> bool {
+    let left = LEFT.into_iter().filter_map(|name| load.at(name, second));
+    load.mode.has_changing_rate() && left.sum::<f64>() < missing / 2.0
 }
 
 /// The median of the 61 s around each second. A stall that takes most of them makes it 0: there it is the median of all

@@ -53,8 +53,12 @@ pub fn summarise(load: &Loaded) -> Summary {
     let measured = &values[steady.from_s as usize..];
     let segments = change::segments(measured);
     let levels = shift::levels(&segments);
+    // Levels and periods of a schedule are not those of the server.
+    let is_scheduled = load.mode.has_changing_rate();
     let shifts_from_s = shifts_from_s(load, &steady);
-    let shifts = if shifts_from_s == steady.from_s {
+    let shifts = if is_scheduled {
+        Vec::new()
+    } else if shifts_from_s == steady.from_s {
         shift::shifts(&levels, shifts_from_s)
     } else {
         let segments = change::segments(&values[shifts_from_s as usize..]);
@@ -78,7 +82,7 @@ pub fn summarise(load: &Loaded) -> Summary {
         stale_reads: stale::stale_reads(load, &steady),
         stalls: stall::stalls(load, &steady),
         shifts,
-        period: period::period(measured, &levels),
+        period: period::period(measured, &levels).filter(|_| !is_scheduled),
         sight: (steady.shape != Shape::TooShort)
             .then(|| sight::sight(measured, &segments, steady.from_s))
             .flatten(),
@@ -203,8 +207,39 @@ pub fn measured<'l>(
 mod tests {
     use super::super::fixture::{closed, histogram, open, series, with_response};
     use super::*;
+    use record::RateRange;
 
     const MS: u64 = 1_000_000;
+
+    #[test]
+    fn bursts_of_the_schedule_are_no_levels_periods_and_stalls_of_the_server() {
+        let is_burst = |s: usize| s % 10 < 2;
+        let rate = |s: usize| if is_burst(s) { 20.0 } else { 200.0 };
+        let mut load = open(164.0, 240, |_| 0.0);
+        load.series.insert("throughput".into(), series(240, rate));
+        // An operation of a slow second is under way when it ends.
+        load.series.insert("running".into(), series(240, |_| 1.0));
+        load.series.insert("dropped".into(), series(240, |_| 0.0));
+        assert!(!summarise(&load).stalls.is_empty());
+        let Mode::Open { range, .. } = &mut load.mode else {
+            panic!("an open loop");
+        };
+        *range = Some(RateRange {
+            min: 20.0,
+            max: 200.0,
+        });
+        let found = summarise(&load);
+        assert_eq!((found.shifts, found.period), (Vec::new(), None));
+        assert_eq!(found.stalls, []);
+        // What is left undone is the server's.
+        let stopped = |s: usize| if s == 45 { 0.0 } else { rate(s) };
+        let left = |s: usize| if s == 45 { 200.0 } else { 0.0 };
+        load.series
+            .insert("throughput".into(), series(240, stopped));
+        load.series.insert("queued".into(), series(240, left));
+        let stalls = summarise(&load).stalls;
+        assert_eq!((stalls.len(), stalls[0].start_s), (1, 45));
+    }
 
     #[test]
     fn throughput_and_percentiles_are_of_the_measured_part_alone() {

@@ -104,7 +104,13 @@ pub(crate) fn of(cell: &Cell, shown: &[Percentile]) -> Vec<Found> {
 fn of_blocks(cell: &Cell) -> Vec<(About, String)> {
     let mut all: Vec<(About, String, Option<u32>)> = Vec::new();
     for block in &cell.blocks {
-        for (about, text) in of_summary(block.summary) {
+        let mut found = of_summary(block.summary);
+        let load = block.trial.load.as_ref();
+        // It is the schedule that is not steady.
+        if load.is_some_and(|load| load.mode.has_changing_rate()) {
+            found.retain(|(about, _)| *about != About::NotSteady);
+        }
+        for (about, text) in found {
             let known = all
                 .iter_mut()
                 .find(|known| known.0 == about && known.1 == text);
