@@ -42,6 +42,7 @@ mod unit;
 
 mod claims;
 mod factors;
+mod levels;
 mod names;
 mod observe;
 mod option_file;
@@ -152,6 +153,7 @@ pub fn parse(
         Some(experiment) if notes.count() == 0 => {
             let unfit = cluster::unfit(&experiment).into_iter();
             let all = unfit.chain(served::without_effect(&experiment));
+            let all = all.chain(levels::without_effect(&experiment));
             place::answer(&experiment, all.collect())?;
             Ok(experiment)
         }

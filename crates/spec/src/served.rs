@@ -76,7 +76,7 @@ fn nodes<'e>(level: &'e LevelSpec, server: &str) -> &'e ClusterPatch {
 }
 
 /// The sections that the level has for this server alone.
-fn replaced<'e>(level: &'e LevelSpec, server: &str) -> Option<&'e Patch> {
+pub(crate) fn replaced<'e>(level: &'e LevelSpec, server: &str) -> Option<&'e Patch> {
     let own = level.on.iter().find(|(name, _)| name == server);
     own.map(|(_, patch)| patch)
 }

@@ -193,7 +193,7 @@ fn without_factors_there_is_one_point_per_server() {
 fn a_matrix_of_a_million_trials_is_refused_before_it_is_expanded() {
     let levels = |factor: &str| {
         (0..1000)
-            .map(|n| format!("[factor.{factor}.{n}]\nsettings = {{ x = {n} }}\n"))
+            .map(|n| format!("[factor.{factor}.{n}]\nsettings = {{ {factor} = {n} }}\n"))
             .collect::<String>()
     };
     let source = format!(
