@@ -200,13 +200,10 @@ impl Cache {
         progress: &dyn Fn(&str),
     ) -> Result<Distribution, ServerError> {
         let (folder, record) = self.complete(name, source, depth, leases, progress)?;
-        Distribution::inspect(
-            name,
-            &folder.join(ROOT),
-            &folder,
-            Some(&record.manifest),
-            leases,
-        )
+        let root = folder.join(ROOT);
+        let found = Distribution::inspect(name, &root, &folder, Some(&record.manifest), leases)?;
+        found.is_as_named()?;
+        Ok(found)
     }
 
     /// The folder of this name, downloaded if it is missing or damaged.
@@ -288,7 +285,7 @@ impl Cache {
         }
         .map_err(|error| ServerError::Unusable(format!("{name} is not available: {error}")))?;
         if !matches!(source, Source::Library(_)) {
-            Distribution::inspect(name, &root, &partial, None, leases)?;
+            Distribution::inspect(name, &root, &partial, None, leases)?.is_as_named()?;
         }
         progress(&format!("{name}: verifying"));
         let target = self.builds.join(name);
@@ -652,6 +649,22 @@ mod tests {
                 && error.contains("path:BASEDIR"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_build_of_another_version_or_family_than_its_name_is_refused() {
+        let fixture = fixture();
+        let get = |build: BuildSpec| {
+            add_build(&fixture.cache, &catalogue::name(&build).unwrap());
+            let found = fixture.cache.get(&build, &fixture.leases, &|_| ());
+            found.map(|found| found.version_text)
+        };
+        assert_eq!(get(mysql("5.6.14")).unwrap(), "5.6.14");
+        // The script of these tests is 5.6.14, as a later suite may have a later server.
+        for build in [mysql("9.7"), BuildSpec::MariaDb(Some("11.8".into()))] {
+            let error = get(build).unwrap_err().to_string();
+            assert!(error.contains("is mysql 5.6.14"), "{error}");
+        }
     }
 
     #[test]

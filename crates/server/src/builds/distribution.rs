@@ -93,6 +93,31 @@ impl Distribution {
         })
     }
 
+    /// Checks that a downloaded server is the one that its name promises: a package of a distribution changes with it.
+    ///
+    /// # Errors
+    /// It is of another family or version.
+    pub(super) fn is_as_named(&self) -> Result<(), ServerError> {
+        let (family, version) = self
+            .build
+            .split_once('@')
+            .unwrap_or((self.build.as_str(), ""));
+        let flavor = match self.flavor {
+            Flavor::MySql => "mysql",
+            Flavor::MariaDb => "mariadb",
+        };
+        let (major, minor, patch) = self.version;
+        let own = format!("{major}.{minor}.{patch}.");
+        let is_version = version.is_empty() || own.starts_with(&format!("{version}."));
+        if flavor == family && is_version {
+            return Ok(());
+        }
+        Err(ServerError::Unusable(format!(
+            "{}: what was downloaded under this name is {flavor} {}; nothing is measured with it; unpack the server that you mean and give its folder as path:BASEDIR",
+            self.build, self.version_text
+        )))
+    }
+
     /// The server's command with the build's own options; the caller adds those of the instance.
     pub fn command(&self, leases: &Leases) -> Command {
         let mut command = leases.command(&self.program[0]);
