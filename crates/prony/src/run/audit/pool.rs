@@ -6,6 +6,7 @@
 use crate::run::settings::plain;
 use record::{Counters, FlagKind, Loaded, Trial};
 use spec::{Pairs, Setting};
+use std::collections::BTreeMap;
 
 const POOL: &str = "innodb_buffer_pool_size";
 /// The pages that were read from disk, ahead of their request or not; else those alone that a query waited for, which are few in a scan.
@@ -15,7 +16,9 @@ const REQUESTS: &str = "Innodb_buffer_pool_read_requests";
 const MISS_RATIO_MAX: f64 = 0.01;
 /// Fewer misses are those of the server's own tables.
 const MISSES_MIN: f64 = 100.0;
+/// InnoDB's default, where the server does not report its own.
 const PAGE_BYTES: f64 = 16384.0;
+const PAGE_SIZE: &str = "innodb_page_size";
 /// A pass that reads a larger share of the data fills the pool, however often it visits the pages. Fewer pages take no time that counts.
 const FILLED_SHARE: f64 = 0.1;
 const FILLED_MIN: f64 = 10.0;
@@ -39,10 +42,17 @@ pub(crate) fn check(settings: &Pairs<Setting>, trial: &mut Trial) {
 }
 
 /// Whether a pass read its data into the pool, so that it was no hot one: many of the pages that it requested, or of those that the data has.
-pub(crate) fn was_filled_by(counters: &Counters, data_bytes: u64) -> bool {
+/// `settings` are those in force.
+pub(crate) fn was_filled_by(
+    counters: &Counters,
+    data_bytes: u64,
+    settings: &BTreeMap<String, String>,
+) -> bool {
+    let page_bytes = settings.get(PAGE_SIZE).and_then(|bytes| bytes.parse().ok());
+    let page_bytes: f64 = page_bytes.unwrap_or(PAGE_BYTES);
     let read = of_counters(counters);
     read.is_some_and(|(misses, requests)| {
-        let of_data = misses * PAGE_BYTES / data_bytes as f64;
+        let of_data = misses * page_bytes / data_bytes as f64;
         (misses >= MISSES_MIN && misses > MISS_RATIO_MAX * requests)
             || (misses >= FILLED_MIN && data_bytes > 0 && of_data > FILLED_SHARE)
     })
@@ -178,14 +188,22 @@ mod tests {
             Counters::from([(MISSES[0].into(), misses), (REQUESTS.into(), requests)])
         };
         let mib_200 = 200 << 20;
-        let is_filled = |misses, requests| was_filled_by(&counters(misses, requests), mib_200);
+        let of_pages = |bytes: &str, misses| {
+            let settings = BTreeMap::from([(PAGE_SIZE.to_string(), bytes.to_string())]);
+            was_filled_by(&counters(misses, 900_000), mib_200, &settings)
+        };
+        let unknown = BTreeMap::new();
+        let is_filled =
+            |misses, requests| was_filled_by(&counters(misses, requests), mib_200, &unknown);
         assert!(is_filled(6_000, 9_000));
         assert!(is_filled(6_000, 900_000), "half of the data");
         assert!(!is_filled(600, 900_000), "some of both");
         assert!(!is_filled(9, 20));
-        let small = |misses| was_filled_by(&counters(misses, 76), 1 << 20);
+        let small = |misses| was_filled_by(&counters(misses, 76), 1 << 20, &unknown);
         assert!(small(66), "all of a small table");
         assert!(!small(7));
-        assert!(!was_filled_by(&Counters::new(), mib_200));
+        assert!(!was_filled_by(&Counters::new(), mib_200, &unknown));
+        assert!(!of_pages("4096", 4_000), "8 % of the data");
+        assert!(of_pages("65536", 600), "19 % of the data");
     }
 }

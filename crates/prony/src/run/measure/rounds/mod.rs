@@ -135,7 +135,7 @@ impl<'a> Rounds<'a> {
         let mut started_ns = now_ns();
         let mut passed = self.queries_and_events(&pass, place, trial)?;
         if self.is_first(index)
-            && pool::was_filled_by(&passed.counters, self.data_bytes)
+            && pool::was_filled_by(&passed.counters, self.data_bytes, &trial.settings)
             && !interrupt::asked()
         {
             trial.flag(FlagKind::Warming, WARMING);
