@@ -175,12 +175,12 @@ impl Group {
             .map(|(file, _)| file.as_path())
     }
 
-    /// The memory limit in force, in bytes.
+    /// The memory limit in force, in bytes: the smallest one of the group and of those above it, as of a container. None if the group does not
+    /// report its own.
     pub fn memory_bytes(&self) -> Option<u64> {
-        self.read(["memory.limit_in_bytes", "memory.max"])?
-            .trim()
-            .parse()
-            .ok()
+        let folders = self.folders.iter();
+        let mut folders = folders.map(|(_, lease)| lease.path());
+        smallest_memory(folders.find(|folder| memory(folder).is_some())?)
     }
 
     /// How many processes of the group the kernel's OOM killer has killed.
@@ -221,6 +221,22 @@ impl Group {
         self.folders.push((parent.clone(), lease));
         Ok(folder)
     }
+}
+
+/// The files of the memory limit (v1 name, v2 name).
+const MEMORY: [&str; 2] = ["memory.limit_in_bytes", "memory.max"];
+
+/// The limit of the group in this folder; None without one.
+fn memory(folder: &Path) -> Option<u64> {
+    MEMORY.iter().find_map(|file| {
+        let text = fs::read_to_string(folder.join(file)).ok()?;
+        text.trim().parse().ok()
+    })
+}
+
+/// The smallest limit of this group and of those above it.
+fn smallest_memory(group: &Path) -> Option<u64> {
+    group.ancestors().filter_map(memory).min()
 }
 
 /// This process within a group, until it is dropped.
@@ -438,6 +454,19 @@ mod tests {
         memory_bytes: None,
         cpus: None,
     };
+
+    #[test]
+    fn the_smallest_memory_limit_of_the_groups_above_is_in_force() {
+        let folder = tempfile::tempdir().unwrap();
+        let container = folder.path().join("container");
+        let own = container.join("prony");
+        fs::create_dir_all(&own).unwrap();
+        fs::write(own.join("memory.max"), "8192\n").unwrap();
+        fs::write(container.join("memory.max"), "4096\n").unwrap();
+        assert_eq!(smallest_memory(&own), Some(4096));
+        fs::write(container.join("memory.max"), "max\n").unwrap();
+        assert_eq!(smallest_memory(&own), Some(8192));
+    }
 
     #[test]
     fn cgroup_v1_has_a_file_for_each_limit() {

@@ -180,10 +180,14 @@ fn not_reached(verified: &Verified) -> Option<Flag> {
     (verified.measured < verified.allowed * REACHED).then(|| Flag {
         kind: FlagKind::LimitNotReached,
         text: format!(
-            "{}: limit {}, measured {}: the machine is slower than the limit",
+            "{}: limit {}, measured {}: {}",
             verified.name,
             figure(verified.allowed),
-            figure(verified.measured)
+            figure(verified.measured),
+            match verified.name {
+                "memory" => "a control group above, as of a container, allows no more",
+                _ => "the machine is slower than the limit",
+            }
         ),
     })
 }
@@ -315,6 +319,12 @@ mod tests {
             "read_iops: limit 460000, measured 52000: the machine is slower than the limit"
         );
         assert_eq!(not_reached(&verified(400.0, 399.0)), None);
+        let memory = Verified {
+            name: "memory",
+            ..verified(8e9, 4e9)
+        };
+        let flag = not_reached(&memory).unwrap();
+        assert!(flag.text.ends_with("allows no more"), "{}", flag.text);
         let flag = not_reached(&verified(0.5, 0.25)).unwrap();
         assert!(flag.text.contains("limit 0.50, measured 0.25"));
     }
