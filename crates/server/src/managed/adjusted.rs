@@ -103,7 +103,9 @@ fn agree(requested: &str, effective: &str) -> bool {
         | (Value::Number(number), Value::Switch(switch)) => number == f64::from(u8::from(switch)),
         // A requested list of switches names only the flags that it changes.
         (Value::Text, Value::Text) => requested.split(',').all(|part| has(effective, part)),
-        // A keyword given as a number (concurrent_insert = 1 is AUTO), or a file shown as ON (log_bin).
+        // A file is shown as ON (log_bin). A server that has only ON and OFF takes another word for OFF.
+        (Value::Text, Value::Switch(is_on)) => is_on,
+        // A keyword given as a number: concurrent_insert = 1 is AUTO.
         _ => true,
     }
 }
@@ -280,6 +282,18 @@ mod tests {
         }
         assert_eq!(unmet("innodb_of_tomorrow", "1", &in_force), Some(None));
         assert_eq!(unmet("loose_of_tomorrow", "1", &in_force), None);
+    }
+
+    #[test]
+    fn a_word_that_the_server_takes_for_off_is_reported() {
+        let requested = [("innodb_doublewrite", "DETECT_ONLY")];
+        let off = [("innodb_doublewrite", "OFF")];
+        let expected = [(
+            "innodb_doublewrite".to_string(),
+            "DETECT_ONLY".to_string(),
+            "OFF".to_string(),
+        )];
+        assert_eq!(found(&requested, &off), expected);
     }
 
     #[test]
