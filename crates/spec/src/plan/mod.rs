@@ -157,7 +157,8 @@ impl<'e> Plan<'e> {
                 let group = (experiment.protocol.slices.is_some())
                     .then(|| runs.iter_mut().find(|run| run[0].unit == twin.unit));
                 match group.flatten() {
-                    Some(group) => group.push(control),
+                    // Servers are prepared and warmed up in this order, so the control has a drawn place in it.
+                    Some(group) => group.insert(order::control(group.len(), block, seed), control),
                     None => {
                         runs.insert(order::control(runs.len(), block, seed), vec![control]);
                     }

@@ -4,6 +4,7 @@ use super::parse;
 use crate::plan::{Finished, Part, Plan, PlannedTrial};
 use crate::{Experiment, slices};
 use record::TrialKey;
+use std::collections::BTreeSet;
 
 /// Two servers and `further` factors, with `claims`.
 fn experiment(protocol: &str, further: &str, claims: &str) -> Experiment {
@@ -109,6 +110,19 @@ fn a_group_is_planned_finished_and_divided_as_a_whole() {
             assert_eq!(servers, 2, "{group:?}");
         }
     }
+}
+
+#[test]
+fn the_control_has_every_place_in_the_order_of_its_group() {
+    let both = experiment("blocks = 20", "", "");
+    let plan = Plan::new(&both, 3).unwrap();
+    let keys = plan.trials().map(|trial| trial.key);
+    let place = |control: TrialKey| {
+        let group = plan.group_of(&control);
+        group.iter().position(|key| *key == control)
+    };
+    let places: BTreeSet<Option<usize>> = keys.filter(TrialKey::is_control).map(place).collect();
+    assert_eq!(places, BTreeSet::from([Some(0), Some(1), Some(2)]));
 }
 
 /// The messages for an experiment; empty if it can be measured in slices.
