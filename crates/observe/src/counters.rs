@@ -119,6 +119,14 @@ impl Observer {
         Ok(observer)
     }
 
+    /// This observer with a limit for each of its statements, see [`Session::for_control`].
+    pub(crate) fn for_control(self) -> Observer {
+        Observer {
+            session: self.session.for_control(),
+            ..self
+        }
+    }
+
     /// A sentence about what this account may not read; None if it may read everything that the server has.
     pub fn not_permitted(&self) -> Option<&'static str> {
         self.lacks_process.then_some(

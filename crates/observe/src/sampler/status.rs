@@ -97,9 +97,10 @@ impl Status {
         })
     }
 
-    /// Its connection, for readings at other times.
+    /// Its connection, for readings at other times. No thread cuts it where the server hangs, so each statement has a limit.
     pub(super) fn into_observer(self) -> Option<Observer> {
-        self.connected.map(|connected| connected.observer)
+        self.connected
+            .map(|connected| connected.observer.for_control())
     }
 
     /// Reads at each tick until `ends` is closed, and then one last time.
