@@ -154,15 +154,20 @@ impl Edges {
             seconds.resize(whole, None);
             (name, seconds)
         });
+        let mut counters = std::mem::take(&mut self.counters);
         let flag = self.lost.take().map(|cause| {
+            // Those of some slices would be divided by the operations of all.
+            counters.clear();
             absent(format!(
-                "the server's status could not be read between slices, and its counters end there: {cause}"
+                "the server's status could not be read between two slices, so its counters are not recorded: {cause}"
             ))
         });
-        let counters = std::mem::take(&mut self.counters).into_iter();
         Sampled {
             series: series.collect(),
-            counters: counters.filter(|(_, moved)| *moved >= 0).collect(),
+            counters: counters
+                .into_iter()
+                .filter(|(_, moved)| *moved >= 0)
+                .collect(),
             flags: flag.into_iter().collect(),
             gaps: Vec::new(),
             own_statements: None,
@@ -262,6 +267,18 @@ mod tests {
         column.spread(4.0, 1.25, 2.0);
         let seconds: Vec<f64> = column.seconds.into_iter().flatten().collect();
         assert_eq!(seconds, [8.0, 6.0]);
+    }
+
+    #[test]
+    fn counters_that_lack_slices_are_absent() {
+        let mut edges = Prepared::new(super::super::Targets::default())
+            .unwrap()
+            .at_edges();
+        edges.counters.insert("Com_select".into(), 70);
+        edges.lost = Some("gone away".into());
+        let sampled = edges.sampled();
+        assert!(sampled.counters.is_empty());
+        assert!(sampled.flags[0].text.contains("gone away"));
     }
 
     #[test]
