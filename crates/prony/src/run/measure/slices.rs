@@ -6,7 +6,7 @@
 
 use super::bench::Bench;
 use super::seat::{Connected, Go, Leave, News, Seat};
-use crate::run::RunError;
+use crate::run::{RunError, drive};
 use host::{Paused, interrupt};
 use load::Turn;
 use record::{Slices, Trial};
@@ -217,14 +217,11 @@ impl Group<'_> {
         }
     }
 
+    /// Until the first second that is measured, so that counters and operations are of the same time.
     fn warm_up(&mut self) {
-        let warmup = self.protocol.warmup_note();
-        let record::Warmup::Seconds(warmup_s) = warmup else {
-            return;
-        };
+        let length = Duration::from_secs(drive::measured_from_s(self.protocol).into());
         for number in 0..self.cells.len() {
-            if warmup_s > 0.0 && self.cells[number].takes_turns() && !interrupt::asked() {
-                let length = Duration::from_secs_f64(warmup_s);
+            if !length.is_zero() && self.cells[number].takes_turns() && !interrupt::asked() {
                 self.cells[number].slice(Length::Of(length), false);
             }
         }
