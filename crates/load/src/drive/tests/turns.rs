@@ -183,6 +183,51 @@ fn a_drive_that_is_stopped_between_its_slices_ends_with_what_it_has() {
     assert!(driven.stopped.is_some() && driven.until < Duration::from_secs(50));
 }
 
+/// The caller stops the server when a slice has ended, so no operation may be in flight then.
+#[test]
+fn a_slice_that_is_interrupted_ends_with_its_last_operation() {
+    let turns = Arc::new(Turns::new());
+    let settings = Drive {
+        turns: Some(turns.clone()),
+        ..closed(4, 60_000)
+    };
+    let (begun, is_slow) = (AtomicBool::new(false), AtomicBool::new(false));
+    let workload = fake(|request| match request.number {
+        0 => {
+            is_slow.store(true, SeqCst);
+            (600 * MS, Outcome::Done)
+        }
+        _ => (5 * MS, Outcome::Done),
+    });
+    let stop = AtomicBool::new(false);
+    let until = |flag: &AtomicBool| {
+        while !flag.load(SeqCst) {
+            thread::sleep(Duration::from_millis(1));
+        }
+    };
+    thread::scope(|scope| {
+        let (begun, is_slow, stop, workload) = (&begun, &is_slow, &stop, &workload);
+        scope.spawn(move || {
+            let watch = Watch {
+                begun: &mut |_| begun.store(true, SeqCst),
+                ..Watch::default()
+            };
+            drive(workload, &settings, stop, watch).expect("it starts");
+        });
+        scope.spawn(move || {
+            until(is_slow);
+            // The other clients have finished the slice.
+            thread::sleep(Duration::from_millis(200));
+            stop.store(true, SeqCst);
+        });
+        until(begun);
+        let began = Instant::now();
+        assert_eq!(turns.run(Some(Duration::from_millis(50))), Turn::Over);
+        let took = began.elapsed();
+        assert!(took >= Duration::from_millis(600), "{took:?}");
+    });
+}
+
 #[test]
 fn an_open_loop_and_blocking_clients_are_refused() {
     let turns = Some(Arc::new(Turns::new()));

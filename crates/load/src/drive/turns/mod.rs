@@ -99,6 +99,8 @@ pub(super) struct Present<'a> {
     turns: &'a Turns,
     /// The number of the slice that the client runs, and when it began it on the reactors' clock.
     running: Option<(u64, u64)>,
+    /// The number of the last slice that the client has finished; 0 before the first.
+    finished: u64,
 }
 
 impl Turns {
@@ -177,6 +179,7 @@ impl Turns {
         Present {
             turns: self,
             running: None,
+            finished: 0,
         }
     }
 
@@ -228,8 +231,8 @@ impl Turns {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A client has finished its slice, or ended.
-    fn finish(&self, running: Option<(u64, u64)>, has_ended: bool) {
+    /// A client that ran a slice has finished it, or ended; or one has ended that had `finished` a slice.
+    fn finish(&self, running: Option<(u64, u64)>, finished: u64, has_ended: bool) {
         let mut state = self.state();
         let now_ns = state
             .origin
@@ -237,12 +240,14 @@ impl Turns {
         if has_ended {
             state.clients = state.clients.saturating_sub(1);
         }
-        if let (Some(slice), Some((number, began_ns))) = (&mut state.slice, running)
-            && slice.number == number
-        {
-            slice.busy.0 += 1;
-            slice.busy.1 += now_ns.saturating_sub(began_ns);
-            slice.finished += u32::from(!has_ended);
+        match (&mut state.slice, running) {
+            (Some(slice), Some((number, began_ns))) if slice.number == number => {
+                slice.busy.0 += 1;
+                slice.busy.1 += now_ns.saturating_sub(began_ns);
+                slice.finished += u32::from(!has_ended);
+            }
+            (Some(slice), None) if slice.number == finished => slice.finished -= 1,
+            _ => {}
         }
         state.finish_if_all();
         if state.slice.is_none() {
@@ -303,12 +308,11 @@ impl State {
 impl Present<'_> {
     /// Finishes the client's slice and waits until the next one begins. None if there is none.
     pub(super) async fn next_slice(&mut self, io: &Io, waiting: &Waiting) -> Option<Starts> {
-        let running = self.running.take();
-        let seen = running.map_or(0, |(number, _)| number);
-        if running.is_some() {
-            self.turns.finish(running, false);
+        if let Some(running) = self.running.take() {
+            (self.finished, _) = running;
+            self.turns.finish(Some(running), self.finished, false);
         }
-        let (number, starts) = self.turns.next(io, waiting, seen).await?;
+        let (number, starts) = self.turns.next(io, waiting, self.finished).await?;
         while io.now_ns() < starts.at_ns {
             io.sleep_until(starts.at_ns).await;
         }
@@ -319,6 +323,7 @@ impl Present<'_> {
 
 impl Drop for Present<'_> {
     fn drop(&mut self) {
-        self.turns.finish(self.running.take(), true);
+        let running = self.running.take();
+        self.turns.finish(running, self.finished, true);
     }
 }
