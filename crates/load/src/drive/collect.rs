@@ -69,9 +69,14 @@ impl<'a, W: Workload> Collector<'a, W> {
     }
 
     fn until_next(&self) -> Duration {
-        self.shared.now_ns().map_or(CHECK_INTERVAL, |now_ns| {
+        let left = self.shared.now_ns().map_or(CHECK_INTERVAL, |now_ns| {
             Duration::from_nanos(self.due_ns().saturating_sub(now_ns))
-        })
+        });
+        match self.shared.turns() {
+            // Its clock may stand still just before the second is due.
+            Some(_) => left.max(CHECK_INTERVAL),
+            None => left,
+        }
     }
 
     fn is_due(&self) -> bool {

@@ -257,18 +257,11 @@ impl Turns {
 
     /// Waits for the slice after `seen`. None if the turns are over.
     async fn next(&self, io: &Io, waiting: &Waiting, seen: u64) -> Option<(u64, Starts)> {
-        loop {
-            let latest = self.latest.load(Acquire);
-            if self.is_over() || io.is_interrupted() {
-                return None;
-            }
-            if latest > seen {
-                let state = self.state();
-                let slice = state.slice.as_ref();
-                return slice.map(|slice| (slice.number, slice.starts));
-            }
+        while !self.is_decided(io, seen) {
             if waiting.begins_to_watch() {
-                io.sleep_until(io.now_ns() + LOOK_INTERVAL_NS).await;
+                while !self.is_decided(io, seen) {
+                    io.sleep_until(io.now_ns() + LOOK_INTERVAL_NS).await;
+                }
                 waiting.ends_to_watch(io);
             } else {
                 let mut has_waited = false;
@@ -282,6 +275,17 @@ impl Turns {
                 .await;
             }
         }
+        if self.is_over() || io.is_interrupted() {
+            return None;
+        }
+        let state = self.state();
+        let slice = state.slice.as_ref();
+        slice.map(|slice| (slice.number, slice.starts))
+    }
+
+    /// Whether there is a slice after `seen`, or none will follow.
+    fn is_decided(&self, io: &Io, seen: u64) -> bool {
+        self.latest.load(Acquire) > seen || self.is_over() || io.is_interrupted()
     }
 }
 
