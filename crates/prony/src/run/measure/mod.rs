@@ -69,10 +69,11 @@ impl<'r> Measuring<'r> {
             let name = named(&first.key, known, finished.len() + 1) + &others(&unit);
             self.bench.progress.trial(&name, left_s(known, &finished));
             let mut trials = self.unit(&unit, &mut held, store)?;
+            let elapsed_s = shared_s(trials.iter());
             for (planned, trial) in unit.iter().zip(&mut trials) {
                 self.settle(planned, trial, &mut answers)?;
                 last_plans.compare(trial);
-                finished.push(outcome(trial, held.is_some()));
+                finished.push(outcome(trial, held.is_some(), elapsed_s));
                 if let Some(text) = self.plan.answer(&trial.key, &finished) {
                     trial.flag(FlagKind::Search, text);
                 }
@@ -359,24 +360,30 @@ fn have_changed(then: &DatasetNote, now: &DatasetNote) -> bool {
     are_theirs && (then.definitions != now.definitions || (is_counted && then.rows != now.rows))
 }
 
-fn outcome(trial: &Trial, held: bool) -> Finished {
-    finished(trial, trial.load.as_deref(), held)
+fn outcome(trial: &Trial, held: bool, elapsed_s: f64) -> Finished {
+    finished(trial, trial.load.as_deref(), held, elapsed_s)
 }
 
-fn finished(trial: &Trial, load: Option<&Loaded>, held: bool) -> Finished {
+fn finished(trial: &Trial, load: Option<&Loaded>, held: bool, elapsed_s: f64) -> Finished {
     let is_usable = trial.state == TrialState::Done && !trial.is_not_available();
     let key = trial.key.clone();
     let figures = match load {
         Some(load) => figures::timed(key, load, is_usable, held),
         None => Finished::without_figures(key, is_usable),
     };
-    let elapsed_s = (trial.ended_ns - trial.started_ns) as f64 / 1e9;
-    // Trials of a group share their time, which counts once.
-    let slices = load.and_then(|load| load.engine.slices.as_ref());
     Finished {
-        elapsed_s: elapsed_s / slices.map_or(1.0, |slices| f64::from(slices.servers.max(1))),
+        elapsed_s,
         ..figures
     }
+}
+
+/// The share that each of the trials of a unit has in its time: trials of a group overlap, and their time counts once.
+fn shared_s<'t>(trials: impl Iterator<Item = &'t Trial>) -> f64 {
+    let spans = trials.map(|trial| (trial.started_ns, trial.ended_ns));
+    let (began_ns, ended_ns): (Vec<i64>, Vec<i64>) = spans.unzip();
+    let (first_ns, last_ns) = (began_ns.iter().min(), ended_ns.iter().max());
+    let span_ns = first_ns.zip(last_ns).map_or(0, |(first, last)| last - first);
+    span_ns as f64 / 1e9 / began_ns.len().max(1) as f64
 }
 
 /// The trials that an earlier process measured. Failed ones are measured again. Loads with their histograms are read only if a later
@@ -389,7 +396,10 @@ fn earlier(store: &Store, plan: &Plan, before: &[Trial]) -> Result<Vec<Finished>
     };
     let one = |trial: &Trial| {
         let load = load(&trial.key)?;
-        Ok(finished(trial, load.as_ref(), false))
+        let group = plan.group_of(&trial.key);
+        let is_with_it = |other: &&Trial| other.key == trial.key || group.contains(&other.key);
+        let elapsed_s = shared_s(before.iter().filter(is_with_it));
+        Ok(finished(trial, load.as_ref(), false, elapsed_s))
     };
     let has_failed = |key: &TrialKey| {
         let mut failed = before
@@ -458,6 +468,19 @@ mod tests {
         let says = is_the_same(&trial, "schema-shop", Some(&note(5, Some("1f")))).unwrap_err();
         assert!(says.to_string().contains("have changed"), "{says}");
         assert!(is_the_same(&trial, "schema-shop", None).is_ok());
+    }
+
+    #[test]
+    fn the_time_of_a_group_counts_once() {
+        let span = |(began_s, ended_s): (i64, i64)| Trial {
+            started_ns: began_s * 1_000_000_000,
+            ended_ns: ended_s * 1_000_000_000,
+            ..trial::blank()
+        };
+        assert_eq!(shared_s([(5, 9)].map(span).iter()), 4.0);
+        // Prepared one after another and let go one after another; the second server did not start.
+        let group = [(0, 50), (10, 15), (20, 60)].map(span);
+        assert_eq!(shared_s(group.iter()), 20.0);
     }
 
     #[test]
