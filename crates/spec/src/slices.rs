@@ -11,6 +11,7 @@ use super::place::{Late, Path, answer, path};
 use super::plan::PlannedTrial;
 use super::{BuildSpec, HostPatch, LimitsPatch, ServerSpec};
 use record::{Finding, Subject, Value};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// A trial has at least so many slices: with fewer, the order of the servers is not balanced.
@@ -289,6 +290,25 @@ fn of_group(experiment: &Experiment, group: &[PlannedTrial]) -> Vec<Late> {
         ))
     });
     late.collect()
+}
+
+/// In which settings about time servers that took turns differ, as a sentence; None if in none. `servers` have their settings as they
+/// report them: versions have other defaults, which no file sets.
+pub fn differing(servers: &[&BTreeMap<String, String>]) -> Option<String> {
+    let differs = |known: &&OfTime| {
+        let values = servers.iter().filter_map(|one| one.get(known.name));
+        values.collect::<BTreeSet<_>>().len() > 1
+    };
+    let found = DIFFERING.iter().filter(differs);
+    let found: Vec<String> = found
+        .map(|known| format!("{} ({})", known.name, known.why))
+        .collect();
+    (!found.is_empty()).then(|| {
+        format!(
+            "the servers that took turns differ in settings about time, and their pauses change what these do: {}; compare them with slices = \"off\" too",
+            found.join("; ")
+        )
+    })
 }
 
 /// The key that sets a setting of a trial: that of its last level with one, or the file's.

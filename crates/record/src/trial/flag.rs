@@ -81,6 +81,8 @@ words! {
         OperationTooLong = "operation_too_long",
         /// More than 1 % of the operations failed, were lost or did not finish.
         OperationsFailed = "operations_failed",
+        /// Servers that took turns in slices differ in a setting about time, so that their pauses matter.
+        PausesMatter = "pauses_matter",
         /// A query had another plan than before in the same row.
         PlanChanged = "plan_changed",
         PlanUnmet = "plan_unmet",

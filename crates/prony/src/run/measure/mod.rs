@@ -134,6 +134,7 @@ impl<'r> Measuring<'r> {
             bench.measure(planned, source, workload, &mut None, &mut |_, _| ())
         })?;
         self.bench.share_disturbances(&mut trials);
+        flag_pauses(&mut trials);
         Ok(trials)
     }
 
@@ -384,6 +385,18 @@ fn shared_s<'t>(trials: impl Iterator<Item = &'t Trial>) -> f64 {
     let (first_ns, last_ns) = (began_ns.iter().min(), ended_ns.iter().max());
     let span_ns = first_ns.zip(last_ns).map_or(0, |(first, last)| last - first);
     span_ns as f64 / 1e9 / began_ns.len().max(1) as f64
+}
+
+/// Flags the trials of a group if pauses change what their servers' settings do: the check before the start does not know defaults.
+fn flag_pauses(trials: &mut [Trial]) {
+    let settings: Vec<&BTreeMap<String, String>> =
+        trials.iter().map(|trial| &trial.settings).collect();
+    let Some(text) = spec::slices::differing(&settings) else {
+        return;
+    };
+    for trial in trials {
+        trial.flag(FlagKind::PausesMatter, text.clone());
+    }
 }
 
 /// The trials that an earlier process measured. Failed ones are measured again. Loads with their histograms are read only if a later

@@ -4,7 +4,7 @@ use super::parse;
 use crate::plan::{Finished, Part, Plan, PlannedTrial};
 use crate::{Experiment, slices};
 use record::TrialKey;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Two servers and `further` factors, with `claims`.
 fn experiment(protocol: &str, further: &str, claims: &str) -> Experiment {
@@ -123,6 +123,18 @@ fn the_control_has_every_place_in_the_order_of_its_group() {
     };
     let places: BTreeSet<Option<usize>> = keys.filter(TrialKey::is_control).map(place).collect();
     assert_eq!(places, BTreeSet::from([Some(0), Some(1), Some(2)]));
+}
+
+#[test]
+fn servers_that_differ_in_a_setting_about_time_by_default_are_noticed() {
+    let server = |value: &str| {
+        let settings = ["innodb_old_blocks_time", "version"];
+        BTreeMap::from(settings.map(|name| (name.to_string(), value.to_string())))
+    };
+    let (old, new) = (server("0"), server("1000"));
+    let says = slices::differing(&[&old, &new, &old]).expect("they differ");
+    assert!(says.contains("innodb_old_blocks_time (its"), "{says}");
+    assert_eq!(slices::differing(&[&old, &old, &BTreeMap::new()]), None);
 }
 
 /// The messages for an experiment; empty if it can be measured in slices.
