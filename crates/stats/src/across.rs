@@ -12,7 +12,6 @@ use record::run::Question;
 use record::trial::Trial;
 use std::collections::{BTreeMap, BTreeSet};
 
-
 /// Further runs against the first one.
 pub struct Across {
     pub contrasts: Vec<Contrast>,

@@ -383,7 +383,9 @@ fn shared_s<'t>(trials: impl Iterator<Item = &'t Trial>) -> f64 {
     let spans = trials.map(|trial| (trial.started_ns, trial.ended_ns));
     let (began_ns, ended_ns): (Vec<i64>, Vec<i64>) = spans.unzip();
     let (first_ns, last_ns) = (began_ns.iter().min(), ended_ns.iter().max());
-    let span_ns = first_ns.zip(last_ns).map_or(0, |(first, last)| last - first);
+    let span_ns = first_ns
+        .zip(last_ns)
+        .map_or(0, |(first, last)| last - first);
     span_ns as f64 / 1e9 / began_ns.len().max(1) as f64
 }
 
