@@ -6,8 +6,10 @@
 use record::load::{EffectNote, Loaded, RowsNote, done_series};
 use record::{Trial, percent};
 
-/// Shares of operations without effect that differ by less are chance, or the edge of the keys.
+/// Shares of operations without effect that differ by less are the edge of the keys.
 const SHARE: f64 = 0.01;
+/// Standard errors of a difference of shares that is no chance: one of 16,000 equal pairs differs by more.
+const ERRORS: f64 = 4.0;
 /// So few operations say nothing about a share.
 const FEW: u64 = 2;
 /// Rows per operation that differ by less are those of the keys that were drawn.
@@ -143,13 +145,21 @@ fn share(
     let (of_old, of_new) = (sums(old), sums(new));
     let share = |(with, done): (u64, u64)| with as f64 / done.max(1) as f64;
     let (old, new) = (share(of_old), share(of_new));
-    let is_chance = of_old.0.max(of_new.0) <= FEW;
+    let is_chance = of_old.0.max(of_new.0) <= FEW
+        || (new - old).abs() <= ERRORS * standard_error(of_old, of_new);
     (!is_chance && (new - old).abs() > SHARE).then(|| OtherWork {
         operation: name.to_string(),
         what,
         old,
         new,
     })
+}
+
+/// Of the difference of two shares, if both are samples of the same one.
+fn standard_error(old: (u64, u64), new: (u64, u64)) -> f64 {
+    let [old_done, new_done] = [old.1, new.1].map(|done| done.max(1) as f64);
+    let share = (old.0 + new.0) as f64 / (old_done + new_done);
+    (share * (1.0 - share) * (1.0 / old_done + 1.0 / new_done)).sqrt()
 }
 
 /// So many operations of the name were done, in a load in which none was without effect.
@@ -243,6 +253,8 @@ mod tests {
             "two by chance"
         );
         assert_eq!(says(&[trial(50, 5)], &[trial(51, 5)]), None);
+        let by_chance = says(&[trial(50, 5)], &[trial(65, 5)]);
+        assert_eq!(by_chance, None, "2.1 standard errors");
     }
 
     #[test]
