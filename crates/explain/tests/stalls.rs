@@ -20,10 +20,8 @@ fn trial(series: &[(&str, f64, f64)]) -> Trial {
         all.insert(name.to_string(), each(*usual, *during));
     }
     let key = TrialKey {
-        block: 0,
         server: Some("5.6".into()),
-        levels: Vec::new(),
-        role: record::Role::Measured,
+        ..TrialKey::default()
     };
     let load = Loaded {
         mode: Mode::Closed {

@@ -15,8 +15,8 @@ pub enum Role {
     Control,
 }
 
-/// A trial's place in the matrix, unique within a run.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// A trial's place in the matrix, unique within a run. The default is the first block of a run without servers and factors.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TrialKey {
     /// The repetition of the whole matrix, from 0.
     pub block: u32,

@@ -89,20 +89,14 @@ fn answers<'t>(trials: &'t [&Trial]) -> impl Iterator<Item = &'t Query> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{Role, TrialKey};
+    use record::TrialKey;
 
     fn on(definitions: Option<&str>) -> Trial {
-        let key = TrialKey {
-            block: 0,
-            server: None,
-            levels: Vec::new(),
-            role: Role::Measured,
-        };
         let note = serde_json::json!({
             "fingerprint": "schema-shop", "server": "db", "rows": 4, "data_bytes": 16384, "load_s": null, "method": "already there",
             "definitions": definitions
         });
-        let mut trial = Trial::unmeasured(key, 0);
+        let mut trial = Trial::unmeasured(TrialKey::default(), 0);
         trial.dataset = serde_json::from_value(note).ok();
         trial
     }

@@ -213,17 +213,11 @@ fn unlike_data(old: &Trial, new: &Trial) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{Role, TrialKey};
+    use record::TrialKey;
     use std::collections::BTreeMap;
 
     fn of_rows(rows: u64, rows_estimated: bool) -> Trial {
-        let key = TrialKey {
-            block: 0,
-            server: None,
-            levels: Vec::new(),
-            role: Role::Measured,
-        };
-        let mut trial = Trial::unmeasured(key, 0);
+        let mut trial = Trial::unmeasured(TrialKey::default(), 0);
         trial.dataset = Some(DatasetNote {
             fingerprint: "schema-shop".into(),
             server: "mysql".into(),

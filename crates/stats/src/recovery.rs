@@ -291,10 +291,8 @@ mod tests {
     #[test]
     fn a_trial_with_two_outages_has_their_mean() {
         let key = TrialKey {
-            block: 0,
             server: Some("a".into()),
-            levels: Vec::new(),
-            role: record::trial::Role::Measured,
+            ..TrialKey::default()
         };
         let mut trial = Trial::unmeasured(key, STARTED_NS);
         trial.events = vec![

@@ -62,7 +62,7 @@ mod tests {
     use super::super::fixture::{closed, series};
     use super::super::summary::summarise;
     use super::*;
-    use record::{Role, TrialKey};
+    use record::TrialKey;
     use std::collections::BTreeMap;
 
     /// Twenty seconds with three nodes; the ages are those of the second one.
@@ -110,15 +110,7 @@ mod tests {
 
     #[test]
     fn a_node_that_was_hardly_read_is_named_also_without_any_read() {
-        let mut trial = Trial::unmeasured(
-            TrialKey {
-                block: 0,
-                server: None,
-                levels: Vec::new(),
-                role: Role::Measured,
-            },
-            0,
-        );
+        let mut trial = Trial::unmeasured(TrialKey::default(), 0);
         let mut load = with_ages(|_| 0.0);
         let summary = summarise(&load);
         let hardly = |trial: &Trial, load: &Loaded| hardly_read(trial, load, &summary.steady);

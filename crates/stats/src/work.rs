@@ -201,7 +201,7 @@ fn rows(
 mod tests {
     use super::super::fixture::closed;
     use super::*;
-    use record::{Role, TrialKey};
+    use record::TrialKey;
 
     /// 100 operations `look`, so many of which found nothing, and with so many rows each.
     fn trial(found_nothing: u64, rows_each: u64) -> Trial {
@@ -221,13 +221,7 @@ mod tests {
             changed: 0,
             found: 100 * rows_each,
         }];
-        let key = TrialKey {
-            block: 0,
-            server: None,
-            levels: Vec::new(),
-            role: Role::Measured,
-        };
-        let mut trial = Trial::unmeasured(key, 0);
+        let mut trial = Trial::unmeasured(TrialKey::default(), 0);
         trial.load = Some(Box::new(load));
         trial
     }

@@ -371,13 +371,7 @@ mod tests {
     use super::*;
 
     fn with_a_warning() -> Trial {
-        let key = TrialKey {
-            block: 0,
-            server: None,
-            levels: Vec::new(),
-            role: Role::Measured,
-        };
-        let mut trial = Trial::unmeasured(key, 0);
+        let mut trial = Trial::unmeasured(TrialKey::default(), 0);
         trial.flag(FlagKind::CpuSteal, "3 % of the CPU time was taken");
         trial
     }
