@@ -3,6 +3,7 @@
 //! Purpose: a query that returns less is not faster, and another dataset is another question. Boundaries: within a run, answers are
 //! compared while it is measured.
 
+use super::likeness::are_far;
 use record::answer_hash;
 use record::{Answer, DatasetNote, Query, Trial};
 
@@ -23,7 +24,7 @@ pub(super) fn other_data(old: &[&Trial], new: &[&Trial]) -> Option<String> {
         return Some("tables with other columns, other indexes or another engine".to_string());
     }
     let is_known = old.server == new.server && bytes(old) > 0.0 && bytes(new) > 0.0;
-    let differ = (bytes(new) / bytes(old)).ln().abs() > SIZES.ln();
+    let differ = are_far(bytes(old), bytes(new), SIZES);
     (is_known && differ).then(|| {
         format!(
             "{} bytes of data against {} on the same server",

@@ -18,6 +18,8 @@ const OF_MAX: &str = "of max";
 const SIZES: f64 = 2.0;
 /// Loads of one run move their rows by less.
 const MOVED: f64 = 1.02;
+/// Nothing moves the rows between two runs.
+const EQUAL: f64 = 1.0;
 /// The limit that can be a share of the data, so that it differs with the size of the files.
 const MEMORY: &str = "memory";
 /// The end of the name of a link's limit, which belongs to a server's topology.
@@ -31,7 +33,7 @@ pub(super) fn unlike_in_run(old: &[&Trial], new: &[&Trial]) -> Option<String> {
     let own_max = rate.is_some_and(|rate| rate.ends_with(OF_MAX));
     unlike_kinds(one, other, own_max)
         .or_else(|| unlike_asked(&one.limits, &other.limits))
-        .or_else(|| unlike_rows(one.dataset.as_ref()?, other.dataset.as_ref()?))
+        .or_else(|| unlike_rows(one.dataset.as_ref()?, other.dataset.as_ref()?, MOVED))
 }
 
 /// Limits that were asked for; none that may be shares of the data, while these are near.
@@ -55,16 +57,22 @@ fn unlike_asked(old: &[LimitNote], new: &[LimitNote]) -> Option<String> {
     names.find_map(differ)
 }
 
-fn unlike_rows(old: &DatasetNote, new: &DatasetNote) -> Option<String> {
-    let most = match old.rows_estimated || new.rows_estimated {
+/// `counted`: the factor by which numbers of rows may differ that were counted. An estimate differs from one look to the next.
+fn unlike_rows(old: &DatasetNote, new: &DatasetNote, counted: f64) -> Option<String> {
+    let most = match are_estimated(old, new) {
         true => SIZES,
-        false => MOVED,
+        false => counted,
     };
     are_far(old.rows as f64, new.rows as f64, most)
         .then(|| format!("{} rows against {} rows", old.rows, new.rows))
 }
 
-fn are_far(old: f64, new: f64, factor: f64) -> bool {
+fn are_estimated(old: &DatasetNote, new: &DatasetNote) -> bool {
+    old.rows_estimated || new.rows_estimated
+}
+
+/// Whether two sizes differ by more than this factor.
+pub(super) fn are_far(old: f64, new: f64, factor: f64) -> bool {
     (new / old).ln().abs() > factor.ln()
 }
 
@@ -192,14 +200,12 @@ fn unlike_data(old: &Trial, new: &Trial) -> Option<String> {
     let bytes = |trial: &Trial| trial.data_bytes as f64;
     match (&old.dataset, &new.dataset) {
         (Some(old), Some(new)) => {
-            // An estimate differs from one look to the next.
-            let is_estimated = old.rows_estimated || new.rows_estimated;
-            let differ = match is_estimated {
-                true => are_far(old.rows as f64, new.rows as f64, SIZES),
-                false => old.rows != new.rows,
+            let rows = unlike_rows(old, new, EQUAL)?;
+            let about = match are_estimated(old, new) {
+                true => "about ",
+                false => "",
             };
-            let about = if is_estimated { "about " } else { "" };
-            differ.then(|| format!("{about}{} rows against {} rows", old.rows, new.rows))
+            Some(format!("{about}{rows}"))
         }
         _ => are_far(bytes(old), bytes(new), SIZES).then(|| {
             format!(
