@@ -161,6 +161,11 @@ impl Finding {
     /// The word of [`Finding::PlanHolds`].
     pub const PLAN_HOLDS: &str = "plan holds";
 
+    /// Whether it is read from audits, so that a trial that is invalid for speed shows it too.
+    pub fn is_on_losses(&self) -> bool {
+        matches!(self, Finding::Losses | Finding::NoLosses)
+    }
+
     /// `stall`, `plan holds "Using join buffer"`
     pub fn text(&self) -> String {
         if let Finding::PlanHolds(text) = self {

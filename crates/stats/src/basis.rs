@@ -7,7 +7,7 @@ use super::accounts::total;
 use super::cells::{self, RowKey, row_key, row_words, why_it_does_not_count};
 use super::summary::of_trial;
 use super::work::{self, OtherWork};
-use record::claim::{Cell, Claim, Finding, Subject, Value};
+use record::claim::{Cell, Claim, Subject, Value};
 use record::{Account, FlagKind, Question, Summary, Trial, TrialState};
 use std::collections::BTreeMap;
 
@@ -134,13 +134,7 @@ fn uncertain(trials: &[Trial], sides: &[&Cell], value: &Value) -> Option<String>
 
 /// Whether the claim is on losses, which an audited trial shows that is invalid for speed.
 fn is_on_losses(claim: &Claim) -> bool {
-    matches!(
-        claim.subject,
-        Subject::Finds {
-            finding: Finding::Losses | Finding::NoLosses,
-            ..
-        }
-    )
+    matches!(&claim.subject, Subject::Finds { finding, .. } if finding.is_on_losses())
 }
 
 /// Of the two rows whose shares differ most.

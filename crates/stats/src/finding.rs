@@ -143,7 +143,7 @@ pub(super) fn shown(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Sh
         match look(one, finding)? {
             Looked::Has(text) => has.push(text),
             Looked::HasNot(text) => has_not.push(text),
-            Looked::TooShort(text) => too_short.push(text),
+            Looked::TooShort(text) => too_short.push(format!("{}: {text}", one.trial.key)),
         }
     }
     let text = match finding {
@@ -234,10 +234,7 @@ fn too_short(summary: &Summary, seeking: Seeking) -> Option<String> {
 fn look(counted: &Counted, finding: &Finding) -> Result<Looked, String> {
     let summary: &Summary = &counted.summary;
     // A queue that fills during the warm-up needs no measured part, nor does an audit.
-    let needs_none = matches!(
-        finding,
-        Finding::Unstable | Finding::Losses | Finding::NoLosses
-    );
+    let needs_none = *finding == Finding::Unstable || finding.is_on_losses();
     let is_of_seconds = matches!(
         finding,
         Finding::Steady | Finding::LevelShift | Finding::Period
@@ -256,10 +253,6 @@ fn look(counted: &Counted, finding: &Finding) -> Result<Looked, String> {
     let is = |holds: bool, text: String| match holds {
         true => Looked::Has(text),
         false => Looked::HasNot(text),
-    };
-    let shape = |seeking| match shape(summary, seeking) {
-        Looked::TooShort(why) => Looked::TooShort(format!("{}: {why}", counted.trial.key)),
-        looked => looked,
     };
     Ok(match finding {
         Finding::Unstable => {
@@ -281,7 +274,7 @@ fn look(counted: &Counted, finding: &Finding) -> Result<Looked, String> {
             let are_stale = reads.stale_s > 0;
             let hardly = stale::hardly_read(counted.trial, counted.load, &summary.steady);
             match hardly.filter(|_| !are_stale) {
-                Some(why) => Looked::TooShort(format!("{}: {why}", counted.trial.key)),
+                Some(why) => Looked::TooShort(why),
                 None => is(
                     are_stale == (*finding == Finding::StaleReads),
                     reads.sentence(),
@@ -289,9 +282,9 @@ fn look(counted: &Counted, finding: &Finding) -> Result<Looked, String> {
             }
         }
         Finding::Stall => has_or(summary.stalled(), "no stall"),
-        Finding::LevelShift => shape(Seeking::LevelShift),
-        Finding::Period => shape(Seeking::Period),
-        Finding::Steady => shape(Seeking::Steady),
+        Finding::LevelShift => shape(summary, Seeking::LevelShift),
+        Finding::Period => shape(summary, Seeking::Period),
+        Finding::Steady => shape(summary, Seeking::Steady),
         Finding::PlanChanged | Finding::PlanHolds(_) => {
             return Err("a timed load has no plans".to_string());
         }
@@ -303,7 +296,7 @@ fn look_for_losses(trial: &Trial, are_sought: bool) -> Result<Looked, String> {
     let audit = trial.audit.as_ref();
     let audit = audit.ok_or_else(|| format!("{}: no audit is recorded", trial.key))?;
     Ok(match untold(trial, audit) {
-        Some(why) => Looked::TooShort(format!("{}: {why}", trial.key)),
+        Some(why) => Looked::TooShort(why),
         None if audit.has_losses() == are_sought => Looked::Has(String::new()),
         None => Looked::HasNot(String::new()),
     })

@@ -384,13 +384,12 @@ fn find_shape(
             (shown.blocks, evidence, shown.words(p))
         }
     };
-    let is_on_losses = matches!(finding, Finding::Losses | Finding::NoLosses);
     let is_proved = is_proved(finding, &seen);
     let has_changed = matches!(
         (finding, &seen),
         (Finding::PlanChanged, Evidence::Seen(true))
     );
-    let unmeasured = basis::unmeasured_row(of, &matching, is_on_losses);
+    let unmeasured = basis::unmeasured_row(of, &matching, finding.is_on_losses());
     if let Some(why) = unmeasured.filter(|_| !is_proved && !has_changed) {
         return Err(why);
     }
