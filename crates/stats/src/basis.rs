@@ -30,10 +30,7 @@ pub fn incomplete(question: &Question, trials: &[Trial]) -> Option<Progress> {
         .factors
         .iter()
         .any(|factor| factor.levels.is_empty());
-    let is_end = |trial: &&Trial| {
-        let mut flags = trial.flags.iter();
-        !is_search || flags.any(|flag| flag.kind == FlagKind::Search)
-    };
+    let is_end = |trial: &&Trial| !is_search || trial.flagged(FlagKind::Search).is_some();
     let progress = Progress {
         recorded: trials.iter().filter(is_end).count() as u64,
         planned: question.trials,

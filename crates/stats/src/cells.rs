@@ -271,8 +271,8 @@ fn is_comparable(trial: &Trial, value: &Value) -> Result<(), String> {
         value,
         Value::Throughput | Value::Variation | Value::ReadAge | Value::Latency { .. }
     );
-    let mut flags = trial.flags.iter();
-    let flag = flags.find(|flag| is_speed && flag.kind == FlagKind::VolatileVolume);
+    let flag = trial.flagged(FlagKind::VolatileVolume);
+    let flag = flag.filter(|_| is_speed);
     flag.map_or(Ok(()), |flag| Err(flag.text.clone()))
 }
 

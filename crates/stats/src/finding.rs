@@ -307,8 +307,7 @@ fn look_for_losses(trial: &Trial, are_sought: bool) -> Result<Looked, String> {
 fn untold(trial: &Trial, audit: &AuditNote) -> Option<String> {
     let violation = audit.violations.first();
     let violation = violation.map(|text| format!("the audit found other faults: {text}"));
-    let mut flags = trial.flags.iter();
-    let missed = flags.find(|flag| flag.kind == FlagKind::EventMissed);
+    let missed = trial.flagged(FlagKind::EventMissed);
     let mut events = trial.events.iter();
     let missed = missed.filter(|_| !events.any(|event| event.fails_operations()));
     let why = violation.or(missed.map(|flag| flag.text.clone()));

@@ -2,7 +2,6 @@
 
 use super::cells::{self, RowKey, row_key, row_words};
 use super::judge::PlanHolds;
-use record::FlagKind;
 use record::claim::Cell;
 use record::run::Question;
 use record::trial::{Trial, TrialState};
@@ -93,17 +92,12 @@ pub(super) fn seen<'t>(trials: &'t [Trial], cell: &Cell) -> Result<Sights<'t>, S
             sights.extend(selected.filter_map(sight));
         }
     }
-    let unavailable = || {
-        matching
-            .iter()
-            .flat_map(|trial| &trial.flags)
-            .find(|flag| flag.kind == FlagKind::NotAvailable)
-    };
+    let unavailable = || matching.iter().find_map(|trial| trial.not_applied());
     match sights.is_empty() {
         false => Ok(Sights(sights)),
         true => Err(unavailable().map_or(
             format!("no plan of {} is recorded", cells::cell_words(cell)),
-            |flag| flag.text.clone(),
+            String::from,
         )),
     }
 }

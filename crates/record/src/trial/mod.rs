@@ -104,6 +104,11 @@ impl Trial {
         }
     }
 
+    /// Its first flag of this kind.
+    pub fn flagged(&self, kind: FlagKind) -> Option<&Flag> {
+        self.flags.iter().find(|flag| flag.kind == kind)
+    }
+
     /// Adds a flag and marks the trial invalid: its figures are not what its name says. A failed trial stays failed.
     pub fn invalidate(&mut self, kind: FlagKind, text: impl Into<String>) {
         match self.state {
@@ -163,15 +168,13 @@ impl Trial {
 
     /// Whether its server ran without the limits of the experiment (`--no-limits`).
     pub fn is_unlimited(&self) -> bool {
-        let mut flags = self.flags.iter();
-        flags.any(|flag| flag.kind == FlagKind::LimitsNotApplied)
+        self.flagged(FlagKind::LimitsNotApplied).is_some()
     }
 
     /// Why the trial was not measured as its name says: its server lacks a feature, or its settings could not be applied. Its figures
     /// are shown, but compared with nothing. None if everything was applied.
     pub fn not_applied(&self) -> Option<&str> {
-        let mut flags = self.flags.iter();
-        let flag = flags.find(|flag| flag.kind == FlagKind::NotAvailable)?;
+        let flag = self.flagged(FlagKind::NotAvailable)?;
         Some(&flag.text)
     }
 

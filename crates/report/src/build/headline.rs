@@ -196,8 +196,7 @@ fn spoiled(context: &Context) -> Option<String> {
     let mut found: Vec<_> = found.collect();
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     let (_, sentence, trial) = found.first()?;
-    let mut flags = trial.flags.iter();
-    let flag = flags.find(|flag| flag.kind == FlagKind::OperationsFailed);
+    let flag = trial.flagged(FlagKind::OperationsFailed);
     let sentence = flag.map_or(sentence, |flag| &flag.text);
     let name = names::trial(context.run, &trial.key);
     let more = match found.len() - 1 {

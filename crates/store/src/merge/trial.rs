@@ -100,10 +100,7 @@ fn absent(parts: &[Part], key: &TrialKey) -> Result<Vec<String>, MergeError> {
 
 fn failed(part: &Part, trial: &Trial) -> Option<String> {
     let why = || {
-        let flag = trial
-            .flags
-            .iter()
-            .find(|flag| flag.kind == FlagKind::TrialFailed);
+        let flag = trial.flagged(FlagKind::TrialFailed);
         flag.map_or("no load was recorded", |flag| flag.text.as_str())
     };
     let has_load = trial.load.is_some() && trial.state != TrialState::Failed;
