@@ -21,6 +21,12 @@ pub(crate) struct Failing {
     pub(crate) difference: Option<f64>,
 }
 
+impl Failing {
+    fn is_same(&self, other: &Failing) -> bool {
+        self.sides == other.sides && self.of == other.of
+    }
+}
+
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum FailingOf {
     /// Operations that failed, were lost or have no known outcome.
@@ -43,7 +49,7 @@ pub(crate) fn of_claims(run: &Run, claims: &[Claim], least: f64) -> Vec<Failing>
         }
         Subject::Finds { .. } => Vec::new(),
     };
-    each_once(claims.iter().flat_map(one))
+    each_once(claims.iter().flat_map(one), Failing::is_same)
 }
 
 /// The levels of both sides: `64 clients`.
@@ -64,7 +70,7 @@ pub(crate) fn of_contrasts(
         let names = (contrast.new.as_str(), contrast.old.as_str());
         all(&row, names, &contrast.basis, least)
     };
-    each_once(contrasts.iter().flat_map(one))
+    each_once(contrasts.iter().flat_map(one), Failing::is_same)
 }
 
 /// The pair that differs most, for the headline.
@@ -113,27 +119,28 @@ pub(crate) fn other(question: &Question, contrasts: &[Contrast]) -> Vec<Other> {
             sentence,
         })
     };
-    let mut found: Vec<Other> = Vec::new();
-    for one in contrasts.iter().filter_map(one) {
-        if !found.iter().any(|known| known.sides == one.sides) {
-            found.push(one);
-        }
-    }
-    found
+    let is_same = |a: &Other, b: &Other| a.sides == b.sides;
+    each_once(contrasts.iter().filter_map(one), is_same)
 }
 
 /// What both sides did not do alike.
-fn all(row: &str, sides: (&str, &str), basis: &Basis, least: f64) -> Vec<Failing> {
+fn all(row: &str, (of, to): (&str, &str), basis: &Basis, least: f64) -> Vec<Failing> {
+    let place = place(row);
+    let failing = |what: FailingOf, sentence: String, difference: Option<f64>| Failing {
+        sides: format!("{place}{of} against {to}"),
+        of: what,
+        sentence: format!("{place}{sentence}"),
+        difference,
+    };
     let failed = basis.failed.as_ref();
-    let failed = failed.and_then(|shares| failing(row, sides, shares, least));
+    let failed = failed.filter(|shares| shares.difference() >= least);
+    let failed = failed.map(|shares| {
+        let sentence = failed_sentence((of, to), shares);
+        failing(FailingOf::Failures, sentence, Some(shares.difference()))
+    });
     let work = basis.other_work.as_ref().map(|work| {
-        let (of, to) = sides;
-        Failing {
-            sides: format!("{}{of} against {to}", place(row)),
-            of: FailingOf::Work,
-            sentence: format!("{}{}", place(row), work.sentence(of, to)),
-            difference: work.difference_of_shares(),
-        }
+        let sentence = work.sentence(of, to);
+        failing(FailingOf::Work, sentence, work.difference_of_shares())
     });
     failed.into_iter().chain(work).collect()
 }
@@ -145,37 +152,25 @@ fn place(row: &str) -> String {
     }
 }
 
-fn failing(
-    row: &str,
-    (of, to): (&str, &str),
-    shares: &FailedShares,
-    least: f64,
-) -> Option<Failing> {
+/// `50 % of the operations of new failed, 0 % of old`
+fn failed_sentence((of, to): (&str, &str), shares: &FailedShares) -> String {
     let what = match &shares.operation {
         Some(operation) => format!("{operation} on {of}"),
         None => format!("the operations of {of}"),
     };
-    let place = place(row);
     let share = |share: f64| match shares.difference() >= NAMED {
         true => percent(share),
         false => format!("{:.4} %", 100.0 * share),
     };
     let (new, old) = (share(shares.new), share(shares.old));
-    (shares.difference() >= least).then(|| Failing {
-        sides: format!("{place}{of} against {to}"),
-        of: FailingOf::Failures,
-        sentence: format!("{place}{new} of {what} failed, {old} of {to}"),
-        difference: Some(shares.difference()),
-    })
+    format!("{new} of {what} failed, {old} of {to}")
 }
 
-fn each_once(all: impl Iterator<Item = Failing>) -> Vec<Failing> {
-    let mut found: Vec<Failing> = Vec::new();
+/// Without those that say the same as one before them.
+fn each_once<T>(all: impl Iterator<Item = T>, is_same: fn(&T, &T) -> bool) -> Vec<T> {
+    let mut found: Vec<T> = Vec::new();
     for one in all {
-        if !found
-            .iter()
-            .any(|known| known.sides == one.sides && known.of == one.of)
-        {
+        if !found.iter().any(|known| is_same(known, &one)) {
             found.push(one);
         }
     }
