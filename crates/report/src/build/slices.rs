@@ -1,9 +1,9 @@
 //! How timed loads were divided, where servers took turns.
 
+use super::setup::differences;
 use crate::document::{Difference, DifferenceKind};
 use crate::format;
 use record::{Slices, Trial};
-use std::collections::BTreeSet;
 
 /// `Measured in slices of about 1 s (12 of 14 trials): ...`; None where no trial was.
 pub(super) fn sentence<'t>(trials: impl Iterator<Item = &'t Trial>) -> Option<String> {
@@ -32,22 +32,13 @@ pub(super) fn sentence<'t>(trials: impl Iterator<Item = &'t Trial>) -> Option<St
 
 /// How the runs of a comparison were divided, if not all in the same way.
 pub(super) fn of_runs(trials: &[Vec<Trial>]) -> Option<Difference> {
-    let of_run = |trials: &Vec<Trial>| {
-        let loads = trials.iter().filter(|trial| trial.load.is_some());
-        let words: BTreeSet<String> = loads
-            .map(|trial| match trial.slices() {
-                Some(slices) => format!("slices of {} s", slices.length_s),
-                None => "trials one after another".to_string(),
-            })
-            .collect();
-        let words: Vec<String> = words.into_iter().collect();
-        (!words.is_empty()).then(|| words.join(" / "))
+    let words = |trial: &Trial| {
+        trial.load.as_ref()?;
+        Some(match trial.slices() {
+            Some(slices) => format!("slices of {} s", slices.length_s),
+            None => "trials one after another".to_string(),
+        })
     };
-    let values: Vec<Option<String>> = trials.iter().map(of_run).collect();
-    let is_one = values.windows(2).all(|pair| pair[0] == pair[1]);
-    (!is_one).then(|| Difference {
-        kind: DifferenceKind::Experiment,
-        what: "how loads were measured".to_string(),
-        values,
-    })
+    let what = "how loads were measured";
+    differences::of_trials(DifferenceKind::Experiment, what, trials, words)
 }

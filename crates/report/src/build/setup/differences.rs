@@ -70,22 +70,30 @@ fn identity(server: &ServerIdentity) -> String {
 
 /// The datasets of the trials, by their fingerprints with their rows; none for a run that does not name its data.
 pub(crate) fn of_datasets(trials: &[Vec<Trial>]) -> Option<Difference> {
+    let name = |trial: &Trial| {
+        let note = trial.dataset.as_ref()?;
+        let defined = note.definitions.iter();
+        let defined: String = defined.map(|hash| format!(", definition {hash}")).collect();
+        let rows = format::count(note.rows as f64);
+        Some(format!("{}, {rows} rows{defined}", note.fingerprint))
+    };
+    of_trials(DifferenceKind::Data, "dataset", trials, name)
+}
+
+/// What the trials of each run have, each value once, if the runs differ in it; none for a run without such a trial.
+pub(crate) fn of_trials(
+    kind: DifferenceKind,
+    what: &str,
+    trials: &[Vec<Trial>],
+    value: impl Fn(&Trial) -> Option<String>,
+) -> Option<Difference> {
     let of_run = |trials: &Vec<Trial>| {
-        let notes = trials.iter().filter_map(|trial| trial.dataset.as_ref());
-        let names: BTreeSet<String> = notes
-            .map(|note| {
-                let defined = note.definitions.iter();
-                let defined: String = defined.map(|hash| format!(", definition {hash}")).collect();
-                let rows = format::count(note.rows as f64);
-                format!("{}, {rows} rows{defined}", note.fingerprint)
-            })
-            .collect();
-        let names: Vec<String> = names.into_iter().collect();
-        (!names.is_empty()).then(|| names.join(" / "))
+        let values: BTreeSet<String> = trials.iter().filter_map(&value).collect();
+        (!values.is_empty()).then(|| joined(&values))
     };
     let found = Difference {
-        kind: DifferenceKind::Data,
-        what: "dataset".to_string(),
+        kind,
+        what: what.to_string(),
         values: trials.iter().map(of_run).collect(),
     };
     Some(found).filter(differs)
@@ -137,8 +145,8 @@ fn values(trials: &[Trial]) -> BTreeMap<&str, BTreeSet<&str>> {
     values
 }
 
-fn joined(values: &BTreeSet<&str>) -> String {
-    let values: Vec<&str> = values.iter().copied().collect();
+fn joined<T: AsRef<str>>(values: &BTreeSet<T>) -> String {
+    let values: Vec<&str> = values.iter().map(T::as_ref).collect();
     values.join(" / ")
 }
 
