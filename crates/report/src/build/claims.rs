@@ -94,10 +94,8 @@ fn table(claims: &[&Claim], forms: Forms) -> Vec<Node> {
     }
     let table = Block::table(Table::new("", columns, rows)).shown(forms);
     let mut nodes = vec![table.on_first_screen()];
-    if !notes.texts.is_empty() {
-        let notes = Block::Notes(notes.texts).shown(forms);
-        nodes.push(notes.on_first_screen());
-    }
+    let notes = notes.block();
+    nodes.extend(notes.map(|notes| notes.shown(forms).on_first_screen()));
     nodes
 }
 

@@ -3,7 +3,7 @@
 //! `Hot, the small pool is 1.9× slower than the large pool (1.7 to 2.2); cold 1.9×. It misses 40,255 pages per query.`
 
 use super::common::Place;
-use super::contrasts::{doubt, in_blocks};
+use super::contrasts::caveats;
 use super::ratio::Way;
 use crate::document::{Claim, Headline};
 use crate::{format, names, why};
@@ -56,8 +56,8 @@ pub(crate) fn of_statements(claims: &[Claim]) -> Option<Headline> {
 /// A claim that compares two cells.
 struct Compared<'c> {
     judged: &'c Judged,
-    /// Why a percentile is uncertain; empty for a value that is certain.
-    doubt: String,
+    /// The blocks that it lacks, and why a percentile is uncertain; empty if nothing limits the figure.
+    caveats: String,
     value: &'c Value,
     of: String,
     to: String,
@@ -82,7 +82,7 @@ impl<'c> Compared<'c> {
         }
         Some(Compared {
             judged,
-            doubt: doubt(basis),
+            caveats: caveats(judged, basis),
             value,
             of: side(run, of, to),
             to: side(run, to, of),
@@ -106,7 +106,7 @@ impl<'c> Compared<'c> {
 
     fn sentence(&self) -> Headline {
         let Compared { of, to, way, .. } = self;
-        let interval = way.short_interval() + &in_blocks(self.judged) + &self.doubt;
+        let interval = way.short_interval() + &self.caveats;
         let (subject, with) = match self.what() {
             Some(what) => (format!("the {what} with {of}"), "with "),
             None => (of.clone(), ""),

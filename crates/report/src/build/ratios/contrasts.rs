@@ -191,7 +191,7 @@ pub(crate) fn sentence(contrast: &Contrast) -> String {
     let words = way.words();
     let interval = way.interval().map(|interval| format!(" ({interval})"));
     let interval = interval.unwrap_or_default();
-    let blocks = in_blocks(&contrast.judged) + &doubt(&contrast.basis);
+    let caveats = caveats(&contrast.judged, &contrast.basis);
     match contrast.verdict() {
         Comparison::Inconclusive => {
             let reason = reason
@@ -200,24 +200,21 @@ pub(crate) fn sentence(contrast: &Contrast) -> String {
             format!("{new} against {old}: inconclusive, {words}{interval}{reason}")
         }
         Comparison::Equivalent => {
-            format!("{new} is equivalent to {old}: {words}{interval}{blocks}")
+            format!("{new} is equivalent to {old}: {words}{interval}{caveats}")
         }
         Comparison::Faster | Comparison::Slower => {
-            format!("{new} is {words} than {old}{interval}{blocks}")
+            format!("{new} is {words} than {old}{interval}{caveats}")
         }
     }
 }
 
-/// `; ~ server new, block 1: only 50 operations lie above the p99; 20 s would do`; empty for a value that is certain.
-pub(crate) fn doubt(basis: &Basis) -> String {
-    let why = basis.uncertain.as_ref();
-    why.map(|why| format!("; {why}")).unwrap_or_default()
-}
-
-/// `, in 2 of 3 blocks`; empty if all count.
-pub(crate) fn in_blocks(judged: &Judged) -> String {
-    let words = judged.blocks.and_then(|blocks| blocks.words());
-    words.map(|words| format!(", {words}")).unwrap_or_default()
+/// `, in 2 of 3 blocks; ~ server new, block 1: only 50 operations lie above the p99; 20 s would do`; empty if all blocks count and the value
+/// is certain.
+pub(crate) fn caveats(judged: &Judged, basis: &Basis) -> String {
+    let blocks = judged.blocks.and_then(|blocks| blocks.words());
+    let blocks = blocks.map(|words| format!(", {words}"));
+    let doubt = basis.uncertain.as_ref().map(|why| format!("; {why}"));
+    blocks.into_iter().chain(doubt).collect()
 }
 
 /// What a gate tests, each with its cell, for the last lines of a benchmark.
@@ -305,8 +302,8 @@ fn differing(question: &Question, contrast: &Contrast) -> Option<Headline> {
         .chain(without(subject));
     let place = Place::of(question, named, &contrast.levels);
     let what = what_of(subject);
-    let blocks = in_blocks(&contrast.judged) + &doubt(&contrast.basis);
-    let rest = format!(" than {what}{old}{}{blocks}.", way.short_interval());
+    let caveats = caveats(&contrast.judged, &contrast.basis);
+    let rest = format!(" than {what}{old}{}{caveats}.", way.short_interval());
     Some(
         Headline::from(place.before(&format!("{what}{new} is ")))
             .stress(way.short_words())

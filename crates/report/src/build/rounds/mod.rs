@@ -65,9 +65,8 @@ fn times(context: &Context) -> Option<Section> {
     let caption = caption(question, &estimates().collect::<Vec<_>>());
     let table = Table::new(caption, columns, rows).across("round", "time (s)");
     let mut nodes = vec![Block::table(table).everywhere().on_first_screen()];
-    if !notes.texts.is_empty() {
-        nodes.push(Block::Notes(notes.texts).everywhere().on_first_screen());
-    }
+    let notes = notes.block();
+    nodes.extend(notes.map(|notes| notes.everywhere().on_first_screen()));
     nodes.extend(coldness::first_query_only(context));
     if context.detail == Detail::Full {
         nodes.extend(totals(context, &heads));

@@ -268,7 +268,6 @@ pub(super) fn samples(load: &Loaded, summary: &Summary) -> Vec<Sample> {
             percentiles.insert(note.start_s, found);
         }
     }
-    let at = |name: &str, second: usize| load.seconds(name).get(second).copied().flatten();
     let measured = summary.steady.from_s as usize..summary.steady.until_s as usize;
     (0..load.seconds("throughput").len())
         .map(|second| {
@@ -276,13 +275,13 @@ pub(super) fn samples(load: &Loaded, summary: &Summary) -> Vec<Sample> {
             Sample {
                 second,
                 measured: measured.contains(&second),
-                throughput: at("throughput", second),
-                errors: at("errors", second),
-                retried: at("retried", second),
-                dropped: at("dropped", second),
-                queued: at("queued", second),
-                running: at("running", second),
-                idle: at("idle", second),
+                throughput: load.at("throughput", second),
+                errors: load.at("errors", second),
+                retried: load.at("retried", second),
+                dropped: load.at("dropped", second),
+                queued: load.at("queued", second),
+                running: load.at("running", second),
+                idle: load.at("idle", second),
                 p50_ms: found.and_then(|found| found.p50_ms),
                 p95_ms: found.and_then(|found| found.p95_ms),
                 p99_ms: found.and_then(|found| found.p99_ms),
