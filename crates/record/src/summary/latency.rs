@@ -28,15 +28,24 @@ pub struct Percentiles {
 }
 
 impl Percentiles {
+    /// All operations: those that were answered, and the arrivals that never were.
+    fn all(&self) -> u64 {
+        self.count + self.unanswered
+    }
+
+    /// How many of all operations lie above a percentile.
+    fn samples_above(&self, percentile: Percentile) -> f64 {
+        percentile.samples_above(self.all())
+    }
+
     /// Whether a percentile is missing because it lies among arrivals that were never answered, and not because there are few.
     pub fn is_unanswered(&self, percentile: Percentile) -> bool {
-        let all = self.count + self.unanswered;
-        self.at(percentile).is_none() && percentile.samples_above(all) >= SAMPLES_ABOVE_MIN
+        self.at(percentile).is_none() && self.samples_above(percentile) >= SAMPLES_ABOVE_MIN
     }
 
     /// Why a percentile is missing.
     pub fn why_not(&self, percentile: Percentile) -> String {
-        let all = self.count + self.unanswered;
+        let all = self.all();
         if self.is_unanswered(percentile) {
             format!(
                 "{} of {all} arrivals were never answered, so it exceeds every measured latency",
@@ -53,14 +62,14 @@ impl Percentiles {
 
     /// Whether too few operations lie above it for a certain figure, from however many seconds they come.
     pub fn has_few_samples(&self, percentile: Percentile) -> bool {
-        percentile.samples_above(self.count + self.unanswered) < SAMPLES_ABOVE
+        self.samples_above(percentile) < SAMPLES_ABOVE
     }
 
     /// Why a percentile is uncertain, and how long a load of this rate would do; none if it is certain or missing.
     ///
     /// `only 50 operations lie above the p99: 20 s would do`
     pub fn why_uncertain(&self, percentile: Percentile, seconds: u32) -> Option<String> {
-        let above = percentile.samples_above(self.count + self.unanswered);
+        let above = self.samples_above(percentile);
         let name = match percentile {
             Percentile::P999 => "p99.9",
             other => other.text(),
