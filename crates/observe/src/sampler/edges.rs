@@ -5,17 +5,16 @@
 //! evenly over the seconds of its slice, a gauge is as of the end of the slice.
 
 use super::levels::is_level;
-use super::machine::{Amount, Amounts, Machine};
+use super::machine::{Amount, Amounts, DEVICE_WRITTEN, Machine};
+use super::sums::Sums;
 use super::{Prepared, Sampled, absent};
 use crate::counters::OWN_STATEMENTS;
 use crate::{Observer, Reading, States};
-use record::Counters;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// How the names of the series begin that are processors of the whole machine.
 const OF_MACHINE: &str = "machine ";
-const DEVICE_WRITTEN: &str = "device written bytes";
 
 /// A sampler that is told when a slice begins and when it has ended.
 pub struct Edges {
@@ -25,7 +24,8 @@ pub struct Edges {
     /// The machine at the end of the last slice.
     ended: Option<Amounts>,
     columns: BTreeMap<String, Column>,
-    counters: Counters,
+    /// Of the measured slices.
+    sums: Sums,
     /// Written to the server's disk in the slices of others.
     written_between_bytes: Option<f64>,
     /// Whole seconds that were sampled.
@@ -93,7 +93,7 @@ impl Prepared {
             began: None,
             ended: None,
             columns: BTreeMap::new(),
-            counters: Counters::new(),
+            sums: Sums::default(),
             written_between_bytes: None,
             until_s: 0.0,
             lost: None,
@@ -154,20 +154,17 @@ impl Edges {
             seconds.resize(whole, None);
             (name, seconds)
         });
-        let mut counters = std::mem::take(&mut self.counters);
+        let mut sums = std::mem::take(&mut self.sums);
         let flag = self.lost.take().map(|cause| {
             // Those of some slices would be divided by the operations of all.
-            counters.clear();
+            sums = Sums::default();
             absent(format!(
                 "the server's status could not be read between two slices, so its counters are not recorded: {cause}"
             ))
         });
         Sampled {
             series: series.collect(),
-            counters: counters
-                .into_iter()
-                .filter(|(_, moved)| *moved >= 0)
-                .collect(),
+            counters: sums.into_counters(),
             flags: flag.into_iter().collect(),
             gaps: Vec::new(),
             own_statements: None,
@@ -219,18 +216,15 @@ impl Edges {
             return;
         };
         let moved = observer.difference(before, after);
-        for (name, moved) in moved.into_iter().filter(|(name, _)| name != OWN_STATEMENTS) {
-            if is_level(&name) {
-                let level = after.get(&name).map_or(0.0, |level| *level as f64);
-                self.column(&name).set(level, from_s, until_s);
-                continue;
+        for (name, moved) in moved.iter().filter(|(name, _)| *name != OWN_STATEMENTS) {
+            if is_level(name) {
+                self.column(name).set(after[name] as f64, from_s, until_s);
+            } else if *moved >= 0 {
+                self.column(name).spread(*moved as f64, from_s, until_s);
             }
-            if moved >= 0 {
-                self.column(&name).spread(moved as f64, from_s, until_s);
-            }
-            if is_measured {
-                *self.counters.entry(name).or_default() += moved;
-            }
+        }
+        if is_measured {
+            self.sums.add(before, after, moved);
         }
         for (state, level) in states.iter() {
             self.own(state.as_str()).set(level, from_s, until_s);
@@ -274,7 +268,8 @@ mod tests {
         let mut edges = Prepared::new(super::super::Targets::default())
             .unwrap()
             .at_edges();
-        edges.counters.insert("Com_select".into(), 70);
+        let at = |value| Reading::from([("Com_select".to_string(), value)]);
+        edges.sums.add(&at(0), &at(70), at(70));
         edges.lost = Some("gone away".into());
         let sampled = edges.sampled();
         assert!(sampled.counters.is_empty());

@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+pub(super) const DEVICE_WRITTEN: &str = "device written bytes";
+
 /// The sources of the machine's values.
 pub(super) struct Machine {
     /// Called every second, because a restart changes the process.
@@ -70,10 +72,7 @@ impl Machine {
                 ("device reads", Amount::Total(counts.reads as f64)),
                 ("device read bytes", Amount::Total(counts.read_bytes as f64)),
                 ("device writes", Amount::Total(counts.writes as f64)),
-                (
-                    "device written bytes",
-                    Amount::Total(counts.written_bytes as f64),
-                ),
+                (DEVICE_WRITTEN, Amount::Total(counts.written_bytes as f64)),
                 ("device busy", Amount::Total(counts.busy_ms as f64 / 1e3)),
                 ("device in flight", Amount::Level(counts.in_flight as f64)),
                 (DEVICE_READ_US, Amount::Total(counts.read_ms as f64 * 1e3)),

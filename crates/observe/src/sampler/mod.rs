@@ -12,6 +12,7 @@ mod edges;
 mod levels;
 mod machine;
 mod status;
+mod sums;
 mod ticks;
 
 use crate::foreign;

@@ -4,15 +4,15 @@
 //! server only loses the seconds during which it hangs. `collector` decides when a second is over.
 
 use super::levels::is_level;
+use super::sums::Sums;
 use super::ticks::Ticks;
 use super::{Gap, News, StatusEnd, StatusValues};
 use crate::counters::OWN_STATEMENTS;
 use crate::states;
 use crate::{Observer, Reading, States};
 use host::thread_cpu;
-use record::{Counters, Flag};
+use record::Flag;
 use server::{Connector, Cutter, ServerError};
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -47,10 +47,8 @@ pub(super) struct Status {
     /// None while the connection is lost.
     connected: Option<Connected>,
     before: Option<Before>,
-    /// Sums since the first measured second, including levels.
-    counters: Counters,
-    /// Those that were reset meanwhile, so that their sums are unknown.
-    reset: BTreeSet<String>,
+    /// Since the first measured second.
+    sums: Sums,
     /// Time of the first reading that the counters include.
     measured_from: Option<Instant>,
     /// The last of them may not have ended.
@@ -89,8 +87,7 @@ impl Status {
             configure,
             connected: Some(connected),
             before: None,
-            counters: Counters::new(),
-            reset: BTreeSet::new(),
+            sums: Sums::default(),
             measured_from: None,
             lost: Vec::new(),
             uncounted: Vec::new(),
@@ -137,9 +134,9 @@ impl Status {
         let flags = self.flags(ticks, measured_from_s);
         let gaps = std::mem::take(&mut self.lost);
         let uncounted = std::mem::take(&mut self.uncounted);
-        let own_statements = self.counters.remove(OWN_STATEMENTS);
+        let own_statements = self.sums.own_statements();
         let _ = news.send(News::StatusEnded(StatusEnd {
-            counters: self.without_levels(),
+            counters: self.sums.into_counters(),
             flags,
             gaps,
             uncounted,
@@ -212,12 +209,7 @@ impl Status {
                 .collect();
         }
         if before.at >= ticks.due(measured_from_s) {
-            for (name, moved) in moved {
-                if was_reset(before.reading[&name], after.reading[&name]) {
-                    self.reset.insert(name.clone());
-                }
-                *self.counters.entry(name).or_default() += moved;
-            }
+            self.sums.add(&before.reading, &after.reading, moved);
         }
         values
     }
@@ -273,15 +265,6 @@ impl Status {
         );
     }
 
-    /// The counters without levels, and without values that fell: those are not counters, or were reset.
-    fn without_levels(self) -> Counters {
-        let has_sum = |name: &String| !is_level(name) && !self.reset.contains(name);
-        self.counters
-            .into_iter()
-            .filter(|(name, moved)| *moved >= 0 && has_sum(name))
-            .collect()
-    }
-
     fn flags(&self, ticks: Ticks, measured_from_s: u32) -> Vec<Flag> {
         let late = self
             .measured_from
@@ -295,10 +278,4 @@ impl Status {
         .into_iter()
         .collect()
     }
-}
-
-/// Whether a counter was reset (FLUSH STATUS), or has wrapped. A smaller fall is the end of a connection whose values counted twice for
-/// a moment.
-fn was_reset(before: i64, after: i64) -> bool {
-    after < before / 2
 }
