@@ -6,13 +6,11 @@
 use super::driven::DriveError;
 use super::turns::Waiting;
 use crate::io::Io;
-use std::future::poll_fn;
 use std::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{AcqRel, Acquire, Release},
 };
 use std::sync::{Mutex, PoisonError};
-use std::task::Poll;
 use std::time::Duration;
 
 const CHECK_INTERVAL_NS: u64 = 10_000_000;
@@ -114,34 +112,13 @@ impl Gate {
 
     /// Waits for time zero. None if the drive does not start.
     pub(super) async fn pass(&self, io: &Io, waiting: &Waiting) -> Option<u64> {
-        if waiting.begins_to_watch() {
-            self.watch(io).await;
-            waiting.ends_to_watch(io);
-        } else {
-            self.wait(io, waiting).await
-        }
+        let is_decided = || self.is_decided();
+        waiting.until(io, CHECK_INTERVAL_NS, is_decided).await;
         let zero_ns = self.zero_ns()?;
         while io.now_ns() < zero_ns {
             io.sleep_until(zero_ns).await;
         }
         Some(zero_ns)
-    }
-
-    async fn watch(&self, io: &Io) {
-        while !self.is_decided() {
-            io.sleep_until(io.now_ns() + CHECK_INTERVAL_NS).await;
-        }
-    }
-
-    async fn wait(&self, io: &Io, waiting: &Waiting) {
-        poll_fn(|_| match self.is_decided() {
-            true => Poll::Ready(()),
-            false => {
-                waiting.add(io);
-                Poll::Pending
-            }
-        })
-        .await;
     }
 
     fn is_decided(&self) -> bool {

@@ -107,7 +107,7 @@ impl<W: Workload> Client<'_, W> {
         }
     }
 
-    /// Waits for the next slice of the drive begins. Returns when the client is free; None if there is no further slice.
+    /// Waits until the next slice of the drive begins. Returns when the client is free; None if there is no further slice.
     pub(super) async fn next_slice(&mut self) -> Option<u64> {
         let turns = self.turns.as_mut()?;
         self.recorder.mark_idle();

@@ -12,13 +12,11 @@ mod waiting;
 pub(super) use waiting::Waiting;
 
 use crate::io::{Gap, Io};
-use std::future::poll_fn;
 use std::sync::atomic::{
     AtomicBool, AtomicU64,
     Ordering::{Acquire, Release},
 };
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 const LOOK_INTERVAL_NS: u64 = 5_000_000;
@@ -112,16 +110,16 @@ impl Turns {
     /// Runs one slice: clients start operations for this long; None: until the drive ends. Returns when all clients have finished.
     pub fn run(&self, length: Option<Duration>) -> Turn {
         let mut state = self.state();
-        let (Some(origin), false) = (state.origin, self.is_over()) else {
+        if state.origin.is_none() || self.is_over() {
             return Turn::Over;
-        };
+        }
         let from_ns = state.paused_at_ns;
         let ends_ns = length.map_or(u64::MAX, |length| from_ns + length.as_nanos() as u64);
         let number = self.latest.load(Acquire) + 1;
         state.slice = Some(Slice {
             number,
             starts: Starts {
-                at_ns: origin.elapsed().as_nanos() as u64 + AHEAD_NS,
+                at_ns: state.now_ns() + AHEAD_NS,
                 from_ns,
                 ends_ns,
             },
@@ -188,39 +186,19 @@ impl Turns {
     pub(super) fn now_ns(&self) -> u64 {
         let state = self.state();
         let ends_ns = state.slice.as_ref().map(|slice| slice.starts.ends_ns);
-        drop(state);
-        self.running_ns().min(ends_ns.unwrap_or(u64::MAX))
+        state.running_ns().min(ends_ns.unwrap_or(u64::MAX))
     }
 
     /// The same without that wait.
     pub(super) fn running_ns(&self) -> u64 {
-        let state = self.state();
-        match (&state.slice, state.origin) {
-            (Some(slice), Some(origin)) => {
-                let since_ns = origin.elapsed().as_nanos() as u64;
-                slice.starts.from_ns + since_ns.saturating_sub(slice.starts.at_ns)
-            }
-            _ => state.paused_at_ns,
-        }
+        self.state().running_ns()
     }
 
     /// The gaps of a thread on the drive's clock, without those between slices.
     pub(super) fn of_slices(&self, gaps: &[Gap]) -> Vec<Gap> {
         let state = self.state();
-        let within = |ran: &Ran, gap: &Gap| {
-            let at = |at_ns: u64| at_ns.clamp(ran.at_ns, ran.until_ns) - ran.at_ns + ran.from_ns;
-            let gap = Gap {
-                from_ns: at(gap.from_ns),
-                until_ns: at(gap.until_ns),
-            };
-            (gap.from_ns < gap.until_ns).then_some(gap)
-        };
-        let each = |ran: &Ran| gaps.iter().filter_map(|gap| within(ran, gap)).collect();
-        state
-            .ran
-            .iter()
-            .flat_map(|ran| -> Vec<Gap> { each(ran) })
-            .collect()
+        let of_one = |ran: Ran| gaps.iter().filter_map(move |gap| ran.part_of(gap));
+        state.ran.iter().copied().flat_map(of_one).collect()
     }
 
     fn is_over(&self) -> bool {
@@ -234,9 +212,7 @@ impl Turns {
     /// A client that ran a slice has finished it, or ended; or one has ended that had `finished` a slice.
     fn finish(&self, running: Option<(u64, u64)>, finished: u64, has_ended: bool) {
         let mut state = self.state();
-        let now_ns = state
-            .origin
-            .map_or(0, |origin| origin.elapsed().as_nanos() as u64);
+        let now_ns = state.now_ns();
         if has_ended {
             state.clients = state.clients.saturating_sub(1);
         }
@@ -257,24 +233,8 @@ impl Turns {
 
     /// Waits for the slice after `seen`. None if the turns are over.
     async fn next(&self, io: &Io, waiting: &Waiting, seen: u64) -> Option<(u64, Starts)> {
-        while !self.is_decided(io, seen) {
-            if waiting.begins_to_watch() {
-                while !self.is_decided(io, seen) {
-                    io.sleep_until(io.now_ns() + LOOK_INTERVAL_NS).await;
-                }
-                waiting.ends_to_watch(io);
-            } else {
-                let mut has_waited = false;
-                poll_fn(|_| match std::mem::replace(&mut has_waited, true) {
-                    true => Poll::Ready(()),
-                    false => {
-                        waiting.add(io);
-                        Poll::Pending
-                    }
-                })
-                .await;
-            }
-        }
+        let is_decided = || self.is_decided(io, seen);
+        waiting.until(io, LOOK_INTERVAL_NS, is_decided).await;
         if self.is_over() || io.is_interrupted() {
             return None;
         }
@@ -289,7 +249,33 @@ impl Turns {
     }
 }
 
+impl Ran {
+    /// The part of a gap in this slice, on the drive's clock.
+    fn part_of(&self, gap: &Gap) -> Option<Gap> {
+        let at = |at_ns: u64| at_ns.clamp(self.at_ns, self.until_ns) - self.at_ns + self.from_ns;
+        let part = Gap {
+            from_ns: at(gap.from_ns),
+            until_ns: at(gap.until_ns),
+        };
+        (part.from_ns < part.until_ns).then_some(part)
+    }
+}
+
 impl State {
+    /// Nanoseconds on the reactors' clock; 0 before the drive begins.
+    fn now_ns(&self) -> u64 {
+        let since = self.origin.map(|origin| origin.elapsed());
+        since.map_or(0, |since| since.as_nanos() as u64)
+    }
+
+    /// Nanoseconds on the drive's clock.
+    fn running_ns(&self) -> u64 {
+        let Some(Slice { starts, .. }) = &self.slice else {
+            return self.paused_at_ns;
+        };
+        starts.from_ns + self.now_ns().saturating_sub(starts.at_ns)
+    }
+
     /// Ends the slice if no client runs in it any more.
     fn finish_if_all(&mut self) {
         let Some(slice) = self.slice.take_if(|slice| slice.finished >= self.clients) else {
@@ -297,9 +283,7 @@ impl State {
         };
         let (clients, busy_ns) = slice.busy;
         let mean_ns = busy_ns / u64::from(clients.max(1));
-        let now_ns = self
-            .origin
-            .map_or(0, |origin| origin.elapsed().as_nanos() as u64);
+        let now_ns = self.now_ns();
         self.paused_at_ns = slice.starts.from_ns + mean_ns;
         self.ran.push(Ran {
             at_ns: slice.starts.at_ns,

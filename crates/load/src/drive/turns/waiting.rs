@@ -2,6 +2,8 @@
 
 use crate::io::Io;
 use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::task::Poll;
 
 /// The clients of one thread that wait for something that another thread decides.
 #[derive(Debug, Default)]
@@ -13,20 +15,32 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// Whether the caller is the client that polls for its thread, until it says that it has ended.
-    pub(crate) fn begins_to_watch(&self) -> bool {
-        !self.is_watched.replace(true)
+    /// Waits until `is_decided`. The first client of the thread that waits polls for it, at this interval.
+    pub(crate) async fn until(&self, io: &Io, interval_ns: u64, is_decided: impl Fn() -> bool) {
+        while !is_decided() {
+            if self.is_watched.replace(true) {
+                self.wait(io).await;
+                continue;
+            }
+            while !is_decided() {
+                io.sleep_until(io.now_ns() + interval_ns).await;
+            }
+            self.is_watched.set(false);
+            self.wake_all(io);
+        }
     }
 
-    /// The client that polled goes on, and so do the others.
-    pub(crate) fn ends_to_watch(&self, io: &Io) {
-        self.is_watched.set(false);
-        self.wake_all(io);
-    }
-
-    /// The current task waits for the one that polls.
-    pub(crate) fn add(&self, io: &Io) {
-        self.tasks.borrow_mut().push(io.schedule().current());
+    /// Waits until the client that polls wakes this one.
+    async fn wait(&self, io: &Io) {
+        let mut has_waited = false;
+        poll_fn(|_| match std::mem::replace(&mut has_waited, true) {
+            true => Poll::Ready(()),
+            false => {
+                self.tasks.borrow_mut().push(io.schedule().current());
+                Poll::Pending
+            }
+        })
+        .await;
     }
 
     #[cfg(test)]
