@@ -19,8 +19,9 @@ const BEAT_EVERY: Duration = Duration::from_millis(50);
 const AGAIN_AFTER: Duration = Duration::from_millis(100);
 /// Limit for each statement, since a node may be cut off.
 const WITHIN: Duration = Duration::from_secs(2);
+pub(super) const SCHEMA: &str = "CREATE DATABASE IF NOT EXISTS prony_beats";
 const TABLE: [&str; 3] = [
-    "CREATE DATABASE IF NOT EXISTS prony_beats",
+    SCHEMA,
     "CREATE TABLE IF NOT EXISTS prony_beats.beats (id INT NOT NULL PRIMARY KEY, n BIGINT NOT NULL) ENGINE=InnoDB",
     "REPLACE INTO prony_beats.beats VALUES (1, 0)",
 ];

@@ -3,15 +3,16 @@
 //! Purpose: a replica that says that it is 0 seconds behind has applied what it received, and what is still on its way to it is not lost. So a
 //! mark is committed on a node that takes writes, and each other node is audited when it has the mark: nodes apply in the order of commits.
 
-use host::interrupted;
+use super::beats::SCHEMA;
+use host::{interrupted, now_ns};
 use server::{Connector, ServerError, Session};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// How long a node may take to apply what was committed.
 const WITHIN: Duration = Duration::from_secs(300);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const TABLE: [&str; 2] = [
-    "CREATE DATABASE IF NOT EXISTS prony_beats",
+    SCHEMA,
     "CREATE TABLE IF NOT EXISTS prony_beats.marks (id INT NOT NULL PRIMARY KEY, n BIGINT NOT NULL) ENGINE=InnoDB",
 ];
 const READ: &str = "SELECT n FROM prony_beats.marks WHERE id = 1";
@@ -28,19 +29,8 @@ fn await_all_within(nodes: &[(u32, Connector)], within: Duration) -> Result<(), 
     if nodes.len() < 2 {
         return Ok(());
     }
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
-    let mark = since_epoch.unwrap_or_default().as_nanos() as i64;
-    let mut written = None;
-    for (number, connect) in nodes {
-        written = Some((*number, write(connect, mark)));
-        if matches!(written, Some((_, Ok(())))) {
-            break;
-        }
-    }
-    let Some((writer, result)) = written else {
-        return Ok(());
-    };
-    result?;
+    let mark = now_ns();
+    let writer = written(nodes, mark)?;
     let others = nodes.iter().filter(|(number, _)| *number != writer);
     for (number, connect) in others {
         await_mark(connect, mark, within).map_err(|error| {
@@ -49,6 +39,18 @@ fn await_all_within(nodes: &[(u32, Connector)], within: Duration) -> Result<(), 
         })?;
     }
     Ok(())
+}
+
+/// Writes the mark on the first node that takes writes. Returns its number, or why the last node does not.
+fn written(nodes: &[(u32, Connector)], mark: i64) -> Result<u32, ServerError> {
+    let mut refused = ServerError::Lost("no node runs".into());
+    for (number, connect) in nodes {
+        match write(connect, mark) {
+            Ok(()) => return Ok(*number),
+            Err(error) => refused = error,
+        }
+    }
+    Err(refused)
 }
 
 fn write(connect: &Connector, mark: i64) -> Result<(), ServerError> {
