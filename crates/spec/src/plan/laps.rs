@@ -46,6 +46,11 @@ impl Laps {
         }
     }
 
+    /// The middle length of a slice.
+    pub fn middle(&self) -> Duration {
+        self.middle
+    }
+
     /// The next lap of so many servers.
     pub fn next(&mut self, servers: usize) -> Lap {
         let length = self.middle.mul_f64(0.5 + self.share());

@@ -9,7 +9,7 @@ use load::Turns;
 use observe::Edges;
 use record::Slices;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A server whose clients are connected and wait.
 pub(crate) struct Connected {
@@ -21,6 +21,13 @@ pub(crate) struct Connected {
     /// Ends the load.
     pub uptime: Arc<Uptime>,
     pub edges: Arc<Mutex<Edges>>,
+}
+
+impl Connected {
+    /// What reads the server at the edges of its slices.
+    pub(super) fn edges(&self) -> MutexGuard<'_, Edges> {
+        self.edges.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What a cell says.

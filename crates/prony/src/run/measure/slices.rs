@@ -12,7 +12,6 @@ use load::Turn;
 use record::{Slices, Trial};
 use spec::Protocol;
 use spec::plan::{Laps, Length};
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -54,7 +53,13 @@ where
             }));
         }
         drop(tell);
-        Group::new(bench.protocol, laps, cells, news).run();
+        let group = Group {
+            protocol: bench.protocol,
+            laps,
+            cells,
+            news,
+        };
+        group.run();
         let joined = threads.into_iter().map(|thread| {
             let joined = thread.join();
             joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -146,21 +151,15 @@ impl Cell {
             // The trial finds out by itself.
             return self.end(None);
         }
-        let edges = || {
-            connected
-                .edges
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-        };
         let before = connected.turns.measured();
-        edges().begin(before);
+        connected.edges().begin(before);
         let began = Instant::now();
         let turn = connected.turns.run(match length {
             Length::Of(length) => Some(length),
             Length::Rest => None,
         });
         let (took, after) = (connected.turns.took(), connected.turns.measured());
-        edges().end(after, is_measured);
+        connected.edges().end(after, is_measured);
         if is_measured {
             self.counted.count += 1;
             let first = *self.counted.began.get_or_insert(began);
@@ -177,30 +176,12 @@ impl Cell {
 
 struct Group<'g> {
     protocol: &'g Protocol,
-    /// The middle length of a slice.
-    middle: Duration,
     laps: Laps,
     cells: Vec<Cell>,
     news: Receiver<(usize, News)>,
 }
 
 impl Group<'_> {
-    fn new(
-        protocol: &Protocol,
-        laps: Laps,
-        cells: Vec<Cell>,
-        news: Receiver<(usize, News)>,
-    ) -> Group<'_> {
-        let middle = protocol.slices.unwrap_or(Duration::from_secs(1));
-        Group {
-            protocol,
-            middle,
-            laps,
-            cells,
-            news,
-        }
-    }
-
     fn run(mut self) {
         self.prepare();
         self.warm_up();
@@ -265,16 +246,12 @@ impl Group<'_> {
         let servers = self.cells.iter().filter(|cell| cell.connected.is_some());
         let servers = servers.count() as u32;
         let cell = &mut self.cells[number];
-        let written = cell.connected.as_ref().and_then(|connected| {
-            let edges = connected.edges.lock();
-            edges
-                .unwrap_or_else(PoisonError::into_inner)
-                .written_between_bytes()
-        });
+        let connected = cell.connected.as_ref();
+        let written = connected.and_then(|connected| connected.edges().written_between_bytes());
         let counted = &cell.counted;
         Leave {
             slices: (counted.count > 0).then_some(Slices {
-                length_s: self.middle.as_secs_f64(),
+                length_s: self.laps.middle().as_secs_f64(),
                 count: counted.count,
                 servers,
                 spanned_s: counted.spanned.as_secs_f64(),
