@@ -142,24 +142,19 @@ impl Timed<'_> {
         moved_bytes: Option<u64>,
         trial: &mut Trial,
     ) -> Result<(), ServerError> {
-        let cached = place.with_target(|target| match (target, self.workload.files()) {
-            (Target::Folder(folder), Some(files)) => {
-                reached_disk::after(files, folder).or_else(|| {
-                    reached_disk::served_from_elsewhere(
-                        files.transferred_bytes(tallies),
-                        moved_bytes?,
-                    )
-                })
-            }
+        let Some(files) = self.workload.files() else {
+            return Ok(());
+        };
+        let bytes = files.transferred_bytes(tallies);
+        let cached = place.with_target(|target| match target {
+            Target::Folder(folder) => reached_disk::after(files, folder)
+                .or_else(|| reached_disk::served_from_elsewhere(bytes, moved_bytes?)),
             _ => None,
         })?;
         if let Some(flag) = cached {
             trial.invalidate(flag.kind, flag.text);
         }
-        let over = self.workload.files().and_then(|files| {
-            let bytes = files.transferred_bytes(tallies);
-            reached_disk::overwritten(files, bytes, trial.data_bytes > 0)
-        });
+        let over = reached_disk::overwritten(files, bytes, trial.data_bytes > 0);
         trial.flags.extend(over);
         Ok(())
     }
