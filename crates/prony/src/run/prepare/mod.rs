@@ -151,16 +151,15 @@ fn check_slices(request: &Request) -> Result<(), RunError> {
         .map_err(|error| RunError::Usage(error.to_string()))?
         .groups();
     slices::check(&request.experiment, &groups)?;
-    let sized = |group: &'_ Vec<PlannedTrial>| -> Vec<u64> {
-        group.iter().map(|trial| estimate(request, trial)).collect()
-    };
-    let sizes: Vec<Vec<u64>> = groups.iter().map(sized).collect();
-    let groups = groups.iter().zip(&sizes);
-    let groups = groups.map(|(group, sizes)| group.iter().zip(sizes.iter().copied()).collect());
-    let groups: Vec<Vec<(&PlannedTrial, u64)>> = groups.collect();
+    let sized = groups.iter().map(|group| {
+        let trials = group.iter();
+        let sized = trials.map(|trial| (trial, estimate(request, trial)));
+        sized.collect()
+    });
+    let sized: Vec<Vec<(&PlannedTrial, u64)>> = sized.collect();
     Ok(memory::fit_together(
         &request.experiment,
-        &groups,
+        &sized,
         machine::memory_bytes(),
     )?)
 }

@@ -116,7 +116,7 @@ impl<'a> Typos<'a> {
         Ok(())
     }
 
-    /// The same for a round that is about to begin, with the names, unless they were looked up before.
+    /// The same, with the names, for the statements of a round that is about to begin. Call it unless [`Typos::has_seen`] them.
     pub(crate) fn look_once(&self, server: &str, session: &mut Session, workload: &dyn Workload) {
         let written = workload.written();
         let refused = self.refused(server, Sees::Names, session, written.iter());
