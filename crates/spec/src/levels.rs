@@ -5,7 +5,7 @@
 use super::experiment::{Experiment, LevelSpec, Pairs, Patch, Setting};
 use super::load::LoadPatch;
 use super::place::{Late, path};
-use super::served::{is_for, replaced};
+use super::served::{is_for, section_for};
 use super::switches;
 use std::collections::BTreeMap;
 
@@ -96,31 +96,25 @@ fn do_meet((factor, level): &Level, (other_factor, other): &Level) -> bool {
 
 /// What a level sets on a server.
 fn sets(level: &LevelSpec, server: &str) -> Vec<Set> {
-    let own = replaced(level, server);
     let mut found = Vec::new();
     let sections: [(&'static str, PairsOf); 2] = [
         ("settings", |patch| patch.settings.as_ref()),
         ("session", |patch| patch.session.as_ref()),
     ];
     for (section, of) in sections {
-        let pairs = own.and_then(of).or(of(&level.patch));
+        let pairs = section_for(level, server, of);
         for (name, value) in pairs.into_iter().flatten() {
             let parts = parts(name, &value.to_string()).into_iter();
             found.extend(parts.map(|(name, value)| ((section, name), value)));
         }
     }
-    let workload = own.and_then(|patch| patch.workload.as_ref());
-    for (name, value) in workload
-        .or(level.patch.workload.as_ref())
-        .into_iter()
-        .flatten()
-    {
+    let workload = section_for(level, server, |patch| patch.workload.as_ref());
+    for (name, value) in workload.into_iter().flatten() {
         found.push((("workload", name.clone()), value.to_string()));
     }
-    let load = own.and_then(|patch| patch.load.as_ref());
-    let load = load.or(level.patch.load.as_ref()).map(load_keys);
-    found.extend(load.into_iter().flatten());
-    let limits = own.and_then(|patch| patch.limits).or(level.patch.limits);
+    let load = section_for(level, server, |patch| patch.load.as_ref());
+    found.extend(load.map(load_keys).into_iter().flatten());
+    let limits = section_for(level, server, |patch| patch.limits);
     let limits = limits.map(|limits| limits.to_string()).unwrap_or_default();
     let limits = limits.split(", ").filter_map(|one| one.split_once(" = "));
     found.extend(limits.map(|(name, value)| (("limits", name.to_string()), value.to_string())));

@@ -64,8 +64,7 @@ pub(crate) fn is_for(level: &LevelSpec, server: &str) -> bool {
 }
 
 fn build<'e>(level: &'e LevelSpec, server: &str) -> Option<&'e BuildSpec> {
-    let replaced = replaced(level, server).and_then(|patch| patch.build.as_ref());
-    replaced.or(level.patch.build.as_ref())
+    section_for(level, server, |patch| patch.build.as_ref())
 }
 
 /// What the level changes of the server's nodes.
@@ -79,6 +78,16 @@ fn nodes<'e>(level: &'e LevelSpec, server: &str) -> &'e ClusterPatch {
 pub(crate) fn replaced<'e>(level: &'e LevelSpec, server: &str) -> Option<&'e Patch> {
     let own = level.on.iter().find(|(name, _)| name == server);
     own.map(|(_, patch)| patch)
+}
+
+/// A section of a level: the one for this server alone, or that for all servers.
+pub(crate) fn section_for<'e, T>(
+    level: &'e LevelSpec,
+    server: &str,
+    section: impl Fn(&'e Patch) -> Option<T>,
+) -> Option<T> {
+    let own = replaced(level, server).and_then(&section);
+    own.or_else(|| section(&level.patch))
 }
 
 fn with_build(server: &ServerSpec, build: &BuildSpec) -> ServerSpec {

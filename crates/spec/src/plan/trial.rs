@@ -3,9 +3,9 @@
 use super::matrix::{Point, agrees, is_max, levels, server};
 use crate::served;
 use crate::{
-    EventSpec, Experiment, HostPatch, LimitsPatch, Observe, Pairs, Patch, RoundKind, Setting, merge,
+    EventSpec, Experiment, HostPatch, LimitsPatch, Observe, Pairs, Patch, RoundKind, ServerSpec,
+    Setting, merge,
 };
-use crate::{LevelSpec, ServerSpec};
 use crate::{LoadSpec, PlannedLoad, RateSpec};
 use record::{Role, TrialKey};
 use std::collections::BTreeSet;
@@ -72,6 +72,7 @@ pub(super) fn planned(
     measured: Measured,
 ) -> PlannedTrial {
     let own = server(experiment, point);
+    let own_name = own.map_or("", |own| own.name.as_str());
     let all = || levels(experiment, point).map(|(_, level)| level);
     let mut trial = PlannedTrial {
         key: key(experiment, point, place, measured.probed),
@@ -101,11 +102,12 @@ pub(super) fn planned(
         lay_over(&mut trial.settings, &own.settings);
     }
     for level in all() {
-        let replaced = replaced(level, own);
-        trial.apply(&level.patch, replaced);
-        let settings = settings_of(&level.patch, replaced).into_iter().flatten();
-        let names = settings.map(|(name, _)| name.clone());
-        trial.set_by_levels.extend(names);
+        trial.apply(&level.patch, served::replaced(level, own_name));
+        let settings = served::section_for(level, own_name, |patch| patch.settings.as_ref());
+        let names = settings.into_iter().flatten();
+        trial
+            .set_by_levels
+            .extend(names.map(|(name, _)| name.clone()));
     }
     if experiment.unlimited {
         trial.lifted = std::mem::take(&mut trial.limits);
@@ -113,21 +115,11 @@ pub(super) fn planned(
     trial
 }
 
-/// The sections that a level has only for this server.
-fn replaced<'e>(level: &'e LevelSpec, server: Option<&ServerSpec>) -> Option<&'e Patch> {
-    let on = level.on.iter();
-    let mut own = on.filter(|(name, _)| server.is_some_and(|server| server.name == *name));
-    own.next().map(|(_, patch)| patch)
-}
-
 /// The load of the file, merged with those of the levels.
 pub(super) fn load(experiment: &Experiment, point: &Point) -> LoadSpec {
-    let server = server(experiment, point);
-    let patches = levels(experiment, point).filter_map(|(_, level)| {
-        replaced(level, server)
-            .and_then(|patch| patch.load.as_ref())
-            .or(level.patch.load.as_ref())
-    });
+    let server = server(experiment, point).map_or("", |server| server.name.as_str());
+    let patches = levels(experiment, point)
+        .filter_map(|(_, level)| served::section_for(level, server, |patch| patch.load.as_ref()));
     patches.fold(experiment.load.clone(), LoadSpec::patched)
 }
 
@@ -168,7 +160,7 @@ impl PlannedTrial {
     fn apply(&mut self, patch: &Patch, replaced: Option<&Patch>) {
         let empty = Patch::default();
         let replaced = replaced.unwrap_or(&empty);
-        if let Some(settings) = settings_of(patch, Some(replaced)) {
+        if let Some(settings) = replaced.settings.as_ref().or(patch.settings.as_ref()) {
             lay_over(&mut self.settings, settings);
         }
         if let Some(session) = replaced.session.as_ref().or(patch.session.as_ref()) {
@@ -190,12 +182,6 @@ impl PlannedTrial {
             self.observe = std::mem::take(&mut self.observe).patched(observe);
         }
     }
-}
-
-/// The settings of a patch, or those that replace them for one server.
-fn settings_of<'p>(patch: &'p Patch, replaced: Option<&'p Patch>) -> Option<&'p Pairs<Setting>> {
-    let own = replaced.and_then(|replaced| replaced.settings.as_ref());
-    own.or(patch.settings.as_ref())
 }
 
 /// Later values replace earlier ones; the flags of `optimizer_switch` are merged one by one.
