@@ -70,27 +70,9 @@ impl Requested {
         }
     }
 
-    /// The key that sets it for a trial: that of its last level with one, or the file's.
+    /// The key that sets it for a trial.
     pub(crate) fn path(self, experiment: &Experiment, key: &TrialKey) -> Path {
-        let below = |steps: &[&str]| [path(steps), path(&self.steps())].concat();
-        for factor in experiment.factors.iter().rev() {
-            let chosen = key.level(&factor.name);
-            let mut levels = factor.levels.iter();
-            let Some(level) = levels.find(|level| Some(level.name.as_str()) == chosen) else {
-                continue;
-            };
-            let at: [&str; 3] = ["factor", &factor.name, &level.name];
-            let mut on = level.on.iter();
-            let on =
-                on.find(|(server, patch)| Some(server) == key.server.as_ref() && self.is_in(patch));
-            if let Some((server, _)) = on {
-                return below(&[&at[..], &["on", server.as_str()]].concat());
-            }
-            if self.is_in(&level.patch) {
-                return below(&at);
-            }
-        }
-        path(&self.steps())
+        path_for(experiment, key, &self.steps(), |patch| self.is_in(patch))
     }
 
     /// The mistake of a trial at this key. `says` names the cause, `help` the way out.
@@ -109,6 +91,33 @@ impl Requested {
         };
         error(experiment, vec![late])
     }
+}
+
+/// The key below these steps that counts for a trial: that of its last level with one, or the file's.
+pub(crate) fn path_for(
+    experiment: &Experiment,
+    key: &TrialKey,
+    steps: &[&str],
+    is_in: impl Fn(&Patch) -> bool,
+) -> Path {
+    let below = |at: &[&str]| [path(at), path(steps)].concat();
+    for factor in experiment.factors.iter().rev() {
+        let chosen = key.level(&factor.name);
+        let mut levels = factor.levels.iter();
+        let Some(level) = levels.find(|level| Some(level.name.as_str()) == chosen) else {
+            continue;
+        };
+        let at: [&str; 3] = ["factor", &factor.name, &level.name];
+        let mut on = level.on.iter();
+        let on = on.find(|(server, patch)| Some(server) == key.server.as_ref() && is_in(patch));
+        if let Some((server, _)) = on {
+            return below(&[&at[..], &["on", server.as_str()]].concat());
+        }
+        if is_in(&level.patch) {
+            return below(&at);
+        }
+    }
+    path(steps)
 }
 
 /// A mistake that is found after parsing.

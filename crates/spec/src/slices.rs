@@ -7,7 +7,7 @@ use super::experiment::{Experiment, Protocol, WarmupSpec};
 use super::known::plain;
 use super::load::PlannedLoad;
 use super::mistake::SpecError;
-use super::place::{Late, Path, answer, path};
+use super::place::{Late, Path, answer, path, path_for};
 use super::plan::PlannedTrial;
 use super::{BuildSpec, HostPatch, LimitsPatch, ServerSpec};
 use record::{Finding, Subject, Value};
@@ -311,19 +311,10 @@ pub fn differing(servers: &[&BTreeMap<String, String>]) -> Option<String> {
     })
 }
 
-/// The key that sets a setting of a trial: that of its last level with one, or the file's.
+/// The key that sets a setting of a trial.
 fn place_of_setting(experiment: &Experiment, trial: &PlannedTrial, name: &str) -> Path {
-    let has = |settings: &Option<super::Pairs<super::Setting>>| {
-        let mut settings = settings.iter().flatten();
+    path_for(experiment, &trial.key, &["settings", name], |patch| {
+        let mut settings = patch.settings.iter().flatten();
         settings.any(|(setting, _)| plain(setting) == plain(name))
-    };
-    for factor in experiment.factors.iter().rev() {
-        let chosen = trial.key.level(&factor.name);
-        let mut levels = factor.levels.iter();
-        let level = levels.find(|level| Some(level.name.as_str()) == chosen);
-        if let Some(level) = level.filter(|level| has(&level.patch.settings)) {
-            return path(&["factor", &factor.name, &level.name, "settings", name]);
-        }
-    }
-    path(&["settings", name])
+    })
 }
