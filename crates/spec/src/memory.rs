@@ -119,12 +119,16 @@ pub fn fit_together(
 /// What a server has where the trial sets no buffer pool: the default of all servers.
 const POOL_BYTES_DEFAULT: u64 = 128 * MIB;
 
-fn pool_bytes(trial: &PlannedTrial, data_bytes: u64) -> u64 {
+/// The pools that the trial sets, each with its value and its bytes.
+fn pools(trial: &PlannedTrial, data_bytes: u64) -> impl Iterator<Item = (&str, &Setting, u64)> {
     let own = trial.settings.iter();
     let pools = own.filter(|(name, _)| POOLS.contains(&plain(name).as_str()));
-    let set = pools
-        .filter_map(|(_, value)| value.bytes(data_bytes))
-        .sum::<u64>();
+    pools.filter_map(move |(name, value)| Some((name.as_str(), value, value.bytes(data_bytes)?)))
+}
+
+/// What the pools of a trial take, those that it does not set too.
+fn pool_bytes(trial: &PlannedTrial, data_bytes: u64) -> u64 {
+    let set: u64 = pools(trial, data_bytes).map(|(.., bytes)| bytes).sum();
     match trial
         .settings
         .iter()
@@ -140,14 +144,10 @@ fn misfit(trial: &PlannedTrial, data_bytes: u64) -> Option<Misfit<'_>> {
     if matches!(limit, Memory::OfData(_)) && data_bytes == 0 {
         return None;
     }
-    let own = trial.settings.iter();
-    let pools = own.filter(|(name, _)| POOLS.contains(&plain(name).as_str()));
     let (mut pool_bytes, mut shown) = (0, Vec::new());
-    for (name, value) in pools {
-        if let Some(bytes) = value.bytes(data_bytes) {
-            pool_bytes += bytes;
-            shown.push(pool(name, value, bytes));
-        }
+    for (name, value, bytes) in pools(trial, data_bytes) {
+        pool_bytes += bytes;
+        shown.push(pool(name, value, bytes));
     }
     let needed_bytes = pool_bytes + own_bytes(trial);
     (limit.bytes(data_bytes) < needed_bytes).then_some(Misfit {
