@@ -1,7 +1,7 @@
 //! The columns of a table, as far as loading a file needs them.
 
 use super::TableFile;
-use super::exact::Exact;
+use super::exact::{Exact, word_and_rest};
 use crate::sql::SCHEMA;
 use crate::sql::sources::file_name;
 use crate::sql::theirs;
@@ -34,8 +34,7 @@ pub(super) struct Column {
 impl Column {
     /// `column_type` (`char(9)`) and `extra` as information_schema has them.
     pub(super) fn new(name: &str, column_type: &str, extra: &str) -> Column {
-        let end = column_type.find(|letter: char| !letter.is_ascii_alphanumeric());
-        let data_type = &column_type[..end.unwrap_or(column_type.len())];
+        let (data_type, _) = word_and_rest(column_type);
         let compared = match data_type.to_ascii_lowercase().as_str() {
             "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" => Compared::Text,
             "char" => Compared::Padded,

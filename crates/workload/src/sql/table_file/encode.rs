@@ -258,25 +258,38 @@ mod tests {
         types.iter().map(column).collect()
     }
 
-    fn send(text: &str, types: &[&str], null: &str, is_header: bool) -> (String, Sent) {
+    /// What is written and noted of a text with these columns. `change` changes how it is read.
+    fn sent(
+        (text, syntax): (&str, Syntax),
+        types: &[&str],
+        change: impl FnOnce(&mut Rows<&[u8]>),
+    ) -> (String, Sent) {
         let columns = columns(types);
-        let mut reader = Reader::new(text.as_bytes(), Syntax::Csv);
+        let mut reader = Reader::new(text.as_bytes(), syntax);
         reader.read().unwrap();
         let sent = Arc::new(Mutex::new(Sent::new(&columns)));
-        let rows = Rows {
+        let mut rows = Rows {
             reader,
-            is_header,
-            null: null.as_bytes().to_vec(),
+            is_header: false,
+            null: b"\\N".to_vec(),
             is_null_in_doubt: false,
             are_quotes_in_doubt: false,
             columns,
             accepts: false,
             sent: Arc::clone(&sent),
         };
+        change(&mut rows);
         let mut written = Vec::new();
         let _ = rows.producer()(&mut written);
         let sent = std::mem::take(&mut *sent.lock().unwrap());
         (String::from_utf8(written).unwrap(), sent)
+    }
+
+    fn send(text: &str, types: &[&str], null: &str, is_header: bool) -> (String, Sent) {
+        sent((text, Syntax::Csv), types, |rows| {
+            rows.null = null.as_bytes().to_vec();
+            rows.is_header = is_header;
+        })
     }
 
     #[test]
@@ -295,22 +308,10 @@ mod tests {
 
     /// The mistake that is found in a line with tabs.
     fn mistake_between_tabs(line: &str, in_doubt: bool) -> Option<String> {
-        let columns = columns(&["int", "text"]);
-        let mut reader = Reader::new(line.as_bytes(), Syntax::Tsv);
-        reader.read().unwrap();
-        let sent = Arc::new(Mutex::new(Sent::new(&columns)));
-        let rows = Rows {
-            reader,
-            is_header: false,
-            null: b"\\N".to_vec(),
-            is_null_in_doubt: in_doubt,
-            are_quotes_in_doubt: in_doubt,
-            columns,
-            accepts: false,
-            sent: Arc::clone(&sent),
-        };
-        let _ = rows.producer()(&mut Vec::new());
-        let sent = std::mem::take(&mut *sent.lock().unwrap());
+        let (_, sent) = sent((line, Syntax::Tsv), &["int", "text"], |rows| {
+            rows.is_null_in_doubt = in_doubt;
+            rows.are_quotes_in_doubt = in_doubt;
+        });
         sent.mistake.map(|mistake| mistake.says)
     }
 

@@ -39,8 +39,7 @@ impl Exact {
     /// `column_type` as information_schema has it: `datetime(3)`.
     pub(super) fn of(column_type: &str) -> Exact {
         let column_type = column_type.to_ascii_lowercase();
-        let end = column_type.find(|letter: char| !letter.is_ascii_alphanumeric());
-        let (word, rest) = column_type.split_at(end.unwrap_or(column_type.len()));
+        let (word, rest) = word_and_rest(&column_type);
         let moment = |has_date, has_time| {
             let digits = rest.trim_start_matches('(').split(')').next();
             Exact::Moment(Moment {
@@ -62,6 +61,10 @@ impl Exact {
 
     /// Why a server would store another value than this text; None if it would not, or would say so.
     pub(super) fn doubt(&self, text: &[u8]) -> Option<&'static str> {
+        // Texts can be long.
+        if *self == Exact::Any {
+            return None;
+        }
         let text = std::str::from_utf8(text).ok()?.trim();
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         match self {
@@ -74,11 +77,17 @@ impl Exact {
             Exact::Moment(moment) => moment.doubt(text),
             Exact::Year => (is_number && text.len() < 4).then_some(SHORT_YEAR),
             Exact::Member(members) => {
-                let is_member = members.contains(&format!("'{text}'"));
-                (is_number && !is_member).then_some(POSITION)
+                let is_member = || members.contains(&format!("'{text}'"));
+                (is_number && !is_member()).then_some(POSITION)
             }
         }
     }
+}
+
+/// The word of a column's type, and what is behind it: `datetime` and `(3)`.
+pub(super) fn word_and_rest(column_type: &str) -> (&str, &str) {
+    let end = column_type.find(|letter: char| !letter.is_ascii_alphanumeric());
+    column_type.split_at(end.unwrap_or(column_type.len()))
 }
 
 impl Moment {
