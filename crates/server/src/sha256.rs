@@ -25,6 +25,13 @@ impl Sha256 {
         hash
     }
 
+    /// The hash of parts, as [`Sha256::update_part`] adds them.
+    pub fn of_parts(parts: impl IntoIterator<Item: AsRef<[u8]>>) -> Sha256 {
+        let mut hash = Sha256::default();
+        parts.into_iter().for_each(|part| hash.update_part(part));
+        hash
+    }
+
     /// The hash of what is left to read.
     ///
     /// # Errors
@@ -89,11 +96,7 @@ mod tests {
 
     #[test]
     fn parts_are_kept_apart() {
-        let of = |parts: &[&str]| {
-            let mut hash = Sha256::default();
-            parts.iter().for_each(|part| hash.update_part(part));
-            hash.hex()
-        };
+        let of = |parts: &[&str]| Sha256::of_parts(parts).hex();
         assert_ne!(of(&["ab", "c"]), of(&["a", "bc"]));
     }
 }

@@ -39,17 +39,13 @@ pub(crate) fn of(
 
 /// One hash for all tables.
 pub(crate) fn hash(lines: &[String]) -> String {
-    let mut hash = Sha256::default();
-    lines.iter().for_each(|line| hash.update_part(line));
-    hash.hex_of_first(6)
+    Sha256::of_parts(lines).hex_of_first(6)
 }
 
 fn line((table, mut parts): (String, Vec<String>)) -> String {
     // Servers sort by their own collations.
     parts.sort_unstable();
-    let mut hash = Sha256::default();
-    parts.iter().for_each(|part| hash.update_part(part));
-    format!("{table} {}", hash.hex_of_first(4))
+    format!("{table} {}", Sha256::of_parts(&parts).hex_of_first(4))
 }
 
 /// A value by the name of its column, in either case; empty where the server has no such column, and for NULL.

@@ -5,7 +5,7 @@
 //! prove that the rows are correct (`Dataset::verify` counts them, and every round checks the results).
 
 use super::held::Look;
-use super::{Dialect, State};
+use super::{Dialect, State, schema};
 use record::Moment;
 use server::{Reply, ServerError, Session, Sha256};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -25,9 +25,7 @@ pub(crate) struct Marker {
 
 /// Twelve hexadecimal digits that identify the contents of tables, for a fingerprint.
 pub(crate) fn hash(parts: &[&[u8]]) -> String {
-    let mut hash = Sha256::default();
-    parts.iter().for_each(|part| hash.update_part(part));
-    hash.hex_of_first(6)
+    Sha256::of_parts(parts).hex_of_first(6)
 }
 
 /// Which of `tables` and the marker's table exist in the schema.
@@ -153,8 +151,8 @@ pub(crate) fn write_look(
     look: &Look,
 ) -> Result<(), ServerError> {
     let table = qualified(session, schema);
-    let text = look.text().replace('\\', "\\\\").replace('\'', "''");
-    session.execute(&format!("UPDATE {table} SET look = '{text}'"))?;
+    let text = schema::literal(&look.text());
+    session.execute(&format!("UPDATE {table} SET look = {text}"))?;
     Ok(())
 }
 

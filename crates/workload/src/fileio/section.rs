@@ -478,10 +478,6 @@ mod tests {
             ),
             ("zipf_exponent = 1", "zipf_exponent"),
             ("move_every = 10", "move_every"),
-            (
-                "pattern = \"sequential-read\"\ndistribution = \"zipfian\"",
-                "distribution",
-            ),
             ("distribution = \"pareto\"\nmove_every = 0", "move_every"),
             (
                 "pattern = \"sequential-read\"\ndistribution = \"pareto\"\nmove_every = 10",
