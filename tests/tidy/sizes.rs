@@ -122,7 +122,7 @@ const LONG_FUNCTIONS: [(&str, &str); 13] = [
     ),
 ];
 
-const LONG_FILES: [(&str, &str); 6] = [
+const LONG_FILES: [(&str, &str); 5] = [
     (
         "crates/prony/src/run/tests.rs",
         "every failure of a trial, on one fake server",
@@ -131,10 +131,6 @@ const LONG_FILES: [(&str, &str); 6] = [
     (
         "crates/spec/src/bench.rs",
         "the flags of one command, with their tests",
-    ),
-    (
-        "crates/server/src/builds/cache.rs",
-        "a download and its interruptions, with their tests",
     ),
     (
         "crates/workload/src/sql/dump/split.rs",

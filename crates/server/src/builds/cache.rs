@@ -7,61 +7,28 @@
 //! Layout: `builds/NAME/root` holds the server, `builds/NAME/build.json` the manifest. `builds/NAME.lock` is locked
 //! shared while a build is checked and exclusively while it is created or removed. Its time is the time of the last use.
 
+use super::cached::{self, Depth, Held, ROOT, Record, Unfit};
 use super::catalogue::{self, Artifact, Packages, Source};
 use super::debian::{Download, Extent};
 use super::distribution::{Distribution, OLD_LIBRARY_FOLDER};
-use super::manifest::{Entry, Manifest};
+use super::manifest::Manifest;
 use super::program::Logs;
 use super::{maven, unpack};
 use crate::ServerError;
 use host::{Home, Leases, process};
 use rustix::fs::{FlockOperation, flock};
-use serde::{Deserialize, Serialize};
 use spec::BuildSpec;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-const FORMAT: u32 = 1;
-const RECORD: &str = "build.json";
-const ROOT: &str = "root";
 /// The folders in which packages place the library of Galera.
 const GALERA_FOLDERS: [&str; 2] = ["usr/lib/galera", "usr/lib"];
 
 /// The build cache of one PRONY_HOME.
 pub struct Cache {
     builds: PathBuf,
-}
-
-/// A build in the cache.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
-    pub name: String,
-    /// Where its files come from: the Maven artifact, or the Debian packages with their versions.
-    pub origin: Vec<String>,
-    /// Size of its files.
-    pub bytes: u64,
-}
-
-/// The content of `build.json`.
-#[derive(Debug, Serialize, Deserialize)]
-struct Record {
-    format: u32,
-    build: String,
-    origin: Vec<String>,
-    /// The hash of the artifact that it was unpacked from; None for packages.
-    artifact_sha256: Option<String>,
-    manifest: Manifest,
-}
-
-/// How thoroughly a cached build is verified before it is used.
-#[derive(Clone, Copy, PartialEq)]
-enum Depth {
-    /// The sizes of all files, and the checksum of the server binary.
-    Quick,
-    /// The checksums of all files.
-    Full,
 }
 
 impl Cache {
@@ -95,7 +62,7 @@ impl Cache {
     /// Lists the builds in the cache, by name.
     pub fn held(&self) -> Vec<Held> {
         catalogue::build_names()
-            .filter_map(|name| read_record(&self.builds.join(name)).ok())
+            .filter_map(|name| cached::read(&self.builds.join(name)).ok())
             .map(Record::held)
             .collect()
     }
@@ -106,7 +73,7 @@ impl Cache {
             BuildSpec::Path(_) => true,
             BuildSpec::MariaDb(None) if installed_mariadb().is_some() => true,
             build => catalogue::name(build)
-                .is_some_and(|name| read_record(&self.builds.join(name)).is_ok()),
+                .is_some_and(|name| cached::read(&self.builds.join(name)).is_ok()),
         }
     }
 
@@ -224,13 +191,13 @@ impl Cache {
             flock(&lock, FlockOperation::LockShared)
                 .map_err(|error| file_error(&folder, &error.into()))?;
         }
-        if check(&folder, source, depth).is_err() {
+        if cached::check(&folder, source, depth).is_err() {
             flock(&lock, FlockOperation::Unlock)
                 .map_err(|error| file_error(&folder, &error.into()))?;
             flock(&lock, FlockOperation::LockExclusive)
                 .map_err(|error| file_error(&folder, &error.into()))?;
             // Another prony process may have created it between the two locks.
-            match check(&folder, source, depth) {
+            match cached::check(&folder, source, depth) {
                 Ok(_) => {}
                 Err(Unfit::Missing) => self.create(name, source, leases, progress)?,
                 Err(Unfit::Damaged(how)) => {
@@ -242,7 +209,7 @@ impl Cache {
                 }
             }
         }
-        let record = read_record(&folder).map_err(|error| file_error(&folder, &error))?;
+        let record = cached::read(&folder).map_err(|error| file_error(&folder, &error))?;
         // In a cache that cannot be written, nothing is removed either.
         let _ = lock.set_modified(SystemTime::now());
         Ok((folder, record))
@@ -290,14 +257,8 @@ impl Cache {
         progress(&format!("{name}: verifying"));
         let target = self.builds.join(name);
         let manifest = Manifest::of(&root).map_err(|error| file_error(&root, &error))?;
-        let record = Record {
-            format: FORMAT,
-            build: name.to_string(),
-            origin,
-            artifact_sha256: source.sha256().map(String::from),
-            manifest,
-        };
-        write_record(&partial, &record)
+        let record = Record::new(name, origin, source, manifest);
+        cached::write(&partial, &record)
             .and_then(|()| fs::rename(&partial, &target))
             .map_err(|error| file_error(&target, &error))
     }
@@ -381,68 +342,9 @@ impl Cache {
     }
 }
 
-/// Why a cached build cannot be used.
-enum Unfit {
-    Missing,
-    Damaged(String),
-}
-
-fn check(folder: &Path, source: &Source, depth: Depth) -> Result<(), Unfit> {
-    if !folder.exists() {
-        return Err(Unfit::Missing);
-    }
-    let record =
-        read_record(folder).map_err(|error| Unfit::Damaged(format!("{RECORD}: {error}")))?;
-    if record.artifact_sha256.as_deref() != source.sha256() {
-        let other = "it was unpacked from another artifact than the catalogue's";
-        return Err(Unfit::Damaged(other.into()));
-    }
-    let is_server = |path: &Path| {
-        let executed = ["mysqld", "mariadbd", catalogue::GALERA_LIBRARY];
-        path.file_name()
-            .is_some_and(|name| executed.iter().any(|file| name == *file))
-    };
-    match record.manifest.difference(&folder.join(ROOT), &|path| {
-        depth == Depth::Full || is_server(path)
-    }) {
-        None => Ok(()),
-        Some(how) => Err(Unfit::Damaged(how)),
-    }
-}
-
-impl Record {
-    fn held(self) -> Held {
-        let bytes = |entry: &Entry| {
-            if let Entry::File { bytes, .. } = entry {
-                *bytes
-            } else {
-                0
-            }
-        };
-        Held {
-            bytes: self.manifest.files.values().map(bytes).sum(),
-            name: self.build,
-            origin: self.origin,
-        }
-    }
-}
-
 /// The start of the names of folders that are not a build yet, or no longer are.
 fn partial(name: &str) -> String {
     format!(".partial-{name}")
-}
-
-fn read_record(folder: &Path) -> io::Result<Record> {
-    let record: Record = serde_json::from_slice(&fs::read(folder.join(RECORD))?)?;
-    if record.format == FORMAT {
-        Ok(record)
-    } else {
-        Err(io::Error::other("written by another version of prony"))
-    }
-}
-
-fn write_record(folder: &Path, record: &Record) -> io::Result<()> {
-    fs::write(folder.join(RECORD), serde_json::to_vec(record)?)
 }
 
 fn try_lock(file: &File, operation: FlockOperation) -> Result<bool, ServerError> {
@@ -486,6 +388,7 @@ fn file_error(path: &Path, error: &io::Error) -> ServerError {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cached::tests::{add_build, write_server};
     use super::*;
     use std::cell::RefCell;
 
@@ -507,57 +410,6 @@ mod tests {
         }
     }
 
-    /// Creates a cached build as `create` does, with a shell script as the server.
-    fn add_build(cache: &Cache, name: &str) -> PathBuf {
-        let folder = cache.builds.join(name);
-        let server = folder.join("root/bin/mysqld");
-        fs::create_dir_all(server.parent().unwrap()).unwrap();
-        write_server(&server);
-        let manifest = Manifest::of(&folder.join(ROOT)).unwrap();
-        let record = Record {
-            format: FORMAT,
-            build: name.into(),
-            origin: vec!["a test".into()],
-            artifact_sha256: source_of(name).sha256().map(String::from),
-            manifest,
-        };
-        write_record(&folder, &record).unwrap();
-        folder
-    }
-
-    fn source_of(name: &str) -> Source {
-        catalogue::source(name).unwrap()
-    }
-
-    fn quick(folder: &Path) -> Result<(), Unfit> {
-        check(folder, &source_of("mysql@5.6.14"), Depth::Quick)
-    }
-
-    #[test]
-    fn a_build_of_another_artifact_is_not_used() {
-        let fixture = fixture();
-        let folder = add_build(&fixture.cache, "mysql@5.6.14");
-        assert!(quick(&folder).is_ok());
-        let mut record = read_record(&folder).unwrap();
-        for other in [None, Some("0".repeat(64))] {
-            record.artifact_sha256 = other;
-            write_record(&folder, &record).unwrap();
-            assert!(
-                matches!(quick(&folder), Err(Unfit::Damaged(how)) if how.contains("another artifact"))
-            );
-        }
-    }
-
-    fn write_server(file: &Path) {
-        use std::os::unix::fs::PermissionsExt;
-        fs::write(
-            file,
-            "#!/bin/sh\necho 'mysqld  Ver 5.6.14 for test (MySQL)'\n",
-        )
-        .unwrap();
-        fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
-    }
-
     fn mysql(version: &str) -> BuildSpec {
         BuildSpec::Mysql(version.to_string())
     }
@@ -565,7 +417,7 @@ mod tests {
     #[test]
     fn a_cached_build_is_used_without_progress_messages() {
         let fixture = fixture();
-        add_build(&fixture.cache, "mysql@5.6.14");
+        add_build(&fixture.cache.builds, "mysql@5.6.14");
         let messages = RefCell::new(Vec::new());
         let found = fixture
             .cache
@@ -582,33 +434,9 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_server_binary_is_damage_and_a_lost_folder_is_missing() {
-        let fixture = fixture();
-        let folder = add_build(&fixture.cache, "mysql@5.6.14");
-        fs::write(
-            folder.join("root/bin/mysqld"),
-            "#!/bin/sh\necho 'mysqld  Ver 6.6.14 for test (MySQL)'\n",
-        )
-        .unwrap();
-        assert!(
-            matches!(quick(&folder), Err(Unfit::Damaged(how)) if how == "the contents of bin/mysqld have changed")
-        );
-        fs::remove_dir_all(&folder).unwrap();
-        assert!(matches!(quick(&folder), Err(Unfit::Missing)));
-    }
-
-    #[test]
-    fn a_truncated_build_record_is_damage() {
-        let fixture = fixture();
-        let folder = add_build(&fixture.cache, "mysql@5.6.14");
-        fs::write(folder.join(RECORD), "{\"format\":").unwrap();
-        assert!(matches!(quick(&folder), Err(Unfit::Damaged(_))));
-    }
-
-    #[test]
     fn only_leftovers_of_a_killed_download_are_removed() {
         let fixture = fixture();
-        let kept = add_build(&fixture.cache, "mysql@5.6.14");
+        let kept = add_build(&fixture.cache.builds, "mysql@5.6.14");
         let leftover = fixture.cache.builds.join(".partial-mysql@5.6.14-0a1b");
         let other = fixture.cache.builds.join(".partial-mysql@5.5.34-0a1b");
         fs::create_dir_all(leftover.join("root")).unwrap();
@@ -620,7 +448,7 @@ mod tests {
     #[test]
     fn a_build_is_removed_unless_it_is_in_use() {
         let fixture = fixture();
-        let folder = add_build(&fixture.cache, "mysql@5.6.14");
+        let folder = add_build(&fixture.cache.builds, "mysql@5.6.14");
         let remove = || fixture.cache.remove("mysql@5.6.14").unwrap();
 
         let checked = fixture.cache.lock("mysql@5.6.14").unwrap();
@@ -655,7 +483,7 @@ mod tests {
     fn a_build_of_another_version_or_family_than_its_name_is_refused() {
         let fixture = fixture();
         let get = |build: BuildSpec| {
-            add_build(&fixture.cache, &catalogue::name(&build).unwrap());
+            add_build(&fixture.cache.builds, &catalogue::name(&build).unwrap());
             let found = fixture.cache.get(&build, &fixture.leases, &|_| ());
             found.map(|found| found.version_text)
         };

@@ -1,9 +1,10 @@
 //! Server builds: where each one comes from, and the cache of downloaded builds.
 //!
 //! Data flow: `catalogue` (the list of builds) -> `maven` and `debian` (download) -> `unpack` -> `cache` (one folder per
-//! build, with its `manifest`) -> `distribution` (how to run its programs).
+//! build, `cached`, with its `manifest`) -> `distribution` (how to run its programs).
 
 mod cache;
+mod cached;
 mod catalogue;
 mod debian;
 mod distribution;
@@ -14,7 +15,8 @@ mod program;
 mod sources;
 mod unpack;
 
-pub use cache::{Cache, Held};
+pub use cache::Cache;
+pub use cached::Held;
 pub use catalogue::build_names;
 pub use distribution::{Distribution, Flavor};
 pub(crate) use program::{failed, not_started};
