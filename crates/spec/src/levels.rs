@@ -157,19 +157,14 @@ fn load_keys(load: &LoadPatch) -> Vec<Set> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Section, TargetKind};
+    use crate::tests::mistakes_in;
 
     /// The mistakes in a file with two servers.
     fn mistakes_of(levels: &str) -> Vec<String> {
-        let source = format!(
+        mistakes_in(&format!(
             "title = 't'\n[server.a]\nbuild = 'mariadb'\n[server.b]\nbuild = 'mariadb'\n\
              [workload.oltp]\n[protocol]\ntime = '60s'\n{levels}"
-        );
-        let target = |_: &str, _: &Section| Some(TargetKind::Server);
-        match crate::parse("t", "t.toml", &source, &target) {
-            Ok(_) => Vec::new(),
-            Err(error) => error.mistakes().iter().map(|one| one.to_string()).collect(),
-        }
+        ))
     }
 
     #[test]

@@ -171,21 +171,16 @@ fn without_nodes(server: &ServerSpec, factor: &str, level: &LevelSpec) -> Option
 
 #[cfg(test)]
 mod tests {
-    use crate::Section;
+    use crate::tests::{mistakes_in, read_on_server};
 
     const GALERA: &str = "topology = 'galera'\nnodes = 3\n";
 
     /// The mistakes in a file with a server of three nodes and one of a single node.
     fn mistakes_of(level: &str) -> Vec<String> {
-        let source = format!(
+        mistakes_in(&format!(
             "title = 't'\n[server.three]\nbuild = 'mariadb'\n{GALERA}[server.one]\nbuild = 'mariadb'\n\
              [workload.oltp]\n[protocol]\ntime = '60s'\n{level}"
-        );
-        let target = |_: &str, _: &Section| Some(crate::TargetKind::Server);
-        match crate::parse("t", "t.toml", &source, &target) {
-            Ok(_) => Vec::new(),
-            Err(error) => error.mistakes().iter().map(|one| one.to_string()).collect(),
-        }
+        ))
     }
 
     #[test]
@@ -214,8 +209,7 @@ mod tests {
             let source = format!(
                 "title = 't'\n[server.a]\nbuild = '{build}'\nreads = 'any'\n[workload.oltp]\n[protocol]\ntime = '60s'\n"
             );
-            let target = |_: &str, _: &Section| Some(crate::TargetKind::Server);
-            crate::parse("t", "t.toml", &source, &target).is_ok()
+            read_on_server(&source).is_ok()
         };
         assert!(!with("mariadb") && !with("mysql://u@h"));
         assert!(with("mysql://u@h1,h2"));
@@ -227,8 +221,7 @@ mod tests {
             "title = 't'\n[server.a]\nbuild = 'mariadb'\n{GALERA}[workload.oltp]\n[protocol]\ntime = '60s'\n\
              [factor.nodes.2]\nserver = {{ nodes = 2 }}\non.a.settings = {{ sync_binlog = 1 }}\n"
         );
-        let target = |_: &str, _: &Section| Some(crate::TargetKind::Server);
-        let experiment = crate::parse("t", "t.toml", &source, &target).unwrap();
+        let experiment = read_on_server(&source).unwrap();
         let trials = crate::plan::expand(&experiment, 1).unwrap();
         assert_eq!(trials[0].server.as_ref().unwrap().nodes(), 2);
     }

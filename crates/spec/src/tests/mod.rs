@@ -46,6 +46,19 @@ fn read(source: &str) -> Result<Experiment, SpecError> {
     parse("x", "x.toml", source, &check_ssb)
 }
 
+/// Reads a file whose workload runs on a server, whatever its keys.
+pub(crate) fn read_on_server(source: &str) -> Result<Experiment, SpecError> {
+    parse("t", "t.toml", source, &|_, _| Some(TargetKind::Server))
+}
+
+/// The mistakes in such a file.
+pub(crate) fn mistakes_in(source: &str) -> Vec<String> {
+    match read_on_server(source) {
+        Ok(_) => Vec::new(),
+        Err(error) => error.mistakes().iter().map(|one| one.to_string()).collect(),
+    }
+}
+
 /// The error as the terminal shows it.
 fn shown(error: &SpecError) -> String {
     error.text(Some(100))
