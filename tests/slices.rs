@@ -23,6 +23,7 @@ fn file(bench: &Bench, name: &str, rest: &str) -> String {
 }
 
 #[test]
+#[cfg(tier_all)]
 fn two_servers_and_the_control_take_turns_and_every_operation_counts() {
     if !has("mariadb") {
         return;

@@ -337,7 +337,7 @@ fn values_of(
     (value(old), value(new))
 }
 
-/// Over these blocks, or all that have a value where there are none.
+/// Over these blocks. If there are none, over all blocks that have a value.
 fn estimate(rows: &[Series], blocks: &[u32]) -> Option<Estimate> {
     let counts = |block: u32| blocks.is_empty() || blocks.contains(&block);
     let each = rows.iter().flat_map(|row| {

@@ -36,7 +36,7 @@ pub(super) fn unlike_in_run(old: &[&Trial], new: &[&Trial]) -> Option<String> {
         .or_else(|| unlike_rows(one.dataset.as_ref()?, other.dataset.as_ref()?, MOVED))
 }
 
-/// Limits that were asked for; none that may be shares of the data, while these are near.
+/// Why the limits that the experiment sets differ. A limit of memory may be a share of the data, so it may differ as much as their sizes.
 fn unlike_asked(old: &[LimitNote], new: &[LimitNote]) -> Option<String> {
     let asked = |limits: &[LimitNote], name: &str| {
         let mut limits = limits.iter();

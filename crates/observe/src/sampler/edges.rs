@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// How the names of the series begin that are processors of the whole machine.
 const OF_MACHINE: &str = "machine ";
 
-/// A sampler that is told when a slice begins and when it has ended.
+/// A sampler that reads when its caller says that a slice begins or has ended.
 pub struct Edges {
     observer: Option<Observer>,
     machine: Machine,

@@ -61,7 +61,7 @@ pub struct ServerIdentity {
 }
 
 impl Environment {
-    /// The differences that forbid mixing results, one line each: (what, ours, theirs). Empty if there are none. Builds of one release of
+    /// The differences that forbid mixing results, one line each: (what, ours, theirs). Builds of one release of
     /// prony may be mixed.
     pub fn differences(&self, other: &Environment) -> Vec<(String, String, String)> {
         let mut found = self.surroundings(other);

@@ -294,7 +294,7 @@ impl State {
 }
 
 impl Present<'_> {
-    /// Finishes the client's slice and waits until the next one begins. None if there is none.
+    /// Finishes the client's slice and waits until the next one begins. None after the last slice.
     pub(super) async fn next_slice(&mut self, io: &Io, waiting: &Waiting) -> Option<Starts> {
         if let Some(running) = self.running.take() {
             (self.finished, _) = running;
