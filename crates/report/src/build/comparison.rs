@@ -1,10 +1,10 @@
 //! The document of several runs: what differs between them, then the same cells side by side.
 
+use super::headline;
 use super::ratios::contrasts;
 use super::rounds::queries;
 use super::setup::differences;
 use super::trials::failures;
-use super::{headline, slices};
 use crate::document::{
     Block, Cell, Column, Comparison, Difference, DifferenceKind, Faults, Headline, Kind, Most,
     Section, Table,
@@ -40,7 +40,7 @@ impl Comparison {
         let (runs, trials): (Vec<Run>, Vec<Vec<Trial>>) = parts.unzip();
         let mut differences = differences::of_environments(&runs);
         differences.extend(experiments);
-        differences.extend(slices::of_runs(&trials));
+        differences.extend(differences::of_slices(&trials));
         differences.extend(differences::of_datasets(&trials));
         let (settings, in_some) = differences::of_settings(&trials);
         differences.extend(settings);

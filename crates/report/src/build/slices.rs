@@ -1,7 +1,5 @@
 //! How timed loads were divided, where servers took turns.
 
-use super::setup::differences;
-use crate::document::{Difference, DifferenceKind};
 use crate::format;
 use record::{Slices, Trial};
 
@@ -28,17 +26,4 @@ pub(super) fn sentence<'t>(trials: impl Iterator<Item = &'t Trial>) -> Option<St
         first.length_s,
         format::plural(most as usize, "server"),
     ))
-}
-
-/// How the runs of a comparison were divided, if not all in the same way.
-pub(super) fn of_runs(trials: &[Vec<Trial>]) -> Option<Difference> {
-    let words = |trial: &Trial| {
-        trial.load.as_ref()?;
-        Some(match trial.slices() {
-            Some(slices) => format!("slices of {} s", slices.length_s),
-            None => "trials one after another".to_string(),
-        })
-    };
-    let what = "how loads were measured";
-    differences::of_trials(DifferenceKind::Experiment, what, trials, words)
 }

@@ -80,6 +80,19 @@ pub(crate) fn of_datasets(trials: &[Vec<Trial>]) -> Option<Difference> {
     of_trials(DifferenceKind::Data, "dataset", trials, name)
 }
 
+/// How the loads of the runs were measured, if not all in the same way.
+pub(crate) fn of_slices(trials: &[Vec<Trial>]) -> Option<Difference> {
+    let words = |trial: &Trial| {
+        trial.load.as_ref()?;
+        Some(match trial.slices() {
+            Some(slices) => format!("slices of {} s", slices.length_s),
+            None => "trials one after another".to_string(),
+        })
+    };
+    let what = "how loads were measured";
+    of_trials(DifferenceKind::Experiment, what, trials, words)
+}
+
 /// What the trials of each run have, each value once, if the runs differ in it; none for a run without such a trial.
 pub(crate) fn of_trials(
     kind: DifferenceKind,
