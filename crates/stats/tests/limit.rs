@@ -3,7 +3,7 @@
 use crate::common;
 use crate::common::judge;
 use record::*;
-use stats::used::{Part, counter};
+use stats::resource_use::{Part, counter};
 use stats::{queries, table};
 
 /// A trial of one query that takes so long in its cold round; `None`: it ran into the limit of 600 s.

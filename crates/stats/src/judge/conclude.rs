@@ -1,9 +1,9 @@
 //! The result of one claim as reports show it: figures, verdict and reason.
 
-use super::super::decide::{self, Missing};
-use super::super::ratio::{Band, CONFIDENCE};
+use super::decide::{self, Missing};
 use super::found::{Evidence, Found};
 use super::{Decision, Family};
+use crate::inference::ratio::{Band, CONFIDENCE};
 use record::Look;
 use record::claim::{Bound, Claim, Direction, Judged, Subject, Verdict};
 

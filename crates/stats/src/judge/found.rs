@@ -1,12 +1,14 @@
 //! What the trials show about one claim, before the tests of all claims are taken together.
 
-use super::super::cells::{self, Series};
-use super::super::decide::{Missing, Side};
-use super::super::lender::{self, Lenders};
-use super::super::ratio::{Band, CONFIDENCE, LogMean, MARGIN};
-use super::super::spread::Spread;
-use super::super::{basis, finding, plans};
-use super::{Decision, PlanHolds};
+use super::Decision;
+use super::borrowed_noise::{self, Lenders};
+use super::decide::{Missing, Side};
+use super::plans::{self, PlanHolds};
+use super::{basis, finding};
+use crate::inference::ratio::{Band, CONFIDENCE, LogMean, MARGIN};
+use crate::values::cells::{self, Series};
+use crate::values::spread::Spread;
+use crate::values::words;
 use record::claim::{BlocksUsed, Bound, Cell, Claim, Direction, Finding, Limit, Subject, Value};
 use record::percent;
 use record::trial::{Trial, TrialState};
@@ -235,7 +237,7 @@ pub(super) fn find_unpaired(
     let fewest = sides
         .into_iter()
         .min_by(|a, b| a.share().total_cmp(&b.share()));
-    let ratio = lender::at_resolution(ratio, value);
+    let ratio = borrowed_noise::at_resolution(ratio, value);
     tested(ratio, (&of, &to), bound, fewest.unwrap_or(sides[0]))
 }
 
@@ -321,7 +323,7 @@ fn find_spread<'t>(
     if rows.len() < 2 {
         return Err(format!(
             "only one row of {}: nothing to compare it with",
-            cells::cell_words(among)
+            words::cell_words(among)
         ));
     }
     let blocks = cells::common_blocks(&[&rows]);

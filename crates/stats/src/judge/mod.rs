@@ -5,25 +5,28 @@
 //! directions. A test at a level decides exactly where the moderated t interval of that confidence lies wholly on one side.
 //! Where a run looks at its claims several times, the smallest p over the looks counts, each divided by its look's weight.
 
-use super::decide::{self, Side};
-use super::holm;
-use super::lender::Lenders;
-use super::ratio::CONFIDENCE;
+use crate::inference::holm;
+use crate::inference::ratio::CONFIDENCE;
+use borrowed_noise::Lenders;
 use conclude::conclude;
+use decide::Side;
 use found::{Found, find, find_unpaired};
+use plans::PlanHolds;
 use record::claim::{Claim, DecidedAfter, Direction, Judged, Subject, Value};
 use record::run::Question;
 use record::trial::Trial;
 use record::{Look, Looks};
 
+pub(crate) mod basis;
+pub(crate) mod borrowed_noise;
 mod conclude;
+pub(crate) mod decide;
+mod finding;
 mod found;
+pub(crate) mod plans;
+pub(crate) mod same_work;
 
-pub(super) use found::pair;
-
-/// Tests whether a plan contains a text. Arguments: trial, query, plan hash, text. None if the plan's text is not recorded. Only
-/// crate `explain` can read plans.
-pub type PlanHolds<'h> = dyn Fn(&Trial, &str, &str, &str) -> Option<bool> + 'h;
+pub(crate) use found::pair;
 
 /// Every claim of the question, in its order, with what these trials say about it.
 ///
@@ -34,7 +37,7 @@ pub fn judge(question: &Question, trials: &[Trial], holds: &PlanHolds) -> Vec<Ju
 }
 
 /// The claims of a comparison, which is made once.
-pub(super) fn judge_paired(claims: &[Claim], trials: &[Trial], holds: &PlanHolds) -> Vec<Judged> {
+pub(crate) fn judge_paired(claims: &[Claim], trials: &[Trial], holds: &PlanHolds) -> Vec<Judged> {
     let looks = Looks::fixed(u32::MAX);
     judged_at(&looks, claims, trials, holds, Family::Values)
 }
@@ -60,7 +63,7 @@ fn judged_at(
 }
 
 /// The same for ratios of cells of different runs, whose blocks do not belong together.
-pub(super) fn judge_unpaired(claims: &[Claim], trials: &[Trial]) -> Vec<Judged> {
+pub(crate) fn judge_unpaired(claims: &[Claim], trials: &[Trial]) -> Vec<Judged> {
     let find = |claim: &Claim| match &claim.subject {
         Subject::Ratio {
             value,
@@ -81,7 +84,7 @@ pub(super) fn judge_unpaired(claims: &[Claim], trials: &[Trial]) -> Vec<Judged> 
 }
 
 /// A claim on sides that cannot be compared.
-pub(super) fn not_available(claim: &Claim, why: &str) -> Judged {
+pub(crate) fn not_available(claim: &Claim, why: &str) -> Judged {
     let found = Found::not_available(why.to_string());
     conclude(claim, found, &Decision::default(), (&[], Family::Values))
 }

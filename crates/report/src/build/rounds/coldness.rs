@@ -6,7 +6,7 @@ use crate::document::{Badge, Block, Cell, Column, Kind, Node, Section, Table};
 use crate::{format, names};
 use record::names::{DEVICE_READ, SERVER_READ};
 use record::{Coldness, Round};
-use stats::used::{Part, counter};
+use stats::resource_use::{Part, counter};
 
 /// Rows of the matrix in the terminal.
 const MOST: usize = 10;

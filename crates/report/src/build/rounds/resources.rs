@@ -8,7 +8,7 @@ use explain::Misses;
 use record::names::{DEVICE_READS, SERVER_CPU, SERVER_READ};
 use record::{Counters, Trial};
 use stats::Estimate;
-use stats::used::{Part, counter};
+use stats::resource_use::{Part, counter};
 
 /// A counter, its head, and what one of its units is of the counter's.
 const MEASURES: [(&str, &str, f64); 3] = [

@@ -10,7 +10,7 @@ use observe::{Edges, Prepared, Sample, Sampled, Sampler};
 use record::names::{LINK_RECEIVED, LINK_SENT};
 use record::{Counters, Flag, FlagKind};
 use server::ServerError;
-use stats::link::{CpuUse, LinkUse};
+use stats::{CpuUse, LinkUse};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;

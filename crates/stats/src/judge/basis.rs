@@ -1,0 +1,245 @@
+//! What a comparison rests on besides its values: whether both sides were measured, and what failed on each.
+//!
+//! Purpose: a side without a valid trial, or one whose operations failed, is never compared without a word. Boundaries: what
+//! follows for a gate belongs to crate `report`.
+
+use super::same_work::{self, OtherWork};
+use crate::load::accounts::total;
+use crate::load::summary::of_trial;
+use crate::values::cells::{self, RowKey, row_key, row_words, why_it_does_not_count};
+use crate::values::words;
+use record::claim::{Cell, Claim, Subject, Value};
+use record::{Account, FlagKind, Question, Summary, Trial, TrialState};
+use std::collections::BTreeMap;
+
+/// The factors that a comparison of servers or runs is about.
+const SERVER: &str = "server";
+/// Holds a run's number while runs are compared.
+pub(crate) const RUN: &str = "run";
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    pub recorded: u64,
+    pub planned: u64,
+}
+
+/// How far a run is that was interrupted or killed; None for a complete one.
+pub fn incomplete(question: &Question, trials: &[Trial]) -> Option<Progress> {
+    // A search has a factor without known levels, and of its trials only the number of the last ones is known beforehand.
+    let is_search = question
+        .factors
+        .iter()
+        .any(|factor| factor.levels.is_empty());
+    let is_end = |trial: &&Trial| !is_search || trial.flagged(FlagKind::Search).is_some();
+    let progress = Progress {
+        recorded: trials.iter().filter(is_end).count() as u64,
+        planned: question.trials,
+    };
+    let is_complete = match &question.looks {
+        Some(looks) => looks.ended.is_some(),
+        None => progress.recorded >= progress.planned,
+    };
+    (!is_complete).then_some(progress)
+}
+
+/// What a comparison or a claim rests on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Basis {
+    /// Why a side was not measured: a row of it has no valid trial, or measures another load than the other side.
+    pub unmeasured: Option<String>,
+    /// Why a percentile of a side is uncertain (rule 4): the first one that is.
+    pub uncertain: Option<String>,
+    /// Why the new side has no value although it was measured: its server did not serve the load.
+    pub overloaded: Option<String>,
+    /// None where the shares are the same, and without a second side.
+    pub failed: Option<FailedShares>,
+    /// The operation that does other work on one side; None where all do the same, and without a second side.
+    pub other_work: Option<OtherWork>,
+    /// How the data of two runs differ; None within a run.
+    pub other_data: Option<String>,
+    /// How an answer of two runs on the same data differs; None within a run, whose answers are compared while it is measured.
+    pub other_answer: Option<String>,
+}
+
+/// Shares of the operations of a timed load that failed, were lost or have no known outcome, from 0 to 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailedShares {
+    /// The one whose shares differ most; None for all of the mix together.
+    pub operation: Option<String>,
+    pub old: f64,
+    pub new: f64,
+}
+
+impl FailedShares {
+    /// By how much they differ.
+    pub fn difference(&self) -> f64 {
+        (self.new - self.old).abs()
+    }
+}
+
+impl Basis {
+    pub fn of(claim: &Claim, trials: &[Trial]) -> Basis {
+        let cells = claim.cells();
+        let value = match &claim.subject {
+            Subject::Ratio { value, .. } | Subject::Spread { value, .. } => Some(value),
+            Subject::Finds { .. } => None,
+        };
+        let sides: Vec<Vec<&Trial>> = (cells.iter())
+            .map(|cell| cells::matching(trials, cell))
+            .collect();
+        let mut unmeasured = cells.iter().zip(&sides);
+        Basis {
+            unmeasured: unmeasured
+                .find_map(|(cell, side)| unmeasured_row(cell, side, is_on_losses(claim))),
+            uncertain: value.and_then(|value| uncertain(trials, &cells, value)),
+            overloaded: sides.first().and_then(|side| overloaded(side, value)),
+            failed: match (&claim.subject, sides.as_slice()) {
+                (_, [new, old]) => failed(old, new),
+                (Subject::Spread { .. }, [among]) => failed_among(among),
+                _ => None,
+            },
+            other_work: match (&claim.subject, sides.as_slice()) {
+                (Subject::Ratio { of, to, .. }, [new, old]) if are_same_setups(of, to) => {
+                    same_work::other(old, new)
+                }
+                _ => None,
+            },
+            other_data: None,
+            other_answer: None,
+        }
+    }
+}
+
+/// Whether two cells differ in their server or run alone: other levels may change what an operation does.
+fn are_same_setups(of: &Cell, to: &Cell) -> bool {
+    let rest = |cell: &Cell| {
+        let mut levels = cell.levels.clone();
+        levels.retain(|(factor, _)| factor != SERVER && factor != RUN);
+        levels
+    };
+    rest(of) == rest(to)
+}
+
+fn uncertain(trials: &[Trial], sides: &[&Cell], value: &Value) -> Option<String> {
+    if !matches!(value, Value::Latency { .. }) {
+        return None;
+    }
+    let rows = sides.iter();
+    let rows = rows.filter_map(|side| cells::series(trials, side, value, u32::MAX).ok());
+    rows.flatten().find_map(|row| row.uncertain)
+}
+
+/// Whether the claim is on losses, which an audited trial shows that is invalid for speed.
+fn is_on_losses(claim: &Claim) -> bool {
+    matches!(&claim.subject, Subject::Finds { finding, .. } if finding.is_on_losses())
+}
+
+/// Of the two rows whose shares differ most.
+fn failed_among(trials: &[&Trial]) -> Option<FailedShares> {
+    let rows = by_row(trials);
+    let share = |trials: &&Vec<&Trial>| total(&sums(trials)).failed_share();
+    let by_share = |a: &&Vec<&Trial>, b: &&Vec<&Trial>| share(a).total_cmp(&share(b));
+    let least = rows.values().min_by(by_share)?;
+    let most = rows.values().max_by(by_share)?;
+    failed(least, most)
+}
+
+fn by_row<'t>(trials: &[&'t Trial]) -> BTreeMap<RowKey<'t>, Vec<&'t Trial>> {
+    let mut rows: BTreeMap<RowKey, Vec<&Trial>> = BTreeMap::new();
+    for trial in trials {
+        rows.entry(row_key(&trial.key)).or_default().push(trial);
+    }
+    rows
+}
+
+/// The first row of a cell without a valid trial, and why. `by_audit`: one that was audited is enough.
+pub(crate) fn unmeasured_row(cell: &Cell, trials: &[&Trial], by_audit: bool) -> Option<String> {
+    if trials.is_empty() {
+        return Some(format!(
+            "no trial of {} was measured",
+            words::cell_words(cell)
+        ));
+    }
+    let rows = by_row(trials);
+    let counts = |trial: &Trial| trial.is_valid() || (by_audit && trial.audit.is_some());
+    let lacking = rows
+        .iter()
+        .find(|(_, trials)| !trials.iter().any(|trial| counts(trial)));
+    lacking.map(|(row, trials)| {
+        let why = match trials[0].not_applied() {
+            Some(why) if trials[0].state == TrialState::Done => why.to_string(),
+            _ => why_it_does_not_count(trials[0]),
+        };
+        format!("no valid trial of {}: {why}", row_words(*row))
+    })
+}
+
+fn overloaded(trials: &[&Trial], value: Option<&Value>) -> Option<String> {
+    let loads = trials
+        .iter()
+        .filter(|trial| trial.state == TrialState::Done);
+    let mut unserved = loads.filter_map(|trial| {
+        let why = unserved(&*of_trial(trial)?, value)?;
+        Some(format!("{}: {why}", trial.key))
+    });
+    unserved.next()
+}
+
+/// An open load that exceeded what its server can serve, a percentile that lies among arrivals that were never answered, or a load of
+/// which nothing was done.
+fn unserved(summary: &Summary, value: Option<&Value>) -> Option<String> {
+    let offered = summary.offered.as_ref();
+    let unstable = offered.and_then(|offered| offered.unstable.clone());
+    unstable.or_else(|| match value? {
+        Value::Throughput => {
+            (summary.throughput == Some(0.0)).then(|| "no operation was done".to_string())
+        }
+        Value::Latency { kind, percentile } => {
+            let found = summary.latency.of(*kind)?;
+            let is_unanswered = found.is_unanswered(*percentile);
+            is_unanswered.then(|| found.why_not(*percentile))
+        }
+        _ => None,
+    })
+}
+
+/// Of the mix together, or of the operation where they differ more; None where nothing differs.
+fn failed(old: &[&Trial], new: &[&Trial]) -> Option<FailedShares> {
+    let (old, new) = (sums(old), sums(new));
+    let all = |sums: &[Account]| total(sums);
+    let shares = |operation: Option<&str>, old: &Account, new: &Account| FailedShares {
+        operation: operation.map(String::from),
+        old: old.failed_share(),
+        new: new.failed_share(),
+    };
+    let whole = shares(None, &all(&old), &all(&new));
+    let each = old.iter().filter_map(|old| {
+        let new = new.iter().find(|new| new.name == old.name)?;
+        // Of a rare operation one or two failures are a large share.
+        let is_chance = old.errors.max(new.errors) <= FEW;
+        (old.is_in_mix && !is_chance).then(|| shares(Some(&old.name), old, new))
+    });
+    let most = each.max_by(|a, b| a.difference().total_cmp(&b.difference()));
+    let most = most.filter(|most| most.difference() > whole.difference());
+    most.or(Some(whole))
+        .filter(|found| found.difference() > 0.0)
+}
+
+/// So many failures of one operation say nothing about its share.
+const FEW: u64 = 2;
+
+/// The accounts of all loads, valid or not, by operation.
+fn sums(trials: &[&Trial]) -> Vec<Account> {
+    let mut sums: Vec<Account> = Vec::new();
+    for trial in trials {
+        let summary = of_trial(trial);
+        for one in summary.iter().flat_map(|summary| &summary.accounts) {
+            match sums.iter_mut().find(|sum| sum.name == one.name) {
+                Some(sum) => sum.add(one),
+                None => sums.push(one.clone()),
+            }
+        }
+    }
+    sums
+}

@@ -1,0 +1,272 @@
+//! Whether the operations of two sides did the same work.
+//!
+//! Purpose: an update that changes nothing, or a query that returns half of the rows, is fast for a reason that is no speed. Boundaries: the
+//! replies tell rows, not values; answers of rounds of queries are in `same_answers`.
+
+use record::load::{EffectNote, Loaded, RowsNote, done_series};
+use record::{Trial, percent};
+
+/// Shares of operations without effect that differ by less are the edge of the keys.
+const SHARE: f64 = 0.01;
+/// Standard errors of a difference of shares that is no chance: one of 16,000 equal pairs differs by more.
+const ERRORS: f64 = 4.0;
+/// So few operations say nothing about a share.
+const FEW: u64 = 2;
+/// Rows per operation that differ by less are those of the keys that were drawn.
+const ROWS: f64 = 0.05;
+
+/// An operation that does other work on one side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OtherWork {
+    pub operation: String,
+    pub what: Work,
+    /// A share of its operations from 0 to 1, or rows per operation.
+    pub old: f64,
+    pub new: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// The share that changed no row.
+    ChangedNothing,
+    /// The share that found no row.
+    FoundNothing,
+    RowsChanged,
+    RowsFound,
+}
+
+impl OtherWork {
+    /// `changed_nothing`, `rows_found`
+    pub fn word(&self) -> &'static str {
+        match self.what {
+            Work::ChangedNothing => "changed_nothing",
+            Work::FoundNothing => "found_nothing",
+            Work::RowsChanged => "rows_changed",
+            Work::RowsFound => "rows_found",
+        }
+    }
+
+    /// By how much the shares differ; None for rows.
+    pub fn difference_of_shares(&self) -> Option<f64> {
+        match self.what {
+            Work::ChangedNothing | Work::FoundNothing => Some((self.new - self.old).abs()),
+            Work::RowsChanged | Work::RowsFound => None,
+        }
+    }
+
+    /// `100 % of look on new found no row, 0 % on old`, `look returned 50 rows per operation on new, 100 on old`
+    pub fn sentence(&self, new: &str, old: &str) -> String {
+        let OtherWork { operation, .. } = self;
+        let share = |did: &str| {
+            let (of_new, of_old) = (percent(self.new), percent(self.old));
+            format!("{of_new} of {operation} on {new} {did} no row, {of_old} on {old}")
+        };
+        let rows = |did: &str| {
+            let (of_new, of_old) = (figure(self.new), figure(self.old));
+            format!("{operation} {did} {of_new} rows per operation on {new}, {of_old} on {old}")
+        };
+        match self.what {
+            Work::ChangedNothing => share("changed"),
+            Work::FoundNothing => share("found"),
+            Work::RowsChanged => rows("changed"),
+            Work::RowsFound => rows("returned"),
+        }
+    }
+}
+
+/// Three significant digits.
+fn figure(rows: f64) -> String {
+    match rows {
+        rows if rows >= 100.0 => format!("{rows:.0}"),
+        rows if rows >= 10.0 => format!("{rows:.1}"),
+        rows => format!("{rows:.2}"),
+    }
+}
+
+/// The operation whose work differs most, shares without effect first; None where all do the same, or a record does not say.
+pub(crate) fn other(old: &[&Trial], new: &[&Trial]) -> Option<OtherWork> {
+    let names = operations(old);
+    let shares = names.iter().flat_map(|name| {
+        let kinds: [Counted<EffectNote>; 2] = [
+            (Work::ChangedNothing, |one| one.changed_nothing),
+            (Work::FoundNothing, |one| one.found_nothing),
+        ];
+        kinds.map(|(what, count)| share(name, what, count, (old, new)))
+    });
+    let difference = |one: &OtherWork| one.difference_of_shares().unwrap_or(0.0);
+    let most = shares
+        .flatten()
+        .max_by(|a, b| difference(a).total_cmp(&difference(b)));
+    most.or_else(|| {
+        let rows = names.iter().flat_map(|name| {
+            let kinds: [Counted<RowsNote>; 2] = [
+                (Work::RowsChanged, |one| one.changed),
+                (Work::RowsFound, |one| one.found),
+            ];
+            kinds.map(|(what, count)| self::rows(name, what, count, (old, new)))
+        });
+        rows.flatten().next()
+    })
+}
+
+/// What is counted, and how it is read from a note.
+type Counted<N> = (Work, fn(&N) -> u64);
+
+type Sides<'s, 't> = (&'s [&'t Trial], &'s [&'t Trial]);
+
+fn operations(trials: &[&Trial]) -> Vec<String> {
+    let first = loads(trials).next();
+    first
+        .map(|load| load.operations.clone())
+        .unwrap_or_default()
+}
+
+fn loads<'t>(trials: &'t [&'t Trial]) -> impl Iterator<Item = &'t Loaded> {
+    let valid = trials.iter().filter(|trial| trial.is_valid());
+    valid.filter_map(|trial| trial.load.as_deref())
+}
+
+fn share(
+    name: &str,
+    what: Work,
+    count: fn(&EffectNote) -> u64,
+    (old, new): Sides,
+) -> Option<OtherWork> {
+    let sums = |trials: &[&Trial]| {
+        let own = loads(trials).map(|load| {
+            let mut notes = load.engine.effects.iter();
+            match notes.find(|note| note.operation == name) {
+                Some(note) => (count(note), note.done),
+                None => (0, done(load, name)),
+            }
+        });
+        own.fold((0, 0), |sum, own| (sum.0 + own.0, sum.1 + own.1))
+    };
+    let (of_old, of_new) = (sums(old), sums(new));
+    let share = |(with, done): (u64, u64)| with as f64 / done.max(1) as f64;
+    let (old, new) = (share(of_old), share(of_new));
+    let is_chance = of_old.0.max(of_new.0) <= FEW
+        || (new - old).abs() <= ERRORS * standard_error(of_old, of_new);
+    (!is_chance && (new - old).abs() > SHARE).then(|| OtherWork {
+        operation: name.to_string(),
+        what,
+        old,
+        new,
+    })
+}
+
+/// Of the difference of two shares, if both are samples of the same one.
+fn standard_error(old: (u64, u64), new: (u64, u64)) -> f64 {
+    let [old_done, new_done] = [old.1, new.1].map(|done| done.max(1) as f64);
+    let share = (old.0 + new.0) as f64 / (old_done + new_done);
+    (share * (1.0 - share) * (1.0 / old_done + 1.0 / new_done)).sqrt()
+}
+
+/// So many operations of the name were done, in a load in which none was without effect.
+fn done(load: &Loaded, name: &str) -> u64 {
+    let seconds = load.series.get(&done_series(name));
+    seconds.map_or(0, |seconds| seconds.iter().flatten().sum::<f64>() as u64)
+}
+
+/// Every trial of one side has more than every trial of the other.
+fn rows(
+    name: &str,
+    what: Work,
+    count: fn(&RowsNote) -> u64,
+    (old, new): Sides,
+) -> Option<OtherWork> {
+    let means = |trials: &[&Trial]| -> Vec<f64> {
+        let notes = loads(trials).flat_map(|load| &load.engine.rows);
+        let own = notes.filter(|note| note.operation == name && note.done > FEW);
+        own.map(|note| count(note) as f64 / note.done as f64)
+            .collect()
+    };
+    let (of_old, of_new) = (means(old), means(new));
+    let least = |means: &[f64]| means.iter().copied().reduce(f64::min);
+    let most = |means: &[f64]| means.iter().copied().reduce(f64::max);
+    let are_apart = |low: &[f64], high: &[f64]| {
+        let ends = most(low).zip(least(high));
+        ends.is_some_and(|(most, least)| least > most * (1.0 + ROWS))
+    };
+    let mean = |means: &[f64]| means.iter().sum::<f64>() / means.len() as f64;
+    (are_apart(&of_old, &of_new) || are_apart(&of_new, &of_old)).then(|| OtherWork {
+        operation: name.to_string(),
+        what,
+        old: mean(&of_old),
+        new: mean(&of_new),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::closed;
+    use record::TrialKey;
+
+    /// 100 operations `look`, so many of which found nothing, and with so many rows each.
+    fn trial(found_nothing: u64, rows_each: u64) -> Trial {
+        let mut load = closed(|_| 10.0, 10);
+        load.operations = vec!["look".into()];
+        let operation = String::from("look");
+        load.engine.effects = vec![EffectNote {
+            operation: operation.clone(),
+            done: 100,
+            changed_nothing: 0,
+            found_nothing,
+            warned: 0,
+        }];
+        load.engine.rows = vec![RowsNote {
+            operation,
+            done: 100,
+            changed: 0,
+            found: 100 * rows_each,
+        }];
+        let mut trial = Trial::unmeasured(TrialKey::default(), 0);
+        trial.load = Some(Box::new(load));
+        trial
+    }
+
+    fn says(old: &[Trial], new: &[Trial]) -> Option<String> {
+        let all = |trials: &[Trial]| other(&refs(trials), &refs(new));
+        fn refs(trials: &[Trial]) -> Vec<&Trial> {
+            trials.iter().collect()
+        }
+        all(old).map(|found| found.sentence("new", "old"))
+    }
+
+    #[test]
+    fn an_operation_that_finds_nothing_on_one_side_is_named_with_its_shares() {
+        let expected = "50 % of look on new found no row, 0.0 % on old";
+        assert_eq!(
+            says(&[trial(0, 10)], &[trial(50, 5)]).as_deref(),
+            Some(expected)
+        );
+        assert_eq!(
+            says(&[trial(1, 10)], &[trial(2, 10)]),
+            None,
+            "two by chance"
+        );
+        assert_eq!(says(&[trial(50, 5)], &[trial(51, 5)]), None);
+        let by_chance = says(&[trial(50, 5)], &[trial(65, 5)]);
+        assert_eq!(by_chance, None, "2.1 standard errors");
+    }
+
+    #[test]
+    fn an_operation_that_returns_other_rows_is_named_if_all_trials_agree() {
+        let expected = "look returned 5.00 rows per operation on new, 10.0 on old";
+        let (full, half) = ([trial(0, 10), trial(0, 10)], [trial(0, 5), trial(0, 5)]);
+        assert_eq!(says(&full, &half).as_deref(), Some(expected));
+        let mixed = [trial(0, 5), trial(0, 11)];
+        assert_eq!(says(&full, &mixed), None);
+        assert_eq!(says(&full, &full), None);
+    }
+
+    #[test]
+    fn a_record_without_rows_says_nothing() {
+        let mut older = trial(0, 10);
+        if let Some(load) = &mut older.load {
+            load.engine.rows.clear();
+        }
+        assert_eq!(says(&[older], &[trial(0, 5)]), None);
+    }
+}

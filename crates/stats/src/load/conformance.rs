@@ -1,0 +1,192 @@
+//! What a benchmark's standard requires of a run, against what was measured: the rate that it counts, the mix, the 90th percentiles.
+//!
+//! Boundaries: the requirements are the workload's (`record::load::Standard`). A run that meets them is not a result of the
+//! benchmark: the standard has further rules.
+
+use super::measured::measured;
+use super::percentiles::quantile_ms;
+use record::histogram::merged;
+use record::load::{Kind, Loaded, Mode, Requirement, Standard, done_series};
+use record::{Conformance, Conforming, Steady};
+
+/// Minimum number of operations above the 90th percentile, so that it means something.
+const SAMPLES_ABOVE: f64 = 10.0;
+
+/// None without a standard. `has_percentiles`: an unstable load has none.
+pub(crate) fn conformance(
+    load: &Loaded,
+    steady: &Steady,
+    has_percentiles: bool,
+) -> Option<Conformance> {
+    let standard = load.standard.as_ref()?;
+    let mut operations: Vec<Conforming> = standard
+        .requirements
+        .iter()
+        .map(|requirement| {
+            let conforming = conforming(load, steady, requirement);
+            Conforming {
+                p90_ms: conforming.p90_ms.filter(|_| has_percentiles),
+                ..conforming
+            }
+        })
+        .collect();
+    set_shares(standard, &mut operations);
+    let mut counted = operations.iter();
+    let counted = counted.find(|operation| operation.name == standard.counted);
+    let seconds = f64::from(steady.seconds());
+    Some(Conformance {
+        counted: standard.counted.clone(),
+        per_minute: standard.per_minute.clone(),
+        rate: counted
+            .filter(|_| seconds > 0.0)
+            .map(|counted| counted.count as f64 / seconds),
+        operations,
+    })
+}
+
+fn conforming(load: &Loaded, steady: &Steady, requirement: &Requirement) -> Conforming {
+    let name = &requirement.operation;
+    let each_second = load.seconds(&done_series(name)).iter();
+    let measured = each_second.take(steady.until_s as usize);
+    let done: f64 = measured.skip(steady.from_s as usize).flatten().sum();
+    Conforming {
+        name: name.clone(),
+        count: done as u64,
+        share: None,
+        minimum_share: requirement.minimum_share,
+        p90_ms: p90_ms(load, steady, name),
+        limit_ms: requirement.p90_limit_s * 1e3,
+    }
+}
+
+fn set_shares(standard: &Standard, operations: &mut [Conforming]) {
+    let in_mix = |place: usize| standard.requirements[place].is_in_mix;
+    let mut all = 0;
+    for (place, operation) in operations.iter().enumerate() {
+        all += if in_mix(place) { operation.count } else { 0 };
+    }
+    for (place, operation) in operations.iter_mut().enumerate() {
+        let known = in_mix(place) && all > 0;
+        operation.share = known.then(|| operation.count as f64 / all as f64);
+    }
+}
+
+/// In closed loop the service time is the response time.
+fn p90_ms(load: &Loaded, steady: &Steady, operation: &str) -> Option<f64> {
+    let kind = match load.mode {
+        Mode::Closed { .. } => Kind::Service,
+        Mode::Open { .. } => Kind::Response,
+    };
+    let notes = measured(load, steady, Some(operation), kind);
+    let all = merged(notes.into_iter().map(|note| &note.nanoseconds))?;
+    let enough = all.len() as f64 * 0.1 + 1e-6 >= SAMPLES_ABOVE;
+    enough.then(|| quantile_ms(&all, 0, 0.9)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{closed, histogram, open, series};
+    use crate::summarise;
+    use record::load::{HistogramNote, Warmup};
+
+    const MS: u64 = 1_000_000;
+
+    fn requirement(operation: &str, minimum_share: Option<f64>, is_in_mix: bool) -> Requirement {
+        Requirement {
+            operation: operation.into(),
+            minimum_share,
+            is_in_mix,
+            p90_limit_s: 5.0,
+        }
+    }
+
+    /// 40 seconds of orders and payments, of which the first 10 are warm-up, with a few deliveries in the background.
+    fn load(payments: f64, payment_ms: u64) -> Loaded {
+        let mut load = closed(|_| 10.0 + payments, 40);
+        load.warmup = Warmup::Seconds(10.0);
+        load.operations = vec!["order".into(), "pay".into(), "deliver".into()];
+        for (name, rate, ms) in [
+            ("order", 10.0, 20),
+            ("pay", payments, payment_ms),
+            ("deliver", 1.0, 20),
+        ] {
+            load.series
+                .insert(done_series(name), series(40, move |_| rate));
+            load.histograms
+                .extend([10, 20, 30].map(|start_s| HistogramNote {
+                    operation: Some(name.into()),
+                    kind: Kind::Service,
+                    every_s: 10,
+                    start_s,
+                    nanoseconds: histogram(vec![ms * MS; (rate * 10.0) as usize]),
+                }));
+        }
+        load.standard = Some(Standard {
+            counted: "order".into(),
+            per_minute: "NOTPM".into(),
+            requirements: vec![
+                requirement("order", None, true),
+                requirement("pay", Some(0.43), true),
+                requirement("deliver", None, false),
+            ],
+        });
+        load
+    }
+
+    fn of(load: &Loaded) -> Conformance {
+        summarise(load).conformance.unwrap()
+    }
+
+    #[test]
+    fn the_rate_is_of_the_counted_operation_in_the_measured_seconds() {
+        let found = of(&load(10.0, 20));
+        assert_eq!((found.rate, found.operations[0].count), (Some(10.0), 300));
+        assert_eq!(found.per_minute, "NOTPM");
+    }
+
+    #[test]
+    fn shares_are_of_the_mix_without_the_background() {
+        let found = of(&load(10.0, 20));
+        let shares: Vec<_> = found.operations.iter().map(|one| one.share).collect();
+        assert_eq!(shares, [Some(0.5), Some(0.5), None]);
+        let met: Vec<_> = found.operations.iter().map(Conforming::share_met).collect();
+        assert_eq!(met, [None, Some(true), None]);
+        assert_eq!(of(&load(5.0, 20)).operations[1].share_met(), Some(false));
+    }
+
+    #[test]
+    fn a_limit_is_met_by_the_90th_percentile_and_unknown_for_few_operations() {
+        let met = |ms| of(&load(10.0, ms)).operations[1].limit_met();
+        assert_eq!([4_900, 5_100].map(met), [Some(true), Some(false)]);
+        let deliver = &of(&load(10.0, 20)).operations[2];
+        assert_eq!((deliver.count, deliver.limit_met()), (30, None));
+    }
+
+    /// Half of the arrivals are dropped by a short queue, so those that are served wait for little.
+    #[test]
+    fn an_unstable_load_meets_no_limit() {
+        let served = load(10.0, 20);
+        let dropped = series(40, |_| 20.0);
+        let mut overloaded = open(20.0, 40, |_| 0.0);
+        overloaded.series.extend(served.series);
+        overloaded.series.insert("dropped".into(), dropped);
+        let histograms = served.histograms.into_iter().map(|note| HistogramNote {
+            kind: Kind::Response,
+            ..note
+        });
+        overloaded.histograms = histograms.collect();
+        overloaded.operations = served.operations;
+        overloaded.standard = served.standard;
+        let summary = summarise(&overloaded);
+        assert!(summary.offered.unwrap().unstable.is_some());
+        let found = summary.conformance.unwrap();
+        assert_eq!(found.operations[1].limit_met(), None);
+        assert_eq!(found.rate, Some(10.0));
+    }
+
+    #[test]
+    fn a_load_without_a_standard_has_no_conformance() {
+        assert_eq!(summarise(&closed(|_| 10.0, 40)).conformance, None);
+    }
+}

@@ -1,0 +1,7 @@
+//! Whether the load generator, or the link to it, was the limit of a load instead of the server.
+//!
+//! Purpose: no figure of the generator is shown as the server's. Boundaries: the machine's own figures come with the record.
+
+pub(crate) mod client_link;
+pub(crate) mod engine;
+pub(crate) mod own_stalls;

@@ -1,0 +1,97 @@
+//! The values of a timed load that claims compare.
+
+use super::words::value_words;
+use crate::load::summary::summary;
+use record::claim::{Cell, Percentile, Value};
+use record::load::{Kind, Loaded};
+use record::{Percentiles, Summary};
+
+/// The value; an error explains why there is none.
+pub(crate) fn of(load: &Loaded, cell: &Cell, value: &Value) -> Result<f64, String> {
+    let summary = summary(load);
+    match value {
+        Value::Elapsed => {
+            Err("the duration of a timed load is fixed; compare its throughput".into())
+        }
+        Value::Throughput => summary
+            .throughput
+            .ok_or_else(|| summary.steady.reason.clone()),
+        Value::Variation => {
+            let few = || "the variation needs 10 measured seconds".to_string();
+            summary.variation.ok_or_else(few)
+        }
+        Value::ReadAge => {
+            let reads = summary.stale_reads.as_ref();
+            let none = || "reads on further nodes were not looked at".to_string();
+            reads.map(|reads| reads.age_ms_mean).ok_or_else(none)
+        }
+        Value::Latency { kind, percentile } => {
+            let found = latency(&summary, cell.query.as_deref(), *kind, *percentile);
+            found.map_err(|why| format!("{}: {why}", value_words(value)))
+        }
+        Value::Recovery(_) | Value::Audit(_) => {
+            Err(format!("{} is no value of a load", value_words(value)))
+        }
+        Value::Counter(name) => Ok(counter(load, name)? / operations(&summary)?),
+        Value::Quotient(over, under) => match counter(load, under)? {
+            0.0 => Err(format!("{under} is 0: cannot divide by it")),
+            divisor => Ok(counter(load, over)? / divisor),
+        },
+    }
+}
+
+/// In milliseconds.
+fn latency(
+    summary: &Summary,
+    operation: Option<&str>,
+    kind: Kind,
+    percentile: Percentile,
+) -> Result<f64, String> {
+    let percentiles = percentiles(summary, operation, kind)?;
+    percentiles
+        .at(percentile)
+        .ok_or_else(|| percentiles.why_not(percentile))
+}
+
+/// Why the value is uncertain; none of a certain one, and of one that is no percentile.
+pub(crate) fn why_uncertain(load: &Loaded, cell: &Cell, value: &Value) -> Option<String> {
+    let Value::Latency { kind, percentile } = value else {
+        return None;
+    };
+    let summary = summary(load);
+    let percentiles = percentiles(&summary, cell.query.as_deref(), *kind).ok()?;
+    percentiles.why_uncertain(*percentile, summary.steady.seconds())
+}
+
+fn percentiles<'s>(
+    summary: &'s Summary,
+    operation: Option<&str>,
+    kind: Kind,
+) -> Result<&'s Percentiles, String> {
+    if let Some(unstable) = summary.offered.as_ref().and_then(|o| o.unstable.as_ref()) {
+        return Err(unstable.clone());
+    }
+    let latency = match operation {
+        None => Some(&summary.latency),
+        Some(name) => {
+            let known = summary.by_operation.iter().find(|(known, _)| known == name);
+            known.map(|(_, latency)| latency)
+        }
+    };
+    let percentiles = latency.and_then(|latency| latency.of(kind));
+    percentiles.ok_or_else(|| "not recorded in the measured part".to_string())
+}
+
+fn counter(load: &Loaded, name: &str) -> Result<f64, String> {
+    let delta = load.counters.get(name);
+    let delta = delta.ok_or_else(|| format!("the record lacks the counter {name}"))?;
+    Ok(*delta as f64)
+}
+
+/// Counters are per operation, over the same seconds.
+fn operations(summary: &Summary) -> Result<f64, String> {
+    match summary.operations_counted {
+        0 => Err("no operation succeeded".to_string()),
+        operations => Ok(operations as f64),
+    }
+}
