@@ -222,14 +222,7 @@ fn a_circle_through_a_re_export_is_found() {
 /// Why a circle is left that nobody needs.
 const OLD: &str = "older than this test";
 
-const CIRCLES: [(&str, &str); 12] = [
-    (
-        "spec: bench build cluster condition excerpt experiment host known limits load mistake place read switches timed traces",
-        OLD,
-    ),
-    ("spec: observe patch protocol sections", OLD),
-    ("spec: events outages", OLD),
-    ("spec/load: arrivals rates", OLD),
+const CIRCLES: [(&str, &str); 8] = [
     (
         "workload: answers commits engines held loader marker preload schema script seam",
         "the seam names what its implementations share",

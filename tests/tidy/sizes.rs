@@ -122,16 +122,12 @@ const LONG_FUNCTIONS: [(&str, &str); 13] = [
     ),
 ];
 
-const LONG_FILES: [(&str, &str); 5] = [
+const LONG_FILES: [(&str, &str); 4] = [
     (
         "crates/prony/src/run/tests.rs",
         "every failure of a trial, on one fake server",
     ),
     ("crates/report/tests/forms.rs", "the forms of one report"),
-    (
-        "crates/spec/src/bench.rs",
-        "the flags of one command, with their tests",
-    ),
     (
         "crates/workload/src/sql/dump/split.rs",
         "one splitter of statements, with its tests",
@@ -145,9 +141,8 @@ const LONG_FILES: [(&str, &str); 5] = [
 /// Why a folder has more files: nobody has sorted them yet.
 const FLAT: &str = "flat since before this test; sort what belongs together";
 
-const FULL_FOLDERS: [(&str, &str); 4] = [
+const FULL_FOLDERS: [(&str, &str); 3] = [
     ("crates/prony/src/cli", "a file for each verb"),
-    ("crates/spec/src", FLAT),
     ("crates/workload/src", FLAT),
     (
         "crates/workload/src/tpcc/driver",

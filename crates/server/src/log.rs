@@ -2,7 +2,7 @@
 //!
 //! The aim is one message with the cause and the fix. It recognises common errors only.
 
-use spec::known::plain;
+use spec::plain;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::process::ExitStatusExt;

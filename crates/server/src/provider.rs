@@ -12,7 +12,8 @@ use crate::{
 };
 use host::{Home, Leases};
 use record::ServerIdentity;
-use spec::known::{Known, plain};
+use spec::known::Known;
+use spec::plain;
 use spec::{BuildSpec, ClusterSpec, Dsn, Topology, switches};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};

@@ -7,7 +7,8 @@ use crate::ServerError;
 use crate::builds::{Distribution, failed, not_started};
 use host::Leases;
 use serde::{Deserialize, Serialize};
-use spec::known::{plain, without_prefix};
+use spec::known::without_prefix;
+use spec::plain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 

@@ -1,93 +1,64 @@
 //! Experiment files: from TOML to a checked experiment.
 //!
-//! Data flow: `read` (a tree with source spans) -> `factors`, `sections`, `claims` (the meaning of the keys) -> `names`
-//! (cross references) -> `Experiment`. Every mistake is recorded with its span and reading continues, so one error lists
-//! all mistakes of a file. Checks that need other information run later, and `place` finds their spans again: `settings`
-//! and `known` check servers and memory, `queries` and `timed` check the workload. `overrides` applies command-line flags.
+//! Data flow: `file` (a tree with source spans) -> `server`, `machine`, `load`, `sections`, `claims` (the meaning of the keys; `names`
+//! has the cross references) -> `Experiment`. Every mistake is recorded with its span and reading continues, so one error lists
+//! all mistakes of a file. Checks that need other information run later (`check`), and `experiment::place` finds their spans again.
+//! `flags` has what the command line changes.
 //!
 //! Boundaries: `plan` crosses factors into trials; this crate never contacts a server.
 
-mod advice;
-mod bench;
-mod blocks;
-pub mod build;
-mod cluster;
-mod condition;
-pub mod confined;
-mod differing;
-pub mod dsn;
-mod dsn_security;
-pub mod events;
-mod excerpt;
-mod experiment;
-mod host;
-mod input;
-pub mod known;
-mod limits;
-mod load;
-pub mod memory;
-pub mod mistake;
-mod overrides;
-pub mod plan;
-pub mod queries;
-mod question;
-mod setting;
-pub mod settings;
-mod shard;
-pub mod slices;
-pub mod switches;
-pub mod timed;
-mod traces;
-mod unit;
-
+mod check;
 mod claims;
-mod factors;
-mod levels;
-mod names;
-mod observe;
-mod option_file;
-mod outages;
-mod patch;
-mod place;
-mod protocol;
-mod read;
+mod experiment;
+mod file;
+mod flags;
+mod load;
+mod machine;
+pub mod plan;
 mod sections;
-mod served;
-mod server_file;
-mod texts;
-
+mod server;
 #[cfg(test)]
 mod tests;
+mod text;
 
-pub use advice::advice;
-pub use bench::{BenchRequest, FileioRequest, SqlRequest, bench};
-pub use blocks::UNTIL_DECIDED_TIMES;
-pub use cluster::{ClusterPatch, ClusterSpec, Reads, Routing, Topology, Writes};
-pub use condition::Condition;
-pub use differing::differing_keys;
-pub use dsn::{Dsn, DsnError, LeftOpen};
-pub use dsn_security::{DsnSecurity, ServerKey, TlsMode};
-pub use events::{EventKind, NODE, Needs, Outage};
+pub use check::advice::advice;
+pub use check::{events, known, memory, queries, settings, slices, timed};
+pub use experiment::condition::Condition;
+pub use experiment::event::{self, EventKind, EventSpec, EventTime, NODE, Needs, Outage, SetSpec};
+pub use experiment::place::Requested;
+pub use experiment::question::question;
 pub use experiment::*;
-pub use host::{DiskSpec, FilesystemSpec, HostPatch, VolatileSpec, VolumeSpec};
-pub use input::{InputError, read_text as read_text_file};
-pub use limits::{LimitsPatch, Memory};
+pub use file::differing::differing_keys;
+pub use file::input::{InputError, read_text as read_text_file};
+pub use file::mistake::{self, Mistake, SpecError};
+pub use file::option_file::{OptionLine, option_lines};
+pub use file::read::{Node, Section, SectionError, Written, read_table, read_text};
+pub use flags::bench::{BenchRequest, FileioRequest, SqlRequest, bench};
+pub use flags::overrides::OverrideError;
 pub use load::{
     ArrivalsSpec, LoadPatch, LoadSpec, MAX, OpenSpec, PlannedLoad, QueueSpec, RateSpec, SearchSpec,
     Threshold, WhenFull,
 };
-pub use mistake::{Mistake, SpecError};
-pub use option_file::{OptionLine, option_lines};
-pub use overrides::OverrideError;
-pub use patch::{CheckWorkload, merge};
-pub use place::Requested;
-pub use question::question;
-pub use read::{Node, Section, SectionError, Written, read_table, read_text};
-pub use shard::{SHARDS_MAX, Shard, ShardError};
-pub use unit::{duration, link_text, size_text};
+pub use machine::host::{DiskSpec, FilesystemSpec, HostPatch, VolatileSpec, VolumeSpec};
+pub use machine::limits::{LimitsPatch, Memory};
+pub use sections::blocks::UNTIL_DECIDED_TIMES;
+pub use sections::patch::{CheckWorkload, merge};
+pub use server::build::{self, BuildSpec};
+pub use server::cluster::{ClusterPatch, ClusterSpec, Reads, Routing, Topology, Writes};
+pub use server::confined;
+pub use text::dsn::{self, Dsn, DsnError, LeftOpen};
+pub use text::dsn_security::{DsnSecurity, ServerKey, TlsMode};
+pub use text::setting::{Pairs, Setting, plain};
+pub use text::shard::{SHARDS_MAX, Shard, ShardError};
+pub use text::switches;
+pub use text::unit::{duration, link_text, size_text};
 
-use mistake::Notes;
-use names::Names;
+use check::{levels, nodes};
+use experiment::place;
+use file::mistake::{Notes, Span};
+use machine::{host, limits};
+use sections::names::{self, Names};
+use sections::{blocks, factors, load_factors, observe, patch, protocol, workload};
 use std::cmp::Reverse;
 use std::path::Path;
 use toml::de::DeTable;
@@ -151,8 +122,8 @@ pub fn parse(
     );
     match experiment {
         Some(experiment) if notes.count() == 0 => {
-            let unfit = cluster::unfit(&experiment).into_iter();
-            let all = unfit.chain(served::without_effect(&experiment));
+            let unfit = nodes::unfit(&experiment).into_iter();
+            let all = unfit.chain(nodes::without_effect(&experiment));
             let all = all.chain(levels::without_effect(&experiment));
             place::answer(&experiment, all.collect())?;
             Ok(experiment)
@@ -185,14 +156,14 @@ fn read_file(
     let title = file
         .require("the file", "title", "title = \"What is compared\"")
         .and_then(|node| node.words("title = \"...\""));
-    let workload = sections::workload(file, folder, check_workload);
+    let workload = workload::workload(file, folder, check_workload);
     let servers = factors::servers(file, &workload);
     let noted = file.notes.count();
     let load = load::load(file, folder);
     let protocol = protocol::protocol(file);
     let is_load_known = file.notes.count() == noted;
     let mut factors = factors::factors(file, &workload);
-    factors.extend(load.factors);
+    factors.extend(load_factors::load_factors(&load));
     let noted = file.notes.count();
     let names = Names::new(&servers, &factors, &load.spec, &protocol);
     names::check(file, &servers, &names);
@@ -232,7 +203,7 @@ fn read_file(
         unlimited: false,
         workload: workload.name,
         observe: observe::observe(file),
-        events: events::events(file),
+        events: sections::events::events(file),
         servers,
         factors,
         load: load.spec,
@@ -261,7 +232,7 @@ fn published(file: &Section) -> Option<String> {
 
 /// The source for the record: passwords are masked without moving any span, and the contents of external files replace
 /// their names.
-fn kept(source: &str, in_place: impl Iterator<Item = (mistake::Span, String)>) -> String {
+fn kept(source: &str, in_place: impl Iterator<Item = (Span, String)>) -> String {
     let mut kept = dsn::mask_passwords(source);
     let mut in_place: Vec<_> = in_place.collect();
     in_place.sort_by_key(|(at, _)| Reverse(at.start));

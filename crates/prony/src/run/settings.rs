@@ -3,7 +3,7 @@
 //! Purpose: convert sizes relative to the data to bytes, add the protocol's own settings, and turn session settings into statements.
 //! Outside this module: which settings a server has (`preflight`).
 
-pub(crate) use spec::known::plain;
+pub(crate) use spec::plain;
 use spec::{Pairs, Setting};
 
 /// Smallest innodb_buffer_pool_size that every server accepts: 5 MiB in MySQL, 6 MiB in recent releases of MariaDB (such as 10.11.18).

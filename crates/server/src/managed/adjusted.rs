@@ -4,7 +4,7 @@
 //! not show under the same name are skipped.
 
 use crate::{Adjusted, ServerError, Session};
-use spec::known::plain;
+use spec::plain;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Compares the requested settings with SHOW GLOBAL VARIABLES.

@@ -3,9 +3,9 @@
 //! Purpose: every name exists, and no cell is empty because of an `only`. Boundaries: `value` reads what is compared.
 
 use crate::experiment::RoundKind;
+use crate::file::read::Node;
 use crate::load::MAX;
-use crate::names::Names;
-use crate::read::Node;
+use crate::sections::names::Names;
 use record::{Cell, RoundSelector};
 
 /// Reads the part of the matrix that a claim selects.

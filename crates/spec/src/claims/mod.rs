@@ -6,9 +6,9 @@
 mod cell;
 mod value;
 
-use super::names::Names;
-use super::read::{Node, Section};
-use super::sections::tables;
+use crate::file::lists::tables;
+use crate::file::read::{Node, Section};
+use crate::sections::names::Names;
 use record::{Bound, Claim, Finding, Subject};
 
 const KEYS: [&str; 11] = [

@@ -2,10 +2,10 @@
 //!
 //! Purpose: their names, and which of them exist for rounds or for a timed load. Boundaries: `stats` computes them.
 
+use crate::file::mistake::nearest;
+use crate::file::read::{Node, Section};
 use crate::load::LoadSpec;
-use crate::mistake::nearest;
-use crate::names::Names;
-use crate::read::{Node, Section};
+use crate::sections::names::Names;
 use record::names::{RECOVERY_NUMBERS, SYSTEM_COUNTERS};
 use record::{AuditFigure, Finding, Kind, Percentile, Value};
 

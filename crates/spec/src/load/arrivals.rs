@@ -2,9 +2,9 @@
 //!
 //! Purpose: the kinds of schedules and their ranges. Boundaries: crate `load` computes the schedules (`load::arrivals`).
 
-use super::super::read::{Node, Section};
-use super::rates::per_second;
+use super::rate::per_second;
 use super::trace;
+use crate::file::read::{Node, Section};
 use record::Arrivals;
 use std::path::Path;
 use std::sync::Arc;

@@ -7,19 +7,16 @@ mod arrivals;
 mod queue;
 mod rate;
 
-mod factor;
 mod rates;
 mod section;
 mod trace;
 
 pub use arrivals::ArrivalsSpec;
-pub(super) use factor::{clients_factor, rate_factor, workers_factor};
 pub use queue::QueueSpec;
 pub use rate::{MAX, RateSpec, SearchSpec, Threshold};
 pub(super) use section::{level, load};
 
-use super::experiment::FactorSpec;
-use super::mistake::Span;
+use crate::file::mistake::Span;
 use std::time::Duration;
 
 /// The maximum number of clients or workers.
@@ -193,8 +190,23 @@ const OPEN_KEYS: [&str; 5] = ["rate", "arrivals", "workers", "queue", "when_full
 /// The result of reading `[load]`.
 pub(super) struct Load {
     pub spec: LoadSpec,
-    /// `clients`, `rate` and `workers`, if they have lists.
-    pub factors: Vec<FactorSpec>,
+    /// The lists of these keys. A list with several values becomes a factor.
+    pub clients: Vec<u32>,
+    pub rates: Vec<RateSpec>,
+    pub workers: Vec<u32>,
     /// The span of a trace's file name, and the trace itself, which replaces the name in the record.
     pub trace: Option<(Span, String)>,
+}
+
+impl Load {
+    /// A load without lists.
+    fn of(spec: LoadSpec) -> Load {
+        Load {
+            spec,
+            clients: Vec::new(),
+            rates: Vec::new(),
+            workers: Vec::new(),
+            trace: None,
+        }
+    }
 }

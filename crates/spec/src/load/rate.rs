@@ -2,7 +2,8 @@
 //!
 //! Purpose: parse and print them, and check their range. Boundaries: `plan` finds the maximum.
 
-use super::super::unit;
+use crate::file::read::Node;
+use crate::text::unit;
 use record::Percentile;
 use std::fmt;
 use std::str::FromStr;
@@ -126,6 +127,16 @@ impl fmt::Display for Threshold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} <= {}ms", self.percentile.text(), self.at_most_ms)
     }
+}
+
+/// Reads a rate (ops/s) in the range of a schedule.
+pub(super) fn per_second(node: &Node) -> Option<f64> {
+    let number = node.positive("rate = 500")?;
+    let help = "write operations per second, at most 1e9";
+    RateSpec::per_second(number)
+        .map_err(|error| node.note(error.to_string(), "out of range", help))
+        .ok()?;
+    Some(number)
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 //!
 //! Purpose: read the source of the rate and note mistakes. Boundaries: `rate` parses the texts.
 
-use super::super::read::{Node, Section};
-use super::rate::RateError;
+use super::rate::{RateError, per_second};
 use super::{ArrivalsSpec, RateSpec, SearchSpec, trace};
+use crate::file::read::{Node, Section};
 use std::collections::HashSet;
 
 const RATE: &str = "rate = [500, 1000, \"60% of max\"]";
@@ -67,26 +67,6 @@ fn rate(node: &Node) -> Option<RateSpec> {
         node.note(error.to_string(), "not a rate", format!("write {RATE}"))
     })
     .ok()
-}
-
-/// Reads a rate (ops/s) in the range of a schedule.
-pub(super) fn per_second(node: &Node) -> Option<f64> {
-    let number = node.positive("rate = 500")?;
-    match RateSpec::per_second(number) {
-        Ok(_) => Some(number),
-        Err(error) => {
-            note_range(node, &error);
-            None
-        }
-    }
-}
-
-fn note_range(node: &Node, error: &RateError) {
-    node.note(
-        error.to_string(),
-        "out of range",
-        "write operations per second, at most 1e9",
-    );
 }
 
 fn search(node: &Node) -> Option<SearchSpec> {

@@ -1,15 +1,15 @@
 //! `[load.closed]`, `[load.open]` and the `load` of a level.
 //!
-//! Purpose: their keys, defaults and ranges; lists become factors. Boundaries: `timed` checks that the workload supports them.
+//! Purpose: their keys, defaults, ranges and lists. Boundaries: `sections::load_factors` makes factors of the lists; `check::timed` checks that the workload supports them.
 
-use super::super::read::{Node, Section};
 use super::arrivals::arrivals;
-use super::factor::{clients_factor, rate_factor, workers_factor};
-use super::rates::{per_second, rates};
+use super::rate::per_second;
+use super::rates::rates;
 use super::{
     ArrivalsSpec, CLIENTS_MAX, CLOSED_KEYS, Load, LoadPatch, LoadSpec, OPEN_KEYS, OpenSpec,
     QueueSpec, RateSpec, WhenFull, trace,
 };
+use crate::file::read::{Node, Section};
 use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
@@ -21,14 +21,10 @@ const WORKERS: &str = "workers = [1, 8]";
 
 /// Reads the load; the default is one client in closed loop. The path of a trace is relative to `folder`.
 pub(crate) fn load(file: &Section, folder: &Path) -> Load {
-    let one_client = Load {
-        spec: LoadSpec::Closed {
-            clients: 1,
-            think: Duration::ZERO,
-        },
-        factors: Vec::new(),
-        trace: None,
-    };
+    let one_client = Load::of(LoadSpec::Closed {
+        clients: 1,
+        think: Duration::ZERO,
+    });
     let Some(load) = file.get("load").and_then(|node| node.section(EXAMPLE)) else {
         return one_client;
     };
@@ -56,35 +52,31 @@ pub(crate) fn load(file: &Section, folder: &Path) -> Load {
 
 /// A placeholder for an open load with mistakes, so that the loads of levels are not reported too.
 fn unread() -> Load {
-    Load {
-        spec: LoadSpec::Open(OpenSpec {
-            rate: RateSpec::PerSecond(1.0),
-            arrivals: ArrivalsSpec::Poisson,
-            workers: 1,
-            queue: QueueSpec::Default,
-            when_full: WhenFull::Stop,
-        }),
-        factors: Vec::new(),
-        trace: None,
-    }
+    Load::of(LoadSpec::Open(OpenSpec {
+        rate: RateSpec::PerSecond(1.0),
+        arrivals: ArrivalsSpec::Poisson,
+        workers: 1,
+        queue: QueueSpec::Default,
+        when_full: WhenFull::Stop,
+    }))
 }
 
 fn closed(section: &Section) -> Load {
     section.allow("[load.closed]", &CLOSED_KEYS);
-    let list = section
+    let clients = section
         .get("clients")
         .map(|node| counts(&node, CLIENTS))
         .unwrap_or_default();
     let think = section
         .get("think")
         .and_then(|node| node.time("think = \"10ms\""));
+    let spec = LoadSpec::Closed {
+        clients: clients.first().copied().unwrap_or(1),
+        think: think.unwrap_or_default(),
+    };
     Load {
-        spec: LoadSpec::Closed {
-            clients: list.first().copied().unwrap_or(1),
-            think: think.unwrap_or_default(),
-        },
-        factors: clients_factor(&list).into_iter().collect(),
-        trace: None,
+        clients,
+        ..Load::of(spec)
     }
 }
 
@@ -107,17 +99,18 @@ fn open(section: &Section, folder: &Path) -> Option<Load> {
         .map_or(Some(WhenFull::Stop), |node| when_full(&node));
     let (arrivals, rates) = (arrivals?, rates?);
     let trace = node.and_then(|node| trace_in_place(&node, &arrivals));
-    let factors = [rate_factor(&rates), workers_factor(&workers)];
+    let spec = LoadSpec::Open(OpenSpec {
+        rate: rates.first()?.clone(),
+        arrivals,
+        workers: workers.first().copied().unwrap_or(1),
+        queue: queue?,
+        when_full: when_full?,
+    });
     Some(Load {
-        spec: LoadSpec::Open(OpenSpec {
-            rate: rates.first()?.clone(),
-            arrivals,
-            workers: workers.first().copied().unwrap_or(1),
-            queue: queue?,
-            when_full: when_full?,
-        }),
-        factors: factors.into_iter().flatten().collect(),
+        rates,
+        workers,
         trace,
+        ..Load::of(spec)
     })
 }
 

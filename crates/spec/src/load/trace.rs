@@ -3,8 +3,8 @@
 //!
 //! Purpose: check the trace when the file is read, and report the line of each mistake. Boundaries: no other formats.
 
-use super::super::input;
-use super::super::read::Node;
+use crate::file::input;
+use crate::file::read::Node;
 use std::path::Path;
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@
 
 use super::{Plan, PlannedTrial, search};
 use crate::Experiment;
-use crate::unit::duration_text;
+use crate::text::unit::duration_text;
 use record::Looks;
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! A part of the matrix, for one of several machines: `2/4`.
 
-use crate::shard::{Shard, ShardError};
+use crate::text::shard::{Shard, ShardError};
 use std::fmt;
 use std::str::FromStr;
 

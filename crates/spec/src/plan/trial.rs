@@ -1,7 +1,7 @@
 //! A planned trial: all levels chosen, all patches applied.
 
 use super::matrix::{Point, agrees, is_max, levels, server};
-use crate::served;
+use crate::experiment::served;
 use crate::{
     EventSpec, Experiment, HostPatch, LimitsPatch, Observe, Pairs, Patch, RoundKind, ServerSpec,
     Setting, merge,

@@ -1,7 +1,7 @@
 //! Valid files and command-line overrides.
 
 use super::{RIGHT, read};
-use crate::limits::Memory;
+use crate::machine::limits::Memory;
 use crate::{
     BuildSpec, DiskSpec, EventSpec, EventTime, Experiment, FilesystemSpec, HostPatch, LimitsPatch,
     LoadSpec, Observe, Plans, RoundKind, Setting, Unit, VolatileSpec, question,

@@ -1,8 +1,8 @@
 //! Files that nobody writes by hand: control characters, endless lines, tens of thousands of names.
 
 use super::{RIGHT, read, shown};
+use crate::check::settings;
 use crate::plan::Plan;
-use crate::settings;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 

@@ -1,10 +1,11 @@
 //! `[load]` and the keys of `[protocol]` that go with it.
 
 use super::{RIGHT, read, shown};
-use crate::events::EventKind;
+use crate::check::timed;
+use crate::experiment::event::EventKind;
 use crate::{
     ArrivalsSpec, Experiment, LoadSpec, OpenSpec, QueueSpec, RateSpec, SearchSpec, Threshold,
-    WarmupSpec, WhenFull, timed,
+    WarmupSpec, WhenFull,
 };
 use record::{Finding, Kind, Percentile, Subject, Value};
 use std::time::Duration;

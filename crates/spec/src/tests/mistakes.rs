@@ -1,8 +1,8 @@
 //! The exact message for each mistake.
 
 use super::{RIGHT, read, shown};
-use crate::known::Known;
-use crate::{queries, settings};
+use crate::check::known::Known;
+use crate::check::{queries, settings};
 
 /// `NAME: SOURCE` appended to a valid file.
 macro_rules! added {

@@ -1,7 +1,8 @@
 //! Checks of plans in a file, and mistakes in them. `plan` tests the checks of levels.
 
 use super::{RIGHT, read, shown};
-use crate::{Expected, PlanCheck, queries};
+use crate::check::queries;
+use crate::{Expected, PlanCheck};
 use proptest::prelude::*;
 
 /// As `query: text`.

@@ -1,9 +1,10 @@
 //! Levels that give a server another build, and workloads that run without any server.
 
 use super::{RIGHT, check_ssb, read, shown};
-use crate::known::Known;
+use crate::check::known::Known;
+use crate::check::settings;
 use crate::plan::{expand, servers};
-use crate::{Experiment, Section, SpecError, TargetKind, settings};
+use crate::{Experiment, Section, SpecError, TargetKind};
 
 const BUILDS: &str = "[factor.engine.own]\n\
     [factor.engine.other]\n\

@@ -77,7 +77,7 @@ fn happened(event: (EventSpec, Action)) -> Happened {
 
 #[test]
 fn every_kind_that_a_file_may_name_has_its_row() {
-    let mut named = spec::events::KINDS;
+    let mut named = spec::event::KINDS;
     let mut rows = KINDS.map(|kind| kind.name);
     named.sort_unstable();
     rows.sort_unstable();

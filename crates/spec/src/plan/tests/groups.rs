@@ -1,8 +1,9 @@
 //! Groups of cells that take turns in slices.
 
 use super::parse;
+use crate::Experiment;
+use crate::check::slices;
 use crate::plan::{Finished, Part, Plan, PlannedTrial};
-use crate::{Experiment, slices};
 use record::TrialKey;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,7 +2,7 @@
 
 use crate::run::event::Action;
 use crate::run::event::happening::Happening;
-use spec::events::SET;
+use spec::event::SET;
 use spec::{EventKind, Needs, SetSpec};
 use std::sync::Arc;
 

@@ -1,0 +1,172 @@
+//! Checks events against the protocol and the servers, and reads their actions.
+//!
+//! Purpose: an event that a run cannot do, or that is never due, is refused before the run. Boundaries: `sections::events` has read the
+//! times; each kind reads its own value and acts on it (see [`read`]); `outages` checks the order of events.
+
+use super::outages;
+use crate::experiment::event::{EventKind, EventSpec, EventTime, NODE, Needs};
+use crate::experiment::place::{Late, answer, path};
+use crate::experiment::{Experiment, ServerSpec, served};
+use crate::file::lists::tables;
+use crate::file::mistake::{Notes, SpecError};
+use crate::file::read::Section;
+use crate::text::unit;
+use toml::de::DeTable;
+
+/// Reads the action of each event of a checked experiment, in file order.
+///
+/// # Errors
+/// Lists every event that has a wrong value, that this experiment does not allow, or that is never due.
+pub fn read<A>(experiment: &Experiment, kinds: &[EventKind<A>]) -> Result<Vec<A>, SpecError> {
+    let kind = |event: &EventSpec| kinds.iter().find(|kind| kind.name == event.kind);
+    let late = experiment.events.iter().flat_map(|event| {
+        let refused = match kind(event) {
+            Some(kind) => refused(experiment, event, kind),
+            None => Some(without_reader(event)),
+        };
+        refused.into_iter().chain(too_late(experiment, event))
+    });
+    answer(experiment, late.collect())?;
+    let shown = format!("{}.toml", experiment.name);
+    let wrong = |mistakes| SpecError::new(&shown, &experiment.source, mistakes);
+    let Ok(tree) = DeTable::parse(&experiment.source) else {
+        return Ok(Vec::new());
+    };
+    let notes = Notes::default();
+    let file = Section::file(&notes, tree.get_ref());
+    let sections = tables(&file, "event");
+    let actions = experiment.events.iter().filter_map(|event| {
+        let section = sections.get(event.index)?;
+        check_node(experiment, section, event);
+        let node = section.get(&event.kind)?;
+        (kind(event)?.read)(&node)
+    });
+    let actions: Vec<A> = actions.collect();
+    if notes.count() == 0 {
+        outages::check(experiment, &sections, |event| kind(event)?.outage);
+    }
+    match notes.count() {
+        0 => Ok(actions),
+        _ => Err(wrong(notes.into_vec())),
+    }
+}
+
+/// An event of a kind that this run cannot do. Every event needs an action, at its index.
+fn without_reader(event: &EventSpec) -> Late {
+    Late {
+        path: path(&["event", &event.index.to_string(), &event.kind]),
+        says: format!("\"{}\" events are not available here", event.kind),
+        label: "not available",
+        help: "remove the event".to_string(),
+    }
+}
+
+/// Checks an event against the protocol and the servers.
+fn refused<A>(experiment: &Experiment, event: &EventSpec, kind: &EventKind<A>) -> Option<Late> {
+    let name = kind.name;
+    let path = path(&["event", &event.index.to_string(), name]);
+    if !experiment.protocol.is_timed() && matches!(event.when, EventTime::When(_)) {
+        return Some(Late {
+            path: [&path[..path.len() - 1], &["when".to_string()]].concat(),
+            says: "rounds of queries have no samples of each second, which \"when\" needs".into(),
+            label: "belongs to a timed load",
+            help: "write at = \"30s\" or every = \"10s\"".to_string(),
+        });
+    }
+    if !experiment.protocol.is_timed() && !kind.in_rounds {
+        return Some(Late {
+            path,
+            says: format!(
+                "\"{name}\" events require a timed load and are not available in rounds of queries"
+            ),
+            label: "belongs to a timed load",
+            help: "write an event with sql = \"...\"".to_string(),
+        });
+    }
+    let (says, label) = match kind.needs {
+        Needs::Nothing => return None,
+        Needs::Process => {
+            let server = one_that(experiment, event, |server| !server.build.is_managed())?;
+            let says = format!(
+                "prony did not start the process of the server \"{}\", so \"{name}\" cannot be applied to it",
+                server.name
+            );
+            (says, "not started by prony")
+        }
+        Needs::Link => {
+            let server = one_that(experiment, event, |server| !server.has_links())?;
+            let says = format!(
+                "the nodes of the server \"{}\" have no links that \"{name}\" could act on",
+                server.name
+            );
+            (says, "no link")
+        }
+    };
+    let help = match kind.needs {
+        Needs::Link => {
+            "write link = \"1gbit\" in [server.NAME], or name the other servers with only = { server = [...] }"
+        }
+        _ => "name the other servers with only = { server = [...] }",
+    };
+    Some(Late {
+        path,
+        says,
+        label,
+        help: help.to_string(),
+    })
+}
+
+/// A server in the event's trials that is such a one.
+fn one_that(
+    experiment: &Experiment,
+    event: &EventSpec,
+    is_it: impl Fn(&ServerSpec) -> bool,
+) -> Option<ServerSpec> {
+    let is_meant = |server: &&ServerSpec| {
+        let only = event.only.iter().find(|(factor, _)| factor == "server");
+        only.is_none_or(|(_, names)| names.contains(&server.name))
+    };
+    let meant = experiment.servers.iter().filter(is_meant);
+    let mut run = meant.flat_map(|server| served::of(experiment, server, None));
+    run.find(is_it)
+}
+
+/// The largest number of nodes of a server in the event's trials.
+fn nodes_max(experiment: &Experiment) -> u32 {
+    let of_levels = experiment.factors.iter().flat_map(|factor| &factor.levels);
+    let of_levels = of_levels.filter_map(|level| level.patch.cluster.nodes);
+    let of_servers = experiment.servers.iter().map(ServerSpec::nodes);
+    of_servers.chain(of_levels).max().unwrap_or(1)
+}
+
+/// Notes a node that no server of the file has.
+fn check_node(experiment: &Experiment, section: &Section, event: &EventSpec) {
+    let value = section.get(&event.kind);
+    let value = value.and_then(|node| node.section_if_table());
+    let Some(node) = value.and_then(|value| value.get(NODE)) else {
+        return;
+    };
+    let most = nodes_max(experiment);
+    let example = format!("node = {most}");
+    let _ = node.whole(1..=i64::from(most), &example);
+}
+
+/// Checks that the event is due before the timed load ends.
+fn too_late(experiment: &Experiment, event: &EventSpec) -> Option<Late> {
+    let driven = experiment.protocol.driven();
+    let (key, first) = match event.when {
+        EventTime::At(at) => ("at", at),
+        EventTime::Every(every) => ("every", every),
+        EventTime::When(_) => return None,
+    };
+    (experiment.protocol.is_timed() && first >= driven).then(|| Late {
+        path: path(&["event", &event.index.to_string(), key]),
+        says: format!(
+            "the load ends after {}, before this event is due",
+            unit::duration_text(driven)
+        ),
+        label: "after the end",
+        help: "write an earlier time, or increase time in [protocol]; times count from the start of the warm-up"
+            .to_string(),
+    })
+}

@@ -1,0 +1,221 @@
+//! Levels whose keys have no effect, because another level or their own `only` takes it from them.
+//!
+//! Purpose: a row is measured as all its levels say. Boundaries: names are checked in `sections::names`, keys about nodes in `nodes`.
+
+use crate::experiment::place::{Late, path};
+use crate::experiment::served::{is_for, section_for};
+use crate::experiment::{Experiment, LevelSpec, Patch};
+use crate::load::LoadPatch;
+use crate::text::setting::{Pairs, Setting};
+use crate::text::switches;
+use std::collections::BTreeMap;
+
+/// A level with its factor.
+type Level<'e> = (&'e str, &'e LevelSpec);
+
+/// The section and the key that a level sets, and the value.
+type Set = ((&'static str, String), String);
+
+type PairsOf = fn(&Patch) -> Option<&Pairs<Setting>>;
+
+/// Keys that two levels of one trial set to different values, and `on` of servers that the level excludes.
+pub(crate) fn without_effect(experiment: &Experiment) -> Vec<Late> {
+    let factors = experiment.factors.iter();
+    let levels = factors.flat_map(|factor| {
+        let levels = factor.levels.iter();
+        levels.map(move |level| (factor.name.as_str(), level))
+    });
+    let levels: Vec<Level> = levels.collect();
+    let mut found: Vec<Late> = levels.iter().flat_map(excluded).collect();
+    let mut servers: Vec<&str> = (experiment.servers.iter())
+        .map(|server| server.name.as_str())
+        .collect();
+    if servers.is_empty() {
+        // A workload on a folder: no level has sections for a server.
+        servers.push("");
+    }
+    let mut all = servers
+        .iter()
+        .filter_map(|server| set_twice(&levels, server));
+    found.extend(all.next());
+    found
+}
+
+/// `on."5.5"` of a level that has no trials on 5.5.
+fn excluded((factor, level): &Level) -> Vec<Late> {
+    let unused = level.on.iter().filter(|(server, _)| !is_for(level, server));
+    let late = |(server, _): &(String, Patch)| Late {
+        path: path(&["factor", factor, &level.name, "on", server]),
+        says: format!(
+            "the level \"{}\" has no trials on \"{server}\": its \"only\" excludes it",
+            level.name
+        ),
+        label: "no effect",
+        help: format!("add \"{server}\" to the \"only\" of the level, or remove this"),
+    };
+    unused.map(late).collect()
+}
+
+/// The first key on a server that levels of two factors set to different values in one trial: the later one would win without a word.
+fn set_twice(levels: &[Level], server: &str) -> Option<Late> {
+    let mut known: BTreeMap<(&'static str, String), Vec<(Level, String)>> = BTreeMap::new();
+    let own = levels.iter().filter(|(_, level)| is_for(level, server));
+    for level in own {
+        for (key, value) in sets(level.1, server) {
+            let before = known.entry(key.clone()).or_default();
+            let other = before
+                .iter()
+                .find(|(other, of_other)| *of_other != value && do_meet(level, other));
+            if let Some(((_, other), of_other)) = other {
+                let (section, name) = &key;
+                let (factor, level) = level;
+                return Some(Late {
+                    path: path(&["factor", factor, &level.name]),
+                    says: format!(
+                        "the levels \"{}\" and \"{}\" meet in a trial and set {name} of {section} to {of_other} and to {value}",
+                        other.name, level.name
+                    ),
+                    label: "set twice",
+                    help: "set it in one of the two factors, or keep the two apart with \"only\""
+                        .to_string(),
+                });
+            }
+            before.push((*level, value));
+        }
+    }
+    None
+}
+
+/// Whether a trial can have both levels.
+fn do_meet((factor, level): &Level, (other_factor, other): &Level) -> bool {
+    let allows = |level: &LevelSpec, factor: &str, other: &LevelSpec| {
+        let mut only = level.only.iter().filter(|(name, _)| name == factor);
+        only.all(|(_, allowed)| allowed.contains(&other.name))
+    };
+    factor != other_factor && allows(level, other_factor, other) && allows(other, factor, level)
+}
+
+/// What a level sets on a server.
+fn sets(level: &LevelSpec, server: &str) -> Vec<Set> {
+    let mut found = Vec::new();
+    let sections: [(&'static str, PairsOf); 2] = [
+        ("settings", |patch| patch.settings.as_ref()),
+        ("session", |patch| patch.session.as_ref()),
+    ];
+    for (section, of) in sections {
+        let pairs = section_for(level, server, of);
+        for (name, value) in pairs.into_iter().flatten() {
+            let parts = parts(name, &value.to_string()).into_iter();
+            found.extend(parts.map(|(name, value)| ((section, name), value)));
+        }
+    }
+    let workload = section_for(level, server, |patch| patch.workload.as_ref());
+    for (name, value) in workload.into_iter().flatten() {
+        found.push((("workload", name.clone()), value.to_string()));
+    }
+    let load = section_for(level, server, |patch| patch.load.as_ref());
+    found.extend(load.map(load_keys).into_iter().flatten());
+    let limits = section_for(level, server, |patch| patch.limits);
+    let limits = limits.map(|limits| limits.to_string()).unwrap_or_default();
+    let limits = limits.split(", ").filter_map(|one| one.split_once(" = "));
+    found.extend(limits.map(|(name, value)| (("limits", name.to_string()), value.to_string())));
+    found
+}
+
+/// The flags of `optimizer_switch` one by one, since each level may set its own.
+fn parts(name: &str, value: &str) -> Vec<(String, String)> {
+    if name != switches::NAME {
+        return vec![(name.to_string(), value.to_string())];
+    }
+    let part = |(flag, state): (&str, &str)| {
+        (
+            format!("{name} {}", flag.to_lowercase()),
+            state.to_lowercase(),
+        )
+    };
+    switches::flags(value).into_iter().map(part).collect()
+}
+
+fn load_keys(load: &LoadPatch) -> Vec<Set> {
+    let number = |value: Option<u32>| value.map(|value| value.to_string());
+    let all = [
+        ("clients", number(load.clients)),
+        ("workers", number(load.workers)),
+        ("rate", load.rate.as_ref().map(|rate| format!("{rate:?}"))),
+        ("think", load.think.map(|think| format!("{think:?}"))),
+        (
+            "arrivals",
+            load.arrivals.as_ref().map(|one| format!("{one:?}")),
+        ),
+        ("queue", load.queue.map(|queue| format!("{queue:?}"))),
+        ("when_full", load.when_full.map(|one| format!("{one:?}"))),
+    ];
+    let given = all.into_iter();
+    given
+        .filter_map(|(name, value)| Some((("load", name.to_string()), value?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::mistakes_in;
+
+    /// The mistakes in a file with two servers.
+    fn mistakes_of(levels: &str) -> Vec<String> {
+        mistakes_in(&format!(
+            "title = 't'\n[server.a]\nbuild = 'mariadb'\n[server.b]\nbuild = 'mariadb'\n\
+             [workload.oltp]\n[protocol]\ntime = '60s'\n{levels}"
+        ))
+    }
+
+    #[test]
+    fn two_levels_of_a_trial_that_set_a_key_to_different_values_are_a_mistake() {
+        for (one, other, name) in [
+            (
+                "settings = { x = 1 }",
+                "settings = { x = 2 }",
+                "x of settings to 1 and to 2",
+            ),
+            (
+                "session = { x = 1 }",
+                "on.b.session = { x = 2 }",
+                "x of session",
+            ),
+            (
+                "load = { clients = 1 }",
+                "load = { clients = 2 }",
+                "clients of load",
+            ),
+            (
+                "limits = { cpus = 1 }",
+                "limits = { cpus = 2 }",
+                "cpus of limits",
+            ),
+            (
+                "session = { optimizer_switch = 'mrr=on' }",
+                "session = { optimizer_switch = 'icp=on,mrr=off' }",
+                "optimizer_switch mrr of session to on and to off",
+            ),
+        ] {
+            let first = format!("[factor.f.p]\n{one}\n[factor.f.q]\n");
+            let found = mistakes_of(&format!("{first}[factor.g.r]\n{other}\n"));
+            assert!(found.len() == 1 && found[0].contains(name), "{found:?}");
+            let apart = format!("{first}[factor.g.r]\n{other}\nonly = {{ f = 'q' }}\n");
+            assert_eq!(mistakes_of(&apart), [""; 0], "{one}");
+            let same = format!("{first}[factor.g.r]\n{one}\n");
+            assert_eq!(mistakes_of(&same), [""; 0], "{one}");
+        }
+        let flags = "[factor.f.p]\nsession = { optimizer_switch = 'mrr=on' }\n\
+            [factor.g.r]\nsession = { optimizer_switch = 'icp=on' }\n";
+        assert_eq!(mistakes_of(flags), [""; 0]);
+    }
+
+    #[test]
+    fn a_section_for_a_server_that_the_level_excludes_is_a_mistake() {
+        let level =
+            "[factor.f.p]\nonly = { server = 'a' }\non.b.settings = { x = 1 }\n[factor.f.q]\n";
+        let found = mistakes_of(level);
+        assert!(found[0].contains("no trials on \"b\""), "{found:?}");
+        assert_eq!(mistakes_of(&level.replace("on.b", "on.a")), [""; 0]);
+    }
+}

@@ -1,0 +1,322 @@
+//! Checks that an experiment can be measured in slices.
+//!
+//! Purpose: what a pause of a server would change is refused, with the place, the cause and the way out. Boundaries: `plan::groups`
+//! chooses the cells of a group, crate `load` runs the slices.
+
+use crate::experiment::place::{Late, Path, answer, path, path_for};
+use crate::experiment::{Experiment, Protocol, ServerSpec, WarmupSpec};
+use crate::file::mistake::SpecError;
+use crate::load::PlannedLoad;
+use crate::machine::host::HostPatch;
+use crate::machine::limits::LimitsPatch;
+use crate::plan::PlannedTrial;
+use crate::server::build::BuildSpec;
+use crate::text::setting::plain;
+use record::{Finding, Subject, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// A trial has at least so many slices: with fewer, the order of the servers is not balanced.
+const SLICES_MIN: u32 = 4;
+/// Workloads whose clients can pause between any two operations.
+const WORKLOADS: [&str; 2] = ["oltp", "sql"];
+const OFF: &str = "or write slices = \"off\" in [protocol]";
+
+/// A setting whose effect depends on time that goes on while its server is paused, and why: from the manuals of MySQL 8.0 and
+/// MariaDB, "InnoDB Startup Options and System Variables" and "Server System Variables".
+struct OfTime {
+    name: &'static str,
+    why: &'static str,
+}
+
+const fn of_time(name: &'static str, why: &'static str) -> OfTime {
+    OfTime { name, why }
+}
+
+const PER_SECOND: &str =
+    "the page cleaner works once a second, and its second is over at once after a pause";
+const LOG_TIMER: &str = "the log is flushed once a second, which is overdue after each pause";
+const IDLE: &str = "connections are idle during a pause, and the server closes them";
+
+/// Where cells of a group differ in one of these, a pause may change the answer.
+const DIFFERING: [OfTime; 16] = [
+    of_time("innodb_flush_log_at_trx_commit", LOG_TIMER),
+    of_time("innodb_flush_log_at_timeout", LOG_TIMER),
+    of_time(
+        "innodb_old_blocks_time",
+        "its milliseconds run on during a pause, so that more pages are old enough to become young",
+    ),
+    of_time("innodb_io_capacity", PER_SECOND),
+    of_time("innodb_io_capacity_max", PER_SECOND),
+    of_time("innodb_lru_scan_depth", PER_SECOND),
+    of_time("innodb_adaptive_flushing", PER_SECOND),
+    of_time("innodb_adaptive_flushing_lwm", PER_SECOND),
+    of_time(
+        "innodb_flushing_avg_loops",
+        "it averages over the last seconds, pauses among them",
+    ),
+    of_time("innodb_flush_sync", PER_SECOND),
+    of_time(
+        "innodb_idle_flush_pct",
+        "a paused server does nothing, so it counts as idle afterwards",
+    ),
+    of_time(
+        "innodb_stats_auto_recalc",
+        "statistics are computed in the background, at times of their own",
+    ),
+    of_time(
+        "event_scheduler",
+        "its events are due by the clock, and are overdue after a pause",
+    ),
+    of_time(
+        "innodb_encryption_threads",
+        "it works in the background, by the second",
+    ),
+    of_time(
+        "aria_checkpoint_interval",
+        "its seconds run on during a pause",
+    ),
+    of_time("flush_time", "its seconds run on during a pause"),
+];
+
+/// These are refused in any cell.
+const NOWHERE: [OfTime; 2] = [
+    of_time("wait_timeout", IDLE),
+    of_time("interactive_timeout", IDLE),
+];
+
+/// Checks an experiment whose protocol has slices; `groups` are those of one block. Does nothing without slices.
+///
+/// # Errors
+/// Lists everything that cannot be measured in slices.
+pub fn check(experiment: &Experiment, groups: &[Vec<PlannedTrial>]) -> Result<(), SpecError> {
+    let protocol = &experiment.protocol;
+    let Some(length) = protocol.slices else {
+        return Ok(());
+    };
+    let mut late = of_protocol(protocol, length);
+    if !WORKLOADS.contains(&experiment.workload.as_str()) {
+        late.push(refused(
+            path(&["workload", &experiment.workload]),
+            format!("the workload {} cannot run in slices", experiment.workload),
+            format!("slices are for {}", WORKLOADS.join(" and ")),
+        ));
+    }
+    if !experiment.events.is_empty() {
+        late.push(refused(
+            path(&["event"]),
+            "events are due by the clock, which runs on while a server is paused between its slices"
+                .into(),
+            "remove them".into(),
+        ));
+    }
+    late.extend(of_claims(experiment));
+    for trial in groups.iter().flatten() {
+        push_once(&mut late, of_trial(experiment, trial));
+    }
+    for group in groups {
+        push_once(&mut late, of_group(experiment, group));
+    }
+    answer(experiment, late)
+}
+
+fn refused(path: Path, says: String, way_out: String) -> Late {
+    Late {
+        path,
+        says,
+        label: "not in slices",
+        help: format!("{way_out}, {OFF}"),
+    }
+}
+
+/// Trials of one cell have the same mistakes.
+fn push_once(late: &mut Vec<Late>, found: Vec<Late>) {
+    for one in found {
+        if late.iter().all(|known| known.says != one.says) {
+            late.push(one);
+        }
+    }
+}
+
+fn of_protocol(protocol: &Protocol, length: Duration) -> Vec<Late> {
+    let at = |key: &str| path(&["protocol", key]);
+    let mut late = Vec::new();
+    if protocol.series {
+        late.push(refused(
+            at("series"),
+            "a series runs its loads one after another on one server, and slices need a server for each cell".into(),
+            "remove it".into(),
+        ));
+    }
+    if protocol.warmup == WarmupSpec::Find {
+        late.push(refused(
+            at("warmup"),
+            "in slices the warm-up must be known beforehand: servers warm up one after another, and then take turns".into(),
+            "write a duration such as warmup = \"10s\"".into(),
+        ));
+    }
+    let warmup_s = match protocol.warmup_note() {
+        record::Warmup::Seconds(warmup_s) => warmup_s,
+        record::Warmup::Find => 0.0,
+    };
+    let warmup = Duration::from_secs_f64(warmup_s);
+    let time = protocol.driven().saturating_sub(warmup);
+    if time < length * SLICES_MIN {
+        late.push(refused(
+            at("time"),
+            format!(
+                "a measured time of {} s has fewer than {SLICES_MIN} slices of {} s",
+                time.as_secs_f64(),
+                length.as_secs_f64()
+            ),
+            "measure longer, or in shorter slices".into(),
+        ));
+    }
+    late
+}
+
+/// Shapes and what else a claim says of the order of seconds.
+fn of_claims(experiment: &Experiment) -> Vec<Late> {
+    let of_value = |value: &Value| match value {
+        Value::Variation => Some("how much the throughput varies from second to second"),
+        Value::Recovery(_) => Some("a recovery"),
+        Value::ReadAge => Some("the age of reads on further nodes"),
+        Value::Audit(_) => Some("an audit of TPC-C"),
+        Value::Elapsed | Value::Counter(_) | Value::Quotient(..) => None,
+        Value::Throughput | Value::Latency { .. } => None,
+    };
+    let of_finding = |finding: &Finding| match finding {
+        Finding::Stall => "stalls",
+        Finding::LevelShift => "a level shift",
+        Finding::Period => "periodic drops",
+        Finding::Steady => "a steady state",
+        _ => "what a single server does over its time",
+    };
+    let claims = experiment.claims.iter().enumerate();
+    let late = claims.filter_map(|(index, claim)| {
+        let (key, what) = match &claim.subject {
+            Subject::Ratio { value, .. } | Subject::Spread { value, .. } => {
+                ("value", of_value(value)?)
+            }
+            Subject::Finds { finding, .. } => ("finds", of_finding(finding)),
+        };
+        Some(refused(
+            path(&["claim", &index.to_string(), key]),
+            format!(
+                "the claim \"{}\" is about {what}, which pauses would change",
+                claim.says
+            ),
+            "ask it in an experiment of its own".into(),
+        ))
+    });
+    late.collect()
+}
+
+fn of_trial(experiment: &Experiment, trial: &PlannedTrial) -> Vec<Late> {
+    let mut late = Vec::new();
+    if matches!(trial.load, PlannedLoad::Open { .. }) {
+        late.push(refused(
+            path(&["load", "open"]),
+            "the arrivals of an open loop do not wait while a server is paused".into(),
+            "use [load.closed]".into(),
+        ));
+    }
+    late.extend(trial.server.as_ref().and_then(of_server));
+    if trial.limits != LimitsPatch::default() {
+        late.push(refused(
+            path(&["limits"]),
+            "limits are set per second of the clock, which runs on while a server is paused".into(),
+            "remove [limits] and the limits of levels".into(),
+        ));
+    }
+    if trial.host != HostPatch::default() {
+        late.push(refused(
+            path(&["host"]),
+            "volumes of several servers at the same time are not supported".into(),
+            "remove [host] and the volumes of levels".into(),
+        ));
+    }
+    for (setting, _) in trial.settings.iter().chain(&trial.session) {
+        let known = NOWHERE.iter().find(|known| known.name == plain(setting));
+        late.extend(known.map(|known| {
+            refused(
+                place_of_setting(experiment, trial, setting),
+                format!("{setting} cannot be set with slices: {}", known.why),
+                "remove it".into(),
+            )
+        }));
+    }
+    late
+}
+
+fn of_server(server: &ServerSpec) -> Option<Late> {
+    let why = match server.build {
+        _ if server.cluster.is_some() => {
+            "has several nodes, which notice that one of them is paused"
+        }
+        BuildSpec::External(_) => "was not started by prony, which stops only its own servers",
+        BuildSpec::Sqlite => "runs within prony, and only a process of its own can be paused",
+        _ => return None,
+    };
+    Some(refused(
+        path(&["server", &server.name]),
+        format!("the server {} {why}", server.name),
+        "use a single server that prony starts".into(),
+    ))
+}
+
+/// Settings about time in which the cells of a group differ.
+fn of_group(experiment: &Experiment, group: &[PlannedTrial]) -> Vec<Late> {
+    let value = |trial: &PlannedTrial, name: &str| {
+        let mut settings = trial.settings.iter().chain(&trial.session);
+        let found = settings.find(|(setting, _)| plain(setting) == name);
+        found.map(|(_, value)| value.to_string())
+    };
+    let late = DIFFERING.iter().filter_map(|known| {
+        let first = value(group.first()?, known.name);
+        let other = group
+            .iter()
+            .find(|trial| value(trial, known.name) != first)?;
+        let has_it = |trial: &&PlannedTrial| value(trial, known.name).is_some();
+        let holder = group.iter().rev().find(has_it).unwrap_or(other);
+        Some(refused(
+            place_of_setting(experiment, holder, known.name),
+            format!(
+                "{} differs between {} and {}, and slices would change what it does: {}",
+                known.name,
+                group[0].key.label(),
+                other.key.label(),
+                known.why
+            ),
+            "measure it with trials in turn".into(),
+        ))
+    });
+    late.collect()
+}
+
+/// In which settings about time servers that took turns differ, as a sentence; None if in none. `servers` have their settings as they
+/// report them: versions have other defaults, which no file sets.
+pub fn differing(servers: &[&BTreeMap<String, String>]) -> Option<String> {
+    let differs = |known: &&OfTime| {
+        let values = servers.iter().filter_map(|one| one.get(known.name));
+        values.collect::<BTreeSet<_>>().len() > 1
+    };
+    let found = DIFFERING.iter().filter(differs);
+    let found: Vec<String> = found
+        .map(|known| format!("{} ({})", known.name, known.why))
+        .collect();
+    (!found.is_empty()).then(|| {
+        format!(
+            "the servers that took turns differ in settings about time, and their pauses change what these do: {}; compare them with slices = \"off\" too",
+            found.join("; ")
+        )
+    })
+}
+
+/// The key that sets a setting of a trial.
+fn place_of_setting(experiment: &Experiment, trial: &PlannedTrial, name: &str) -> Path {
+    path_for(experiment, &trial.key, &["settings", name], |patch| {
+        let mut settings = patch.settings.iter().flatten();
+        settings.any(|(setting, _)| plain(setting) == plain(name))
+    })
+}

@@ -1,0 +1,183 @@
+//! `--clients`, `--rate`, `--workers`, `--time`, `--warmup`.
+//!
+//! Purpose: they replace values of the file but never its kind: closed stays closed, rounds stay rounds. Boundaries: `cli`
+//! parses the flags.
+
+use super::{OverrideError, mistake};
+use crate::experiment::{Experiment, FactorSpec, LevelSpec, Patch};
+use crate::load::{ArrivalsSpec, CLIENTS_MAX, LoadPatch, LoadSpec, OpenSpec, RateSpec};
+use crate::sections::load_factors::{clients_factor, rate_factor, workers_factor};
+use crate::text::unit;
+
+impl Experiment {
+    /// `--clients 1,8,64`
+    ///
+    /// # Errors
+    /// Fails if the load is open, if a level sets the clients, or if a number is out of range or listed twice.
+    pub fn with_clients(mut self, counts: &[u32]) -> Result<Experiment, OverrideError> {
+        let first = check_counts("--clients", counts)?;
+        self.check_no_level_chooses("--clients", |load| load.clients.is_some())?;
+        let LoadSpec::Closed { clients, .. } = &mut self.load else {
+            return Err(mistake(
+                "--clients: this experiment has an open load",
+                "give --rate and --workers",
+            ));
+        };
+        *clients = first;
+        self.replace_factor("clients", clients_factor(counts));
+        Ok(self)
+    }
+
+    /// `--workers 1,8,64`
+    ///
+    /// # Errors
+    /// Fails if the load is closed, if a level sets the workers, or if a number is out of range or listed twice.
+    pub fn with_workers(mut self, counts: &[u32]) -> Result<Experiment, OverrideError> {
+        let first = check_counts("--workers", counts)?;
+        self.check_no_level_chooses("--workers", |load| load.workers.is_some())?;
+        self.open("--workers")?.workers = first;
+        self.replace_factor("workers", workers_factor(counts));
+        Ok(self)
+    }
+
+    /// `--rate 500,"60% of max"`; these rates replace a search for the maximum.
+    ///
+    /// # Errors
+    /// Fails if the load is closed, if a level or a trace sets the rate, or if a rate is invalid or listed twice.
+    pub fn with_rate(mut self, texts: &[String]) -> Result<Experiment, OverrideError> {
+        let rates = texts
+            .iter()
+            .map(|text| text.parse::<RateSpec>())
+            .collect::<Result<Vec<RateSpec>, _>>()
+            .map_err(|error| {
+                mistake(
+                    format!("--rate: {error}"),
+                    "write --rate 500,1000 or --rate \"60% of max\"",
+                )
+            })?;
+        check_once("--rate", &rates)?;
+        self.check_no_level_chooses("--rate", |load| load.rate.is_some())?;
+        let open = self.open("--rate")?;
+        if matches!(open.arrivals, ArrivalsSpec::Trace { .. }) {
+            return Err(mistake("--rate: a trace defines its own rate", "remove it"));
+        }
+        open.rate = rates[0].clone();
+        self.replace_factor("rate", rate_factor(&rates));
+        Ok(self)
+    }
+
+    /// `--time 30s`
+    ///
+    /// # Errors
+    /// Fails if the experiment has rounds, or if the text is not a duration above 0.
+    pub fn with_time(mut self, text: &str) -> Result<Experiment, OverrideError> {
+        self.check_timed("--time")?;
+        let time = unit::duration(text)
+            .map_err(|error| mistake(format!("--time: {error}"), "write --time 30s"))?;
+        if time.is_zero() {
+            return Err(mistake("--time 0 measures nothing", "write --time 30s"));
+        }
+        self.protocol.time = Some(time);
+        Ok(self)
+    }
+
+    /// `--warmup find`, `--warmup 10s`, `--warmup 50%`
+    ///
+    /// # Errors
+    /// Fails if the experiment has rounds, or if the text has another form.
+    pub fn with_warmup(mut self, text: &str) -> Result<Experiment, OverrideError> {
+        self.check_timed("--warmup")?;
+        self.protocol.warmup = text.parse().map_err(|error| {
+            mistake(
+                format!("--warmup: {error}"),
+                "--warmup 0s measures from the first operation on",
+            )
+        })?;
+        Ok(self)
+    }
+
+    fn open(&mut self, flag: &str) -> Result<&mut OpenSpec, OverrideError> {
+        match &mut self.load {
+            LoadSpec::Open(open) => Ok(open),
+            LoadSpec::Closed { .. } => Err(mistake(
+                format!("{flag}: this experiment has a closed load"),
+                "give --clients, or write [load.open] in the file",
+            )),
+        }
+    }
+
+    fn check_timed(&self, flag: &str) -> Result<(), OverrideError> {
+        if self.protocol.is_timed() {
+            return Ok(());
+        }
+        Err(mistake(
+            format!("{flag}: this experiment measures rounds of queries, not a timed load"),
+            "remove it",
+        ))
+    }
+
+    /// The command line cannot replace what a level in the file sets.
+    fn check_no_level_chooses(
+        &self,
+        flag: &str,
+        chooses: impl Fn(&LoadPatch) -> bool,
+    ) -> Result<(), OverrideError> {
+        let name = flag.trim_start_matches("--");
+        let of_patch = |patch: &Patch| patch.load.as_ref().is_some_and(&chooses);
+        let of_level = |level: &LevelSpec| {
+            of_patch(&level.patch) || level.on.iter().any(|(_, patch)| of_patch(patch))
+        };
+        let factor = self
+            .factors
+            .iter()
+            .find(|factor| factor.name != name && factor.levels.iter().any(of_level));
+        match factor {
+            None => Ok(()),
+            Some(factor) => Err(mistake(
+                format!(
+                    "{flag} cannot replace the {name}: the factor \"{}\" sets them",
+                    factor.name
+                ),
+                format!("choose its levels with --only \"{}=LEVEL\"", factor.name),
+            )),
+        }
+    }
+
+    /// Replaces a factor in place, or appends it.
+    fn replace_factor(&mut self, name: &str, factor: Option<FactorSpec>) {
+        let place = self.factors.iter().position(|factor| factor.name == name);
+        self.factors.retain(|factor| factor.name != name);
+        let place = place.unwrap_or(self.factors.len());
+        self.factors.splice(place..place, factor);
+    }
+}
+
+/// Checks the numbers and returns the first.
+fn check_counts(flag: &str, counts: &[u32]) -> Result<u32, OverrideError> {
+    check_once(flag, counts)?;
+    match counts
+        .iter()
+        .find(|count| !(1..=CLIENTS_MAX).contains(*count))
+    {
+        None => Ok(counts[0]),
+        Some(count) => Err(mistake(
+            format!("{flag} {count} is out of range"),
+            format!("give numbers from 1 to {CLIENTS_MAX}"),
+        )),
+    }
+}
+
+fn check_once<T: PartialEq + ToString>(flag: &str, values: &[T]) -> Result<(), OverrideError> {
+    let example = format!("write {flag} A,B");
+    if values.is_empty() {
+        return Err(mistake(format!("{flag} lists no value"), example));
+    }
+    let twice = (1..values.len()).find(|index| values[..*index].contains(&values[*index]));
+    match twice {
+        None => Ok(()),
+        Some(index) => Err(mistake(
+            format!("{flag}: {} is listed twice", values[index].to_string()),
+            "list it once",
+        )),
+    }
+}

@@ -1,0 +1,288 @@
+//! `[limits]`: the resources that a managed server may use, and disk presets.
+//!
+//! Purpose: the keys, their ranges and the presets. Boundaries: `host::limits` applies them and checks that the machine can.
+
+use crate::file::read::{Node, Section};
+use crate::text::setting::Setting;
+use crate::text::unit;
+use std::fmt;
+use toml::de::DeValue;
+
+/// What `[limits]` or a level changes: the outer None means "unchanged", the inner one "no limit".
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LimitsPatch {
+    pub read_iops: Option<Option<u64>>,
+    pub write_iops: Option<Option<u64>>,
+    /// Bytes per second.
+    pub read_bandwidth: Option<Option<u64>>,
+    pub write_bandwidth: Option<Option<u64>>,
+    pub memory: Option<Option<Memory>>,
+    /// CPUs; 0.5 is half of one.
+    pub cpus: Option<Option<f64>>,
+}
+
+/// A memory limit, which includes the page cache of the files that the server reads and writes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Memory {
+    Bytes(u64),
+    /// A multiple of the size of the loaded data: `"data / 3"`.
+    OfData(f64),
+}
+
+impl Memory {
+    pub fn bytes(self, data_bytes: u64) -> u64 {
+        match self {
+            Memory::Bytes(bytes) => bytes,
+            Memory::OfData(factor) => (data_bytes as f64 * factor) as u64,
+        }
+    }
+}
+
+const KEYS: [&str; 7] = [
+    "disk",
+    "read_iops",
+    "write_iops",
+    "read_bandwidth",
+    "write_bandwidth",
+    "memory",
+    "cpus",
+];
+
+/// A quota of 1 ms in each period of 100 ms, the minimum of the kernel's cpu controller.
+const CPUS_MIN: f64 = 0.01;
+
+/// Lifts a limit that the file's top level or an earlier factor has set.
+const NONE: &str = "none";
+
+/// The limits that emulate a kind of disk.
+struct Disk {
+    name: &'static str,
+    read_iops: u64,
+    write_iops: u64,
+    /// Bytes per second.
+    read_bandwidth: u64,
+    write_bandwidth: u64,
+}
+
+const MB: u64 = 1_000_000;
+const MIB: u64 = 1 << 20;
+
+/// docs/REFERENCE.md, "Disks by name", cites the source of each figure.
+const DISKS: [Disk; 4] = [
+    // A request costs a seek and half a rotation: 1 / (8.5 ms + 4.17 ms) = 79.
+    Disk {
+        name: "7200rpm",
+        read_iops: 79,
+        write_iops: 79,
+        read_bandwidth: 156 * MB,
+        write_bandwidth: 156 * MB,
+    },
+    // 1 / (12 ms + 5.56 ms) = 57.
+    Disk {
+        name: "5400rpm",
+        read_iops: 57,
+        write_iops: 57,
+        read_bandwidth: 110 * MB,
+        write_bandwidth: 110 * MB,
+    },
+    // Intel 520, random 16 KiB requests: Vadim Tkachenko, 2012 (P4 in docs/PUBLISHED.md).
+    Disk {
+        name: "sata-ssd",
+        read_iops: 370 * MIB / (16 << 10),
+        write_iops: 300 * MIB / (16 << 10),
+        read_bandwidth: 550 * MB,
+        write_bandwidth: 520 * MB,
+    },
+    Disk {
+        name: "nvme",
+        read_iops: 460_000,
+        write_iops: 175_000,
+        read_bandwidth: 2_800 * MB,
+        write_bandwidth: 2_000 * MB,
+    },
+];
+
+/// Reads `[limits]` or the `limits` of a level. Explicit keys override those of a preset.
+pub(crate) fn limits(node: &Node) -> Option<LimitsPatch> {
+    let section = node.section("limits = { read_iops = 400 }")?;
+    section.allow("limits", &KEYS);
+    let mut limits = section
+        .get("disk")
+        .and_then(|node| disk(&node))
+        .unwrap_or_default();
+    let whole = |key: &str| section.get(key).and_then(|node| operations(&node));
+    let bytes = |key: &str| section.get(key).and_then(|node| bytes(&node));
+    limits.read_iops = whole("read_iops").or(limits.read_iops);
+    limits.write_iops = whole("write_iops").or(limits.write_iops);
+    limits.read_bandwidth = bytes("read_bandwidth").or(limits.read_bandwidth);
+    limits.write_bandwidth = bytes("write_bandwidth").or(limits.write_bandwidth);
+    limits.memory = section.get("memory").and_then(|node| memory(&node));
+    limits.cpus = cpus(&section);
+    Some(limits)
+}
+
+fn disk(node: &Node) -> Option<LimitsPatch> {
+    let name = node.text("disk = \"7200rpm x4\"")?;
+    if name == NONE {
+        return Some(LimitsPatch {
+            read_iops: Some(None),
+            write_iops: Some(None),
+            read_bandwidth: Some(None),
+            write_bandwidth: Some(None),
+            ..LimitsPatch::default()
+        });
+    }
+    let found = striped(name).and_then(|(one, count)| {
+        let disk = DISKS.iter().find(|disk| disk.name == one)?;
+        Some((disk, count))
+    });
+    let Some((disk, count)) = found else {
+        let names: Vec<&str> = DISKS.iter().map(|disk| disk.name).chain([NONE]).collect();
+        node.notes.unknown(node.at(), "the disk", name, &names);
+        return None;
+    };
+    let all = |one: u64| Some(Some(one * count));
+    Some(LimitsPatch {
+        read_iops: all(disk.read_iops),
+        write_iops: all(disk.write_iops),
+        read_bandwidth: all(disk.read_bandwidth),
+        write_bandwidth: all(disk.write_bandwidth),
+        ..LimitsPatch::default()
+    })
+}
+
+/// Splits `7200rpm x4` into the preset and the number of striped disks, which share the requests evenly.
+fn striped(name: &str) -> Option<(&str, u64)> {
+    match name.split_once(" x") {
+        Some((one, count)) => Some((
+            one,
+            count
+                .parse()
+                .ok()
+                .filter(|count| (1..=64).contains(count))?,
+        )),
+        None => Some((name, 1)),
+    }
+}
+
+fn is_none(node: &Node) -> bool {
+    matches!(node.value, DeValue::String(text) if *text == NONE)
+}
+
+/// Reads a number of operations per second.
+fn operations(node: &Node) -> Option<Option<u64>> {
+    match is_none(node) {
+        true => Some(None),
+        false => {
+            let example = format!("{} = 400", node.key);
+            Some(Some(u64::from(node.count(&example)?)))
+        }
+    }
+}
+
+/// Reads a size; a bandwidth is a size per second.
+fn bytes(node: &Node) -> Option<Option<u64>> {
+    if is_none(node) {
+        return Some(None);
+    }
+    let example = format!("{} = \"64M\"", node.key);
+    let bytes = unit::size_bytes(node.text(&example)?);
+    match bytes {
+        Ok(bytes) if bytes >= MIB => Some(Some(bytes)),
+        Ok(_) => {
+            let says = format!("{} is below 1M, which is too low to be useful", node.key);
+            node.note(says, "too small", format!("write {example}"));
+            None
+        }
+        Err(error) => {
+            node.note(error.to_string(), "not a size", format!("write {example}"));
+            None
+        }
+    }
+}
+
+fn memory(node: &Node) -> Option<Option<Memory>> {
+    let of_data = match node.value {
+        DeValue::String(text) => Setting::from_text(text).ok(),
+        _ => None,
+    };
+    match of_data {
+        Some(Setting::OfData(factor)) => Some(Some(Memory::OfData(factor))),
+        _ => Some(bytes(node)?.map(Memory::Bytes)),
+    }
+}
+
+fn cpus(section: &Section) -> Option<Option<f64>> {
+    let node = section.get("cpus")?;
+    match is_none(&node) {
+        true => Some(None),
+        false => {
+            let cpus = node.positive("cpus = 1.5")?;
+            if cpus < CPUS_MIN {
+                let says = format!(
+                    "cpus = {cpus} is below {CPUS_MIN}, the minimum that the kernel supports"
+                );
+                node.note(says, "too small", "write cpus = 1.5");
+                return None;
+            }
+            Some(Some(cpus))
+        }
+    }
+}
+
+/// What it changes: `write_iops = 200, memory = none`.
+impl fmt::Display for LimitsPatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whole = |limit: Option<Option<u64>>| {
+            limit.map(|limit| limit.map_or(NONE.to_string(), |limit| limit.to_string()))
+        };
+        let memory = self.memory.map(|memory| match memory {
+            None => NONE.to_string(),
+            Some(Memory::Bytes(bytes)) => bytes.to_string(),
+            Some(Memory::OfData(factor)) => Setting::OfData(factor).to_string(),
+        });
+        let cpus = self
+            .cpus
+            .map(|cpus| cpus.map_or(NONE.to_string(), |cpus| cpus.to_string()));
+        let all = [
+            ("read_iops", whole(self.read_iops)),
+            ("write_iops", whole(self.write_iops)),
+            ("read_bandwidth", whole(self.read_bandwidth)),
+            ("write_bandwidth", whole(self.write_bandwidth)),
+            ("memory", memory),
+            ("cpus", cpus),
+        ];
+        let given = all
+            .into_iter()
+            .filter_map(|(name, value)| Some(format!("{name} = {}", value?)));
+        f.write_str(&given.collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl LimitsPatch {
+    /// The keys of the limits in it, without those that it lifts.
+    pub fn names(&self) -> Vec<&'static str> {
+        let limited = [
+            ("read_iops", self.read_iops.flatten().is_some()),
+            ("write_iops", self.write_iops.flatten().is_some()),
+            ("read_bandwidth", self.read_bandwidth.flatten().is_some()),
+            ("write_bandwidth", self.write_bandwidth.flatten().is_some()),
+            ("memory", self.memory.flatten().is_some()),
+            ("cpus", self.cpus.flatten().is_some()),
+        ];
+        let limited = limited.into_iter().filter(|(_, is_set)| *is_set);
+        limited.map(|(name, _)| name).collect()
+    }
+
+    /// Overrides an earlier patch, key by key.
+    pub fn over(self, earlier: LimitsPatch) -> LimitsPatch {
+        LimitsPatch {
+            read_iops: self.read_iops.or(earlier.read_iops),
+            write_iops: self.write_iops.or(earlier.write_iops),
+            read_bandwidth: self.read_bandwidth.or(earlier.read_bandwidth),
+            write_bandwidth: self.write_bandwidth.or(earlier.write_bandwidth),
+            memory: self.memory.or(earlier.memory),
+            cpus: self.cpus.or(earlier.cpus),
+        }
+    }
+}

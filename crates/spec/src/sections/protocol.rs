@@ -1,0 +1,280 @@
+//! `[protocol]`: rounds of queries, or a timed load.
+//!
+//! Purpose: its keys, defaults, ranges and combinations. Boundaries: `check::timed` checks that the workload supports them.
+
+use super::blocks;
+use crate::experiment::{Protocol, RoundKind, Unit, WarmupSpec};
+use crate::file::lists::names;
+use crate::file::read::{Node, Section};
+use crate::text::unit;
+use std::time::Duration;
+
+const KEYS: [&str; 14] = [
+    "rounds",
+    "unit",
+    "blocks",
+    "control",
+    "shared_machine",
+    "query_timeout",
+    "queries",
+    "time",
+    "warmup",
+    "preload",
+    "series",
+    "reconnect",
+    "short",
+    "slices",
+];
+const OF_ROUNDS: [&str; 4] = ["rounds", "unit", "query_timeout", "queries"];
+const OF_TIME: [&str; 6] = [
+    "warmup",
+    "preload",
+    "series",
+    "reconnect",
+    "short",
+    "slices",
+];
+
+/// Shorter slices spend more time on changing the server than on measuring; longer ones are trials.
+const SLICE_SHORTEST: Duration = Duration::from_millis(200);
+const SLICE_LONGEST: Duration = Duration::from_secs(30);
+
+/// Reads `[protocol]`. The default is one block of one cold and two hot rounds over all queries.
+pub(crate) fn protocol(file: &Section) -> Protocol {
+    let mut protocol = Protocol {
+        rounds: vec![RoundKind::Cold, RoundKind::Hot, RoundKind::Hot],
+        unit: Unit::Round,
+        blocks: 1,
+        looks: None,
+        control: true,
+        shared_machine: false,
+        short: false,
+        query_timeout: None,
+        queries: Vec::new(),
+        time: None,
+        warmup: WarmupSpec::None,
+        preload: false,
+        series: false,
+        reconnect: None,
+        slices: None,
+    };
+    let Some(section) = file
+        .get("protocol")
+        .and_then(|node| node.section("[protocol]"))
+    else {
+        return protocol;
+    };
+    section.allow("[protocol]", &KEYS);
+    if let Some(node) = section.get("blocks") {
+        blocks::blocks(&node, &mut protocol);
+    }
+    protocol.control = truth(&section, "control").unwrap_or(true);
+    protocol.shared_machine = truth(&section, "shared_machine").unwrap_or(false);
+    refuse_the_other_kind(&section);
+    match section.get("time") {
+        Some(node) => timed(&mut protocol, &section, &node),
+        None => in_rounds(&mut protocol, &section),
+    }
+    protocol
+}
+
+/// A trial has rounds or a time, never both.
+fn refuse_the_other_kind(section: &Section) {
+    let (refused, says, help) = match section.get("time") {
+        Some(_) => (
+            OF_ROUNDS.as_slice(),
+            "applies to rounds of queries, but \"time\" requests a timed load",
+            "keep \"time\" or this one",
+        ),
+        None => (
+            OF_TIME.as_slice(),
+            "applies only to a timed load, which requires \"time\"",
+            "add time = \"60s\", or remove it",
+        ),
+    };
+    for node in refused.iter().filter_map(|key| section.get(key)) {
+        node.note(
+            format!("\"{}\" {says}", node.key),
+            "does not belong here",
+            help,
+        );
+    }
+}
+
+fn timed(protocol: &mut Protocol, section: &Section, time: &Node) {
+    protocol.rounds = Vec::new();
+    protocol.time = time.duration("time = \"60s\"");
+    if let Some(warmup) = section.get("warmup").and_then(|node| warmup(&node)) {
+        protocol.warmup = warmup;
+    }
+    protocol.preload = truth(section, "preload").unwrap_or(false);
+    protocol.series = truth(section, "series").unwrap_or(false);
+    protocol.short = truth(section, "short").unwrap_or(false);
+    protocol.reconnect = section
+        .get("reconnect")
+        .and_then(|node| node.duration("reconnect = \"900s\""));
+    protocol.slices = section.get("slices").and_then(|node| slices(&node));
+}
+
+/// None for `"off"`, and for a mistake.
+fn slices(node: &Node) -> Option<Duration> {
+    const EXAMPLE: &str = "slices = \"1s\"";
+    match node.text(EXAMPLE)? {
+        "off" => return None,
+        "query" => {
+            node.note(
+                "slices of rounds of queries are not built yet",
+                "not built",
+                "remove it: rounds run one after another",
+            );
+            return None;
+        }
+        _ => {}
+    }
+    let length = node.duration(EXAMPLE)?;
+    let allowed = SLICE_SHORTEST..=SLICE_LONGEST;
+    if !allowed.contains(&length) {
+        node.note(
+            format!("slices of {} s", length.as_secs_f64()),
+            "not such a length",
+            "write a length from \"200ms\" to \"30s\", or \"off\"",
+        );
+        return None;
+    }
+    Some(length)
+}
+
+fn truth(section: &Section, key: &str) -> Option<bool> {
+    let node = section.get(key)?;
+    node.truth(&format!("{key} = true"))
+}
+
+fn in_rounds(protocol: &mut Protocol, section: &Section) {
+    protocol.rounds = rounds(section).unwrap_or_else(|| protocol.rounds.clone());
+    if let Some(unit) = section.get("unit").and_then(|node| unit(&node)) {
+        protocol.unit = unit;
+    }
+    protocol.query_timeout = section
+        .get("query_timeout")
+        .and_then(|node| node.duration("query_timeout = \"10m\""));
+    protocol.queries = section
+        .get("queries")
+        .map(|node| names(&node, "queries = [\"Q1.1\"]"))
+        .unwrap_or_default();
+}
+
+/// `protocol = { rounds = ["cold"] }` of a level.
+pub(crate) fn level(node: &Node) -> Option<Vec<RoundKind>> {
+    let section = node.section("protocol = { rounds = [\"cold\"] }")?;
+    for node in section.entries().filter(|node| node.key != "rounds") {
+        match KEYS.contains(&node.key) {
+            true => node.note(
+                format!("\"{}\" cannot differ between trials", node.key),
+                "not allowed in a level",
+                "a level can change the rounds; write the rest in [protocol]",
+            ),
+            false => section.unknown_key("protocol", &node, &["rounds"]),
+        }
+    }
+    rounds(&section)
+}
+
+fn rounds(section: &Section) -> Option<Vec<RoundKind>> {
+    let rounds = section
+        .get("rounds")?
+        .list("rounds = [\"cold\", \"hot\", \"hot\"]")?;
+    Some(rounds.iter().filter_map(round).collect())
+}
+
+fn round(node: &Node) -> Option<RoundKind> {
+    match node.text("rounds = [\"cold\", \"hot\", \"hot\"]")? {
+        "cold" => Some(RoundKind::Cold),
+        "hot" => Some(RoundKind::Hot),
+        other => {
+            node.notes
+                .unknown(node.at(), "the round", other, &["cold", "hot"]);
+            None
+        }
+    }
+}
+
+fn unit(node: &Node) -> Option<Unit> {
+    match node.text("unit = \"round\"")? {
+        "round" => Some(Unit::Round),
+        "query" => Some(Unit::Query),
+        other => {
+            node.notes
+                .unknown(node.at(), "the unit", other, &["round", "query"]);
+            None
+        }
+    }
+}
+
+fn warmup(node: &Node) -> Option<WarmupSpec> {
+    let text = node.text("warmup = \"find\"")?;
+    let warmup = text.parse();
+    warmup
+        .map_err(|error: WarmupError| {
+            node.note(
+                error.to_string(),
+                "not a warm-up",
+                "write warmup = \"find\", \"10s\" or \"50%\"",
+            )
+        })
+        .ok()
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "\"{0}\" is not a warm-up: write \"find\", a duration as \"10s\", or a share below 100% as \"50%\""
+)]
+pub struct WarmupError(String);
+
+impl std::str::FromStr for WarmupSpec {
+    type Err = WarmupError;
+
+    fn from_str(text: &str) -> Result<WarmupSpec, WarmupError> {
+        if text == "find" {
+            return Ok(WarmupSpec::Find);
+        }
+        if let Ok(fixed) = unit::duration(text) {
+            return Ok(match fixed.is_zero() {
+                true => WarmupSpec::None,
+                false => WarmupSpec::Fixed(fixed),
+            });
+        }
+        match unit::share(text) {
+            Ok(share) if (0.0..1.0).contains(&share) => Ok(WarmupSpec::Share(share)),
+            _ => Err(WarmupError(text.to_string())),
+        }
+    }
+}
+
+impl Protocol {
+    /// Whether trials run a timed load rather than rounds.
+    pub fn is_timed(&self) -> bool {
+        self.time.is_some()
+    }
+
+    /// The duration of a timed load. A fixed warm-up is added to `time`; a share or a detected warm-up is part of it. Zero
+    /// for rounds.
+    pub fn driven(&self) -> Duration {
+        let before = match self.warmup {
+            WarmupSpec::Fixed(warmup) => warmup,
+            _ => Duration::ZERO,
+        };
+        self.time.map_or(Duration::ZERO, |time| before + time)
+    }
+
+    /// The warm-up in the record: seconds from the first operation.
+    pub fn warmup_note(&self) -> record::Warmup {
+        match self.warmup {
+            WarmupSpec::None => record::Warmup::Seconds(0.0),
+            WarmupSpec::Fixed(warmup) => record::Warmup::Seconds(warmup.as_secs_f64()),
+            WarmupSpec::Share(share) => {
+                record::Warmup::Seconds(self.driven().as_secs_f64() * share)
+            }
+            WarmupSpec::Find => record::Warmup::Find,
+        }
+    }
+}

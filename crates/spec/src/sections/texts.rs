@@ -1,0 +1,256 @@
+//! External files of a workload's section.
+//!
+//! Purpose: `operations_file = "accounts.sql"` instead of `operations = "..."`, for every key. The workload gets the text with
+//! the file's name, and the record stores both, so that a run can be resumed and repeated from the record alone. Data files
+//! (`dump`, `load`) are too large for that: their paths become absolute, so that they do not depend on the experiment's folder.
+//! Boundaries: the workload interprets the texts and reads the data.
+
+use crate::file::input::{self, InputError};
+use crate::file::mistake::Span;
+use crate::file::read::{Node, Section};
+use crate::server::server_file::ServerFile;
+use crate::text::setting::{Pairs, Setting};
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use toml::de::{DeTable, DeValue};
+use toml::{Spanned, Table, Value};
+
+const FILE: &str = "_file";
+/// Keys whose values name files of data: a path, or a table whose values are paths, lists of paths, or have a key `file`.
+const DATA: [&str; 2] = ["dump", "load"];
+const DATA_FILE: &str = "file";
+
+/// The texts and paths, and the spans of the file names.
+#[derive(Default)]
+pub(crate) struct Texts {
+    folder: PathBuf,
+    found: RefCell<Vec<(Span, String)>>,
+    /// What was passed over in files, as sentences.
+    remarks: RefCell<Vec<String>>,
+}
+
+impl Texts {
+    /// Paths are relative to `folder`, that of the experiment file.
+    pub(crate) fn new(folder: &Path) -> Texts {
+        Texts {
+            folder: folder.into(),
+            ..Texts::default()
+        }
+    }
+
+    /// The section with each file name replaced by its text or its absolute path; None if a file cannot be read, which is
+    /// noted.
+    pub(crate) fn table<'s>(&self, section: &Section<'s>) -> Option<DeTable<'s>> {
+        let mut table = DeTable::new();
+        let mut is_whole = true;
+        for (key, value) in section.table() {
+            let (name, named) = (key.get_ref(), section.get(key.get_ref()));
+            if let (true, Some(node)) = (DATA.contains(&name.as_ref()), section.get(name)) {
+                match self.located(&node) {
+                    Some(located) => {
+                        table.insert(key.clone(), Spanned::new(value.span(), located));
+                    }
+                    None => is_whole = false,
+                }
+                continue;
+            }
+            let Some((node, own)) = named.zip(name.strip_suffix(FILE)) else {
+                table.insert(key.clone(), value.clone());
+                continue;
+            };
+            if section.get(own).is_some() {
+                node.note(
+                    format!("both {own} and {name} are set"),
+                    "a second one",
+                    "keep one of the two",
+                );
+                is_whole = false;
+            } else if let Some(text) = self.read(&node, own) {
+                let key = Spanned::new(key.span(), Cow::Owned(own.to_string()));
+                table.insert(key, Spanned::new(value.span(), text));
+            } else {
+                is_whole = false;
+            }
+        }
+        is_whole.then_some(table)
+    }
+
+    /// The text with the name of its file; see [`Node::written`].
+    fn read<'s>(&self, node: &Node, key: &str) -> Option<DeValue<'s>> {
+        let name = node.text(&format!("{} = \"{key}.sql\"", node.key))?;
+        let path = self.folder.join(name);
+        match input::read_text(&path) {
+            Ok(text) => {
+                let folder = (key == SETUP && reads_files(&text)).then(|| folder_of(&path));
+                let parts = [("file", name.to_string()), ("text", text)];
+                let folder = folder.flatten().map(|folder| ("folder", folder));
+                let parts: Vec<(&str, String)> = parts.into_iter().chain(folder).collect();
+                let pairs = parts.iter().cloned();
+                let pairs = pairs.map(|(key, value)| (key.to_string(), Value::from(value)));
+                let in_place = format!("{key} = {}", inline(&pairs.collect()));
+                let at = node.key_at.start..node.value_at().end;
+                self.found.borrow_mut().push((at, in_place));
+                Some(named_text(parts, node.value_at()))
+            }
+            Err(error) => {
+                not_read(node, &path, &error);
+                None
+            }
+        }
+    }
+
+    /// The value of a key that names data files, with absolute paths.
+    fn located<'s>(&self, node: &Node<'s>) -> Option<DeValue<'s>> {
+        let Some(section) = node.section_if_table() else {
+            return self.path(node);
+        };
+        let mut table = DeTable::new();
+        for entry in section.entries() {
+            let value = match entry.section_if_table() {
+                Some(section) => self.with_path(&section),
+                None => self.path(&entry),
+            };
+            let key = Spanned::new(entry.key_at.clone(), Cow::Owned(entry.key.to_string()));
+            table.insert(key, Spanned::new(entry.value_at(), value?));
+        }
+        Some(DeValue::Table(table))
+    }
+
+    /// The table with the absolute path of its file.
+    fn with_path<'s>(&self, section: &Section<'s>) -> Option<DeValue<'s>> {
+        let mut table = section.table().clone();
+        if let (Some(node), Some(file)) = (section.get(DATA_FILE), table.get_mut(DATA_FILE)) {
+            *file = Spanned::new(file.span(), self.path(&node)?);
+        }
+        Some(DeValue::Table(table))
+    }
+
+    /// The absolute path of a file that can be opened, or a list of them. The workload reports values of other types.
+    fn path<'s>(&self, node: &Node<'s>) -> Option<DeValue<'s>> {
+        if node.value.as_array().is_some() {
+            let nodes = node.list("[\"a.csv\", \"b.csv\"]")?;
+            let paths = nodes
+                .iter()
+                .map(|node| Some(Spanned::new(node.value_at(), self.path(node)?)));
+            return Some(DeValue::Array(paths.collect::<Option<_>>()?));
+        }
+        let Some(name) = node.value.as_str() else {
+            return Some(node.value.clone());
+        };
+        let path = self.folder.join(name);
+        // A dump may be a folder of files.
+        let is_folder = node.key == "dump" && path.is_dir();
+        let checked = if is_folder {
+            Ok(())
+        } else {
+            input::check_regular(&path)
+        };
+        let opened = checked.and_then(|()| {
+            std::fs::File::open(&path)?;
+            Ok(std::path::absolute(&path)?)
+        });
+        match opened {
+            Ok(path) => {
+                let text = path.display().to_string();
+                let in_place = Value::from(text.as_str()).to_string();
+                self.found.borrow_mut().push((node.value_at(), in_place));
+                Some(DeValue::String(Cow::Owned(text)))
+            }
+            Err(error) => {
+                not_read(node, &path, &error);
+                None
+            }
+        }
+    }
+
+    /// The settings of a server's own option file, which `settings_file` names.
+    pub(crate) fn settings(&self, node: &Node) -> Option<Pairs<Setting>> {
+        let name = node.text("settings_file = \"my.cnf\"")?;
+        let path = self.folder.join(name);
+        let text = input::read_text(&path).map_err(|error| not_read(node, &path, &error));
+        let file = ServerFile::read(&text.ok()?);
+        if !file.passed_over.is_empty() {
+            let names = file.passed_over.join(", ");
+            self.remarks.borrow_mut().push(format!(
+                "{name}: passed over: {names}; prony sets them itself, they lead out of the server's folder, or they depend on the server"
+            ));
+        }
+        if file.settings.is_empty() {
+            node.note(
+                format!("{} has no setting of a server", path.display()),
+                "in this file",
+                "write the settings below [mysqld]; a file that it includes is not read: name the one that has them",
+            );
+            return None;
+        }
+        let pairs = file.settings.iter();
+        let pairs = pairs.map(|(name, value)| (name.clone(), Value::from(value.as_str())));
+        let in_place = format!("settings = {}", inline(&pairs.collect()));
+        let at = node.key_at.start..node.value_at().end;
+        self.found.borrow_mut().push((at, in_place));
+        let read = |(name, value): &(String, String)| {
+            let wrong = |error| {
+                let says = format!("{}: {name}: {error}", path.display());
+                node.note(says, "in this file", "correct the value in the file");
+            };
+            Some((name.clone(), Setting::from_text(value).map_err(wrong).ok()?))
+        };
+        let settings: Vec<_> = file.settings.iter().map(read).collect();
+        settings.into_iter().collect()
+    }
+
+    /// What was passed over in files, as sentences.
+    pub(crate) fn remarks(&self) -> Vec<String> {
+        self.remarks.borrow().clone()
+    }
+
+    /// The texts that replace the file names in the record.
+    pub(crate) fn in_place(self) -> Vec<(Span, String)> {
+        self.found.into_inner()
+    }
+}
+
+/// A text with the name of its file, as [`Node::written`] reads it.
+fn named_text<'s>(parts: Vec<(&str, String)>, at: Span) -> DeValue<'s> {
+    let pairs = parts.into_iter().map(|(key, value)| {
+        let value = DeValue::String(Cow::Owned(value));
+        let key = Spanned::new(at.clone(), Cow::Owned(key.to_string()));
+        (key, Spanned::new(at.clone(), value))
+    });
+    DeValue::Table(pairs.collect())
+}
+
+/// The key whose text may read files beside its own.
+const SETUP: &str = "setup";
+
+/// Whether the text reads files: `source`, `\.`, LOAD DATA LOCAL INFILE. A text with one of the words is taken for one.
+fn reads_files(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    lower.contains("infile") || lower.contains("source") || lower.contains("\\.")
+}
+
+fn folder_of(path: &Path) -> Option<String> {
+    let path = std::path::absolute(path).ok()?;
+    Some(path.parent()?.display().to_string())
+}
+
+/// A table on one line, since it may replace a value in an inline table.
+fn inline(table: &Table) -> String {
+    let pairs: Vec<String> = table
+        .iter()
+        .map(|(key, value)| format!("{key} = {value}"))
+        .collect();
+    format!("{{ {} }}", pairs.join(", "))
+}
+
+fn not_read(node: &Node, path: &Path, error: &InputError) {
+    let help = match error {
+        InputError::NotUtf8 { .. } | InputError::Compressed(_) if node.key == "setup_file" => {
+            "or give the file as dump, which may be compressed and in any character set (SET NAMES)"
+        }
+        _ => "give the path of a file, relative to the experiment's folder",
+    };
+    let says = format!("cannot read {}: {error}", path.display());
+    node.note(says, "not read", help);
+}

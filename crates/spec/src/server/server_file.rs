@@ -1,0 +1,139 @@
+//! The settings of a server's own option file: `settings_file = "my.cnf"` instead of `settings`.
+//!
+//! Purpose: the settings of a server in production are measured as they are, and what prony has to set itself is named. Boundaries:
+//! files that it includes are not read, and values are not interpreted.
+
+use super::confined::Unconfined;
+use crate::file::option_file::{OptionLine, option_lines};
+use crate::text::setting::{Pairs, plain};
+
+/// The sections that a server reads, of whatever family and version.
+const SECTIONS: [&str; 4] = ["mysqld", "server", "mariadb", "mariadbd"];
+/// Sections that only MariaDB's servers read: of a cluster, and shared with clients.
+const OF_MARIADB: [&str; 2] = ["galera", "client-server"];
+/// Settings whose values add up when a file has them more than once, and what separates them.
+///
+/// Source: `GET_FLAGSET` in `mysys/my_getopt.c`; "--plugin-load-add" in the MySQL manual.
+const ADDED: [(&str, &str); 2] = [("optimizer_switch", ","), ("plugin_load_add", ";")];
+
+/// What a file says.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct ServerFile {
+    /// Each setting once, with its last value.
+    pub settings: Pairs<String>,
+    /// What does not apply to a server that prony starts: `datadir`, `!includedir`, `[mysqld-8.0]`.
+    pub passed_over: Vec<String>,
+}
+
+impl ServerFile {
+    pub(crate) fn read(text: &str) -> ServerFile {
+        let mut file = ServerFile::default();
+        // Before the first section a server refuses options.
+        let mut is_server = None;
+        for line in option_lines(text) {
+            match line {
+                OptionLine::Section(name) => {
+                    // Servers read `[MYSQLD]` too.
+                    let name = name.to_ascii_lowercase();
+                    is_server = Some(SECTIONS.contains(&name.as_str()));
+                    if OF_MARIADB.contains(&name.as_str()) || is_of_a_version(&name) {
+                        file.pass_over(format!("[{name}]"));
+                    }
+                }
+                OptionLine::Include { word, .. } => file.pass_over(word.to_string()),
+                OptionLine::Option { name, value } => match is_server {
+                    Some(true) => file.set(name, value),
+                    Some(false) => {}
+                    None => file.pass_over(plain(name)),
+                },
+            }
+        }
+        file
+    }
+
+    /// `skip-name-resolve` without a value is 1.
+    fn set(&mut self, name: &str, value: Option<String>) {
+        let (name, value) = (plain(name), value.unwrap_or_else(|| "1".to_string()));
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let is_setting = name.chars().all(is_word) && !name.starts_with("loose_");
+        if !is_setting || Unconfined::of(&name, &value).is_some() {
+            return self.pass_over(name);
+        }
+        let at = self.settings.iter().position(|(known, _)| *known == name);
+        let before = at.map(|at| self.settings.remove(at).1);
+        let added = ADDED.iter().find(|added| added.0 == name.as_str());
+        let value = match (before, added) {
+            (Some(before), Some((_, between))) => format!("{before}{between}{value}"),
+            _ => value,
+        };
+        self.settings.push((name, value));
+    }
+
+    fn pass_over(&mut self, name: String) {
+        if !self.passed_over.contains(&name) {
+            self.passed_over.push(name);
+        }
+    }
+}
+
+/// `mysqld-8.0`, `mariadb-10.11`: which servers read it depends on their version.
+fn is_of_a_version(section: &str) -> bool {
+    let known = section.split_once('-').map(|(name, _)| name);
+    known.is_some_and(|name| SECTIONS.contains(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_servers_section_is_read_and_what_prony_sets_is_named() {
+        let text = "[client]\nport = 3306\n[mysqld]  # the server\ndatadir=/var/lib/mysql\nsocket = /run/m.sock\nlog-error = /var/log/e\nskip-name-resolve\nkey_buffer_size = 16M # small\nkey-buffer-size = 32M\nsql_mode = \"ANSI\"\ninit_connect='SET @a = \"#\"'\nhot.key_buffer_size = 1M\nloose-x = 1\n!includedir /etc/mysql/conf.d/\n[mysqldump]\nquick\n[mysqld-8.0]\nx = 1\n";
+        let file = ServerFile::read(text);
+        let settings = file.settings.iter();
+        let settings: Vec<String> = settings
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        assert_eq!(
+            settings,
+            [
+                "skip_name_resolve=1",
+                "key_buffer_size=32M",
+                "sql_mode=ANSI",
+                "init_connect=SET @a = \"#\"",
+            ]
+        );
+        assert_eq!(
+            file.passed_over,
+            [
+                "datadir",
+                "socket",
+                "log_error",
+                "hot.key_buffer_size",
+                "loose_x",
+                "!includedir",
+                "[mysqld-8.0]",
+            ]
+        );
+    }
+
+    #[test]
+    fn options_before_the_first_section_are_passed_over() {
+        let file = ServerFile::read("sort-buffer-size = 1M\n[mysqld]\nx = 1\n");
+        assert_eq!(file.settings, [("x".to_string(), "1".to_string())]);
+        assert_eq!(file.passed_over, ["sort_buffer_size"]);
+    }
+
+    #[test]
+    fn values_that_add_up_are_all_kept_and_sections_have_any_case() {
+        let text = "[MYSQLD]\noptimizer_switch = mrr=on\noptimizer-switch='mrr_cost_based=off'\nsort_buffer_size=1M\nsort_buffer_size=2M\n[client-server]\nport=1\n";
+        let file = ServerFile::read(text);
+        let expected = [
+            ("optimizer_switch", "mrr=on,mrr_cost_based=off"),
+            ("sort_buffer_size", "2M"),
+        ];
+        let expected = expected.map(|(name, value)| (name.to_string(), value.to_string()));
+        assert_eq!(file.settings, expected);
+        assert_eq!(file.passed_over, ["[client-server]"]);
+    }
+}
