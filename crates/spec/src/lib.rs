@@ -17,9 +17,10 @@ mod machine;
 pub mod plan;
 mod sections;
 mod server;
+mod text;
+
 #[cfg(test)]
 mod tests;
-mod text;
 
 pub use check::advice::advice;
 pub use check::{events, known, memory, queries, settings, slices, timed};
@@ -42,7 +43,7 @@ pub use load::{
 pub use machine::host::{DiskSpec, FilesystemSpec, HostPatch, VolatileSpec, VolumeSpec};
 pub use machine::limits::{LimitsPatch, Memory};
 pub use sections::blocks::UNTIL_DECIDED_TIMES;
-pub use sections::patch::{CheckWorkload, merge};
+pub use sections::workload::{CheckWorkload, merge};
 pub use server::build::{self, BuildSpec};
 pub use server::cluster::{ClusterPatch, ClusterSpec, Reads, Routing, Topology, Writes};
 pub use server::confined;
@@ -58,7 +59,8 @@ use experiment::place;
 use file::mistake::{Notes, Span};
 use machine::{host, limits};
 use sections::names::{self, Names};
-use sections::{blocks, factors, load_factors, observe, patch, protocol, workload};
+use sections::settings::settings;
+use sections::{blocks, factors, load_factors, observe, protocol, workload};
 use std::cmp::Reverse;
 use std::path::Path;
 use toml::de::DeTable;
@@ -189,8 +191,8 @@ fn read_file(
         question: text("question").unwrap_or_default(),
         published: published(file),
         base: Patch {
-            settings: file.get("settings").and_then(|node| patch::settings(&node)),
-            session: file.get("session").and_then(|node| patch::settings(&node)),
+            settings: file.get("settings").and_then(|node| settings(&node)),
+            session: file.get("session").and_then(|node| settings(&node)),
             workload: table,
             build: None,
             cluster: ClusterPatch::default(),

@@ -37,9 +37,7 @@ impl Mistake {
             help: help.into(),
         }
     }
-}
 
-impl Mistake {
     /// The underlined span.
     pub fn at(&self) -> Span {
         self.at.clone()

@@ -3,7 +3,7 @@
 //! Purpose: the time of an event and the key that names its kind. Boundaries: `check::events` has each kind read its own value; `names`
 //! checks the levels in `only`.
 
-use super::patch::settings;
+use super::settings::settings;
 use crate::experiment::condition::condition;
 use crate::experiment::event::{EventSpec, EventTime, KINDS, SET, SetSpec};
 use crate::file::lists::{only, tables};

@@ -2,8 +2,10 @@
 //!
 //! Purpose: read them in file order. Boundaries: `names` checks their references to each other, `plan` crosses them.
 
-use super::patch::{WorkloadBase, patch, settings};
+use super::patch::patch;
+use super::settings::settings;
 use super::texts::Texts;
+use super::workload::WorkloadBase;
 use crate::experiment::{FactorSpec, LevelSpec, Patch, ServerSpec, TargetKind};
 use crate::file::lists::only;
 use crate::file::read::{Node, Section};

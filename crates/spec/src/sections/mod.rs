@@ -11,5 +11,6 @@ pub(crate) mod names;
 pub(crate) mod observe;
 pub(crate) mod patch;
 pub(crate) mod protocol;
+pub(crate) mod settings;
 mod texts;
 pub(crate) mod workload;

@@ -9,9 +9,6 @@ use crate::server::build::{BuildSpec, split_name};
 use crate::text::unit;
 use toml::{Table, Value};
 
-#[cfg(test)]
-mod tests;
-
 /// The flags of `prony bench`. Missing values take the defaults of the file format.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BenchRequest {
@@ -389,3 +386,6 @@ fn flag_at(source: &str, at: usize) -> Option<String> {
         _ => format!("--{}", key.trim_end_matches("_file").replace('_', "-")),
     })
 }
+
+#[cfg(test)]
+mod tests;
