@@ -39,6 +39,7 @@ mod power_cut;
 mod query_timeout;
 mod quickstart;
 mod real;
+mod replication;
 mod restart;
 mod rounds_truth;
 mod same_figures;

@@ -26,7 +26,7 @@ pub(crate) fn seconds(value: f64, decimals: usize) -> String {
 }
 
 /// A dimensionless ratio: three digits, whole when large.
-pub(crate) fn ratio(value: f64) -> String {
+pub fn ratio(value: f64) -> String {
     match value {
         v if v >= 1000.0 => count(v),
         v if v >= 100.0 => format!("{v:.0}"),

@@ -35,6 +35,7 @@ pub fn settings_shown() -> Vec<&'static str> {
 pub use build::loads::conditions::SERIES as SERIES_SHOWN;
 pub use build::{Detail, Measured};
 pub use document::*;
+pub use format::ratio;
 pub use gate::{Allowed, Check, CheckResult, Gate, Outcome, Strictness};
 pub use looks::{Blocks, CellBlocks};
 pub use render::{

@@ -214,17 +214,17 @@ fn read_file(
     })
 }
 
-/// How many results docs/PUBLISHED.md has, from `P1` on.
+/// How many results docs/REPLICATION.md has, from `P1` on.
 const PUBLISHED: u32 = 9;
 
-/// A key of docs/PUBLISHED.md, or a source in words.
+/// A key of docs/REPLICATION.md, or a source in words.
 fn published(file: &Section) -> Option<String> {
     let node = file.get("published")?;
     let text = node.words("published = \"P1\"")?;
     let number = text.strip_prefix('P').map(str::parse::<u32>);
     if number.is_some_and(|number| number.is_ok_and(|number| !(1..=PUBLISHED).contains(&number))) {
         node.note(
-            format!("docs/PUBLISHED.md has no {text}"),
+            format!("docs/REPLICATION.md has no {text}"),
             "not known",
             format!("write one of P1 to P{PUBLISHED}, or name the source in words"),
         );

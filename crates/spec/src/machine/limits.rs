@@ -85,7 +85,7 @@ const DISKS: [Disk; 4] = [
         read_bandwidth: 110 * MB,
         write_bandwidth: 110 * MB,
     },
-    // Intel 520, random 16 KiB requests: Vadim Tkachenko, 2012 (P4 in docs/PUBLISHED.md).
+    // Intel 520, random 16 KiB requests: Vadim Tkachenko, 2012 (P4 in docs/REPLICATION.md).
     Disk {
         name: "sata-ssd",
         read_iops: 370 * MIB / (16 << 10),

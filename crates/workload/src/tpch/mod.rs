@@ -1,7 +1,7 @@
 //! TPC-H: eight tables, 22 queries.
 //!
 //! Purpose: the tables, keys and queries of the specification and of the results that Ovais Tariq published in 2012
-//! (P6 in docs/PUBLISHED.md), on any server of the MySQL family.
+//! (P6 in docs/REPLICATION.md), on any server of the MySQL family.
 //! Boundaries: crate `datagen` generates the rows. There are no refresh functions and no TPC metrics. SQLite is
 //! rejected: it has no exact decimals, so its sums of money would differ in their last digits.
 

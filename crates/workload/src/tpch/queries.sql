@@ -1,6 +1,6 @@
 -- The 22 queries with the validation parameters (clause 2.4), in SQL that MySQL 5.5 accepts: no view, no WITH, no column names for
 -- derived tables. LIMIT is used where the specification limits the number of rows.
--- {fraction} of Q11 is 0.0001 / scale. {force ...} becomes FORCE INDEX (...) in the published form (Ovais Tariq, 2012; docs/PUBLISHED.md, P6)
+-- {fraction} of Q11 is 0.0001 / scale. {force ...} becomes FORCE INDEX (...) in the published form (Ovais Tariq, 2012; docs/REPLICATION.md, P6)
 -- and nothing in the standard form. It forces the access that the optimizer feature works on, because the optimizer may choose another.
 -- Q3 looks up orders by customer, and batched key access collects these lookups. Q10 reads the orders of a quarter in index order, and
 -- multi-range read sorts them. In Q19, all columns of lineitem except the price are in an index, where index condition pushdown checks them.

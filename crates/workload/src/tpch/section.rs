@@ -31,7 +31,7 @@ pub struct Section {
     pub form: Form,
     /// Whether the published forms keep their FORCE INDEX. Default: true.
     pub force_index: bool,
-    /// Whether lineitem has the index that Ovais Tariq added in 2012 (docs/PUBLISHED.md). Default: if a query forces it.
+    /// Whether lineitem has the index that Ovais Tariq added in 2012 (docs/REPLICATION.md). Default: if a query forces it.
     pub extra_index: bool,
     /// The value in the file; None: the default of the engine.
     pub index_build: Option<IndexBuild>,
@@ -44,7 +44,7 @@ pub struct Section {
 pub enum Form {
     /// As in the specification.
     Standard,
-    /// Q3, Q10 and Q19 as published by Ovais Tariq in 2012 (docs/PUBLISHED.md).
+    /// Q3, Q10 and Q19 as published by Ovais Tariq in 2012 (docs/REPLICATION.md).
     Published,
 }
 
