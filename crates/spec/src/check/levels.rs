@@ -6,6 +6,7 @@ use crate::experiment::place::{Late, path};
 use crate::experiment::served::{is_for, section_for};
 use crate::experiment::{Experiment, LevelSpec, Patch};
 use crate::load::LoadPatch;
+use crate::machine::limits::LimitsPatch;
 use crate::text::setting::{Pairs, Setting};
 use crate::text::switches;
 use std::collections::BTreeMap;
@@ -116,9 +117,8 @@ fn sets(level: &LevelSpec, server: &str) -> Vec<Set> {
     let load = section_for(level, server, |patch| patch.load.as_ref());
     found.extend(load.map(load_keys).into_iter().flatten());
     let limits = section_for(level, server, |patch| patch.limits);
-    let limits = limits.map(|limits| limits.to_string()).unwrap_or_default();
-    let limits = limits.split(", ").filter_map(|one| one.split_once(" = "));
-    found.extend(limits.map(|(name, value)| (("limits", name.to_string()), value.to_string())));
+    let limits = limits.iter().flat_map(LimitsPatch::keys);
+    found.extend(limits.map(|(name, value)| (("limits", name.to_string()), value)));
     found
 }
 

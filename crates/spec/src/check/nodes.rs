@@ -3,7 +3,7 @@
 //! Purpose: no key about nodes without effect, and nothing that a server with a topology cannot have. Boundaries: `server::cluster` reads
 //! the keys.
 
-use crate::experiment::place::{Late, path};
+use crate::experiment::place::{Late, changes, path};
 use crate::experiment::served::{is_for, nodes, with_levels};
 use crate::experiment::{Experiment, LevelSpec, Patch, ServerSpec};
 use crate::server::cluster::{ClusterPatch, Routing, Topology};
@@ -24,11 +24,8 @@ pub(crate) fn unfit(experiment: &Experiment) -> Vec<Late> {
         label: "not together with a topology",
         help: help.to_string(),
     };
-    let levels = experiment.factors.iter().flat_map(|factor| &factor.levels);
-    let patches = levels.flat_map(|level| {
-        let on = level.on.iter().map(|(_, patch)| patch);
-        std::iter::once(&level.patch).chain(on)
-    });
+    let changes = experiment.factors.iter().flat_map(changes);
+    let patches = changes.map(|(_, patch)| patch);
     let all: Vec<&Patch> = std::iter::once(&experiment.base).chain(patches).collect();
     let mut found = Vec::new();
     if !experiment.protocol.is_timed() {

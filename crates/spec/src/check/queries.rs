@@ -3,7 +3,7 @@
 //! Purpose: check `protocol.queries`, `observe` and claims before anything is loaded.
 //! Boundaries: the caller passes the names of the workload's queries.
 
-use crate::experiment::place::{Late, Path, answer, path};
+use crate::experiment::place::{Late, Path, answer, changes, path};
 use crate::experiment::{Experiment, ObservePatch, PlanCheck, Plans};
 use crate::file::mistake::{SpecError, suggestion};
 use record::{Cell, Subject};
@@ -88,20 +88,11 @@ fn named(experiment: &Experiment) -> Vec<(Path, String)> {
 }
 
 /// The changes of levels to `[observe]`, with their paths.
-fn observed(experiment: &Experiment) -> Vec<(Path, &ObservePatch)> {
-    let mut found = Vec::new();
-    for factor in &experiment.factors {
-        for level in &factor.levels {
-            let own = path(&["factor", &factor.name, &level.name, "observe"]);
-            found.extend(level.patch.observe.as_ref().map(|patch| (own, patch)));
-            for (server, patch) in &level.on {
-                let names = [&factor.name, &level.name, "on", server, "observe"];
-                let at = path(&[&["factor"], &names[..]].concat());
-                found.extend(patch.observe.as_ref().map(|patch| (at, patch)));
-            }
-        }
-    }
-    found
+fn observed(experiment: &Experiment) -> impl Iterator<Item = (Path, &ObservePatch)> {
+    let changes = experiment.factors.iter().flat_map(changes);
+    changes.filter_map(|(at, patch)| {
+        Some(([at, path(&["observe"])].concat(), patch.observe.as_ref()?))
+    })
 }
 
 /// The queries whose plans are checked one by one.
@@ -134,7 +125,7 @@ fn without_plans(experiment: &Experiment) -> Vec<Late> {
     };
     let base = &experiment.observe;
     let base = late(&path(&["observe"]), &base.checks, Some(base.plans));
-    let levels = observed(experiment).into_iter();
+    let levels = observed(experiment);
     base.into_iter()
         .chain(levels.flat_map(|(at, patch)| late(&at, &patch.checks, patch.plans)))
         .collect()

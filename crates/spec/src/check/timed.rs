@@ -4,8 +4,8 @@
 //! workload; crate `load` drives it.
 
 use super::traces;
-use crate::experiment::place::{Late, Path, answer, path};
-use crate::experiment::{Experiment, FactorSpec, LevelSpec, RoundKind};
+use crate::experiment::place::{Late, Path, answer, changes, path};
+use crate::experiment::{Experiment, FactorSpec, RoundKind};
 use crate::file::mistake::SpecError;
 use crate::load::{LoadPatch, LoadSpec};
 use record::LoadFactor;
@@ -116,18 +116,7 @@ fn further_rounds(experiment: &Experiment) -> Vec<Late> {
             .iter()
             .any(|kind| has(*kind, rounds) > has(*kind, all))
     };
-    let levels = experiment
-        .factors
-        .iter()
-        .flat_map(|factor| factor.levels.iter().map(|level| (&factor.name, level)));
-    let patches = levels.flat_map(|(factor, level)| {
-        let at = path(&["factor", factor, &level.name]);
-        let on = level.on.iter().map({
-            let at = at.clone();
-            move |(server, patch)| ([at.clone(), path(&["on", server])].concat(), patch)
-        });
-        std::iter::once((at, &level.patch)).chain(on)
-    });
+    let patches = experiment.factors.iter().flat_map(changes);
     let beyond = patches.filter(|(_, patch)| patch.rounds.as_deref().is_some_and(exceeds));
     let (says, help) = match experiment.protocol.is_timed() {
         true => (
@@ -213,27 +202,7 @@ pub(super) fn loads_of_levels(experiment: &Experiment) -> Vec<(Path, LoadPatch)>
         .factors
         .iter()
         .filter(|factor| LoadFactor::named(&factor.name).is_none());
-    own.flat_map(|factor| {
-        factor
-            .levels
-            .iter()
-            .flat_map(|level| loads_of_level(&factor.name, level))
-    })
-    .collect()
-}
-
-fn loads_of_level(factor: &str, level: &LevelSpec) -> Vec<(Path, LoadPatch)> {
-    let at = path(&["factor", factor, &level.name]);
-    let own = level
-        .patch
-        .load
-        .iter()
-        .map(|load| ([at.clone(), path(&["load"])].concat(), load.clone()));
-    let replaced = level.on.iter().filter_map(|(server, patch)| {
-        Some((
-            [at.clone(), path(&["on", server, "load"])].concat(),
-            patch.load.clone()?,
-        ))
-    });
-    own.chain(replaced).collect()
+    own.flat_map(changes)
+        .filter_map(|(at, patch)| Some(([at, path(&["load"])].concat(), patch.load.clone()?)))
+        .collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! Purpose: mistakes found after parsing are shown at their line too.
 
-use super::{Experiment, Patch};
+use super::{Experiment, FactorSpec, Patch};
 use crate::file::mistake::{Mistake, Notes, Span, SpecError};
 use crate::file::read::{Section, same_key};
 use record::TrialKey;
@@ -118,6 +118,16 @@ pub(crate) fn path_for(
         }
     }
     path(steps)
+}
+
+/// What the levels of a factor change, each with its place: for all servers, then for single ones.
+pub(crate) fn changes(factor: &FactorSpec) -> impl Iterator<Item = (Path, &Patch)> {
+    factor.levels.iter().flat_map(|level| {
+        let at = ["factor", &factor.name, &level.name];
+        let on = level.on.iter();
+        let on = on.map(move |(server, patch)| (path(&[&at[..], &["on", server]].concat()), patch));
+        std::iter::once((path(&at), &level.patch)).chain(on)
+    })
 }
 
 /// A mistake that is found after parsing.

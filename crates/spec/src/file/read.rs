@@ -154,6 +154,16 @@ impl<'s> Section<'s> {
         })
     }
 
+    /// The value of a key, or the default without it. None for a mistake, which `read` notes.
+    pub(crate) fn get_or<T>(
+        &self,
+        key: &str,
+        default: T,
+        read: impl FnOnce(&Node<'s>) -> Option<T>,
+    ) -> Option<T> {
+        self.get(key).map_or(Some(default), |node| read(&node))
+    }
+
     /// Notes every key that is not among these; `name` is how messages call the section.
     pub fn allow(&self, name: &str, keys: &[&str]) {
         self.allow_besides(name, keys, &[]);

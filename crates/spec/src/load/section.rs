@@ -91,12 +91,8 @@ fn open(section: &Section, folder: &Path) -> Option<Load> {
         .get("workers")
         .map(|node| counts(&node, WORKERS))
         .unwrap_or_default();
-    let queue = section
-        .get("queue")
-        .map_or(Some(QueueSpec::Default), |node| queue(&node));
-    let when_full = section
-        .get("when_full")
-        .map_or(Some(WhenFull::Stop), |node| when_full(&node));
+    let queue = section.get_or("queue", QueueSpec::Default, queue);
+    let when_full = section.get_or("when_full", WhenFull::Stop, when_full);
     let (arrivals, rates) = (arrivals?, rates?);
     let trace = node.and_then(|node| trace_in_place(&node, &arrivals));
     let spec = LoadSpec::Open(OpenSpec {

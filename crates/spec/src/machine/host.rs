@@ -106,14 +106,8 @@ fn volume(section: &Section) -> Option<VolumeSpec> {
     let of_all = ["kind", "filesystem", "mount_options", DEVICE];
     section.allow("volume", &[of_all.as_slice(), &OF_VOLATILE].concat());
     let kind = section.require("volume", "kind", "kind = \"volatile\"")?;
-    let filesystem = match section.get("filesystem") {
-        Some(node) => filesystem(&node),
-        None => Some(FilesystemSpec::default()),
-    };
-    let mount_options = match section.get("mount_options") {
-        Some(node) => mount_options(&node),
-        None => Some(String::new()),
-    };
+    let filesystem = section.get_or("filesystem", FilesystemSpec::default(), filesystem);
+    let mount_options = section.get_or("mount_options", String::new(), mount_options);
     let disk = match kind.text("kind = \"volatile\"")? {
         "volatile" => {
             refuse_keys_of(section, &[DEVICE], "device");
@@ -185,18 +179,11 @@ fn filesystem(node: &Node) -> Option<FilesystemSpec> {
 }
 
 fn volatile(section: &Section) -> Option<VolatileSpec> {
-    let lies = match section.get("lie") {
-        Some(node) => lie(&node),
-        None => Some(false),
-    };
-    let log = match section.get("log") {
-        Some(node) => node.truth("log = true"),
-        None => Some(false),
-    };
-    let slow_flush = match section.get("slow_flush") {
-        Some(node) => node.duration("slow_flush = \"5ms\""),
-        None => Some(Duration::ZERO),
-    };
+    let lies = section.get_or("lie", false, lie);
+    let log = section.get_or("log", false, |node| node.truth("log = true"));
+    let slow_flush = section.get_or("slow_flush", Duration::ZERO, |node| {
+        node.duration("slow_flush = \"5ms\"")
+    });
     Some(VolatileSpec {
         lies: lies?,
         log: log?,

@@ -233,45 +233,45 @@ fn cpus(section: &Section) -> Option<Option<f64>> {
 /// What it changes: `write_iops = 200, memory = none`.
 impl fmt::Display for LimitsPatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whole = |limit: Option<Option<u64>>| {
-            limit.map(|limit| limit.map_or(NONE.to_string(), |limit| limit.to_string()))
-        };
-        let memory = self.memory.map(|memory| match memory {
-            None => NONE.to_string(),
-            Some(Memory::Bytes(bytes)) => bytes.to_string(),
-            Some(Memory::OfData(factor)) => Setting::OfData(factor).to_string(),
-        });
-        let cpus = self
-            .cpus
-            .map(|cpus| cpus.map_or(NONE.to_string(), |cpus| cpus.to_string()));
-        let all = [
-            ("read_iops", whole(self.read_iops)),
-            ("write_iops", whole(self.write_iops)),
-            ("read_bandwidth", whole(self.read_bandwidth)),
-            ("write_bandwidth", whole(self.write_bandwidth)),
-            ("memory", memory),
-            ("cpus", cpus),
-        ];
-        let given = all
-            .into_iter()
-            .filter_map(|(name, value)| Some(format!("{name} = {}", value?)));
-        f.write_str(&given.collect::<Vec<_>>().join(", "))
+        let keys = self.keys().map(|(name, value)| format!("{name} = {value}"));
+        f.write_str(&keys.collect::<Vec<_>>().join(", "))
     }
 }
 
 impl LimitsPatch {
+    /// The keys with their values; the inner None lifts a limit.
+    fn all(&self) -> [(&'static str, Option<Option<String>>); 6] {
+        let whole =
+            |limit: Option<Option<u64>>| limit.map(|limit| limit.map(|one| one.to_string()));
+        let memory = |memory: Memory| match memory {
+            Memory::Bytes(bytes) => bytes.to_string(),
+            Memory::OfData(factor) => Setting::OfData(factor).to_string(),
+        };
+        [
+            ("read_iops", whole(self.read_iops)),
+            ("write_iops", whole(self.write_iops)),
+            ("read_bandwidth", whole(self.read_bandwidth)),
+            ("write_bandwidth", whole(self.write_bandwidth)),
+            ("memory", self.memory.map(|limit| limit.map(memory))),
+            (
+                "cpus",
+                self.cpus.map(|limit| limit.map(|one| one.to_string())),
+            ),
+        ]
+    }
+
+    /// The keys in it, with their values as in a file.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let given = self.all().into_iter();
+        given.filter_map(|(name, value)| Some((name, value?.unwrap_or(NONE.to_string()))))
+    }
+
     /// The keys of the limits in it, without those that it lifts.
     pub fn names(&self) -> Vec<&'static str> {
-        let limited = [
-            ("read_iops", self.read_iops.flatten().is_some()),
-            ("write_iops", self.write_iops.flatten().is_some()),
-            ("read_bandwidth", self.read_bandwidth.flatten().is_some()),
-            ("write_bandwidth", self.write_bandwidth.flatten().is_some()),
-            ("memory", self.memory.flatten().is_some()),
-            ("cpus", self.cpus.flatten().is_some()),
-        ];
-        let limited = limited.into_iter().filter(|(_, is_set)| *is_set);
-        limited.map(|(name, _)| name).collect()
+        let limited = self.all().into_iter();
+        limited
+            .filter_map(|(name, value)| value?.map(|_| name))
+            .collect()
     }
 
     /// Overrides an earlier patch, key by key.

@@ -4,7 +4,8 @@
 //! parses the flags.
 
 use super::{OverrideError, mistake};
-use crate::experiment::{Experiment, FactorSpec, LevelSpec, Patch};
+use crate::experiment::place::changes;
+use crate::experiment::{Experiment, FactorSpec, Patch};
 use crate::load::{ArrivalsSpec, CLIENTS_MAX, LoadPatch, LoadSpec, OpenSpec, RateSpec};
 use crate::sections::load_factors::{clients_factor, rate_factor, workers_factor};
 use crate::text::unit;
@@ -124,13 +125,8 @@ impl Experiment {
     ) -> Result<(), OverrideError> {
         let name = flag.trim_start_matches("--");
         let of_patch = |patch: &Patch| patch.load.as_ref().is_some_and(&chooses);
-        let of_level = |level: &LevelSpec| {
-            of_patch(&level.patch) || level.on.iter().any(|(_, patch)| of_patch(patch))
-        };
-        let factor = self
-            .factors
-            .iter()
-            .find(|factor| factor.name != name && factor.levels.iter().any(of_level));
+        let mut others = self.factors.iter().filter(|factor| factor.name != name);
+        let factor = others.find(|factor| changes(factor).any(|(_, patch)| of_patch(patch)));
         match factor {
             None => Ok(()),
             Some(factor) => Err(mistake(

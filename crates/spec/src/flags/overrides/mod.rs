@@ -4,6 +4,7 @@
 
 mod load;
 
+use crate::experiment::place::changes;
 use crate::experiment::{Experiment, LevelSpec, Patch};
 use crate::file::mistake::suggestion;
 use crate::load::{MAX, RateSpec};
@@ -104,11 +105,9 @@ impl Experiment {
                 .as_ref()
                 .is_some_and(|table| table.contains_key(key))
         };
-        let level_sets =
-            |level: &LevelSpec| sets(&level.patch) || level.on.iter().any(|(_, patch)| sets(patch));
         self.factors
             .iter()
-            .find(|factor| factor.levels.iter().any(level_sets))
+            .find(|factor| changes(factor).any(|(_, patch)| sets(patch)))
             .map(|factor| factor.name.as_str())
     }
 
