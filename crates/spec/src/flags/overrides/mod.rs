@@ -221,36 +221,20 @@ impl Experiment {
 
     /// Every factor with its levels, `server` first.
     fn all_levels(&self) -> Pairs<Vec<String>> {
-        let mut all = vec![(
-            "server".to_string(),
-            self.servers
-                .iter()
-                .map(|server| server.name.clone())
-                .collect(),
-        )];
-        for factor in &self.factors {
-            all.push((
-                factor.name.clone(),
-                factor
-                    .levels
-                    .iter()
-                    .map(|level| level.name.clone())
-                    .collect(),
-            ));
-        }
-        all
+        let servers = self.servers.iter().map(|server| server.name.clone());
+        let server = ("server".to_string(), servers.collect());
+        let factors = self.factors.iter().map(|factor| {
+            let levels = factor.levels.iter().map(|level| level.name.clone());
+            (factor.name.clone(), levels.collect())
+        });
+        std::iter::once(server).chain(factors).collect()
     }
 
     fn check_datasets(&self) -> Result<(), OverrideError> {
         let is_there = |name: &String| self.servers.iter().any(|server| server.name == *name);
         let lost = self.servers.iter().find_map(|server| {
-            Some((
-                server,
-                server
-                    .dataset_from
-                    .as_ref()
-                    .filter(|from| !is_there(from))?,
-            ))
+            let from = server.dataset_from.as_ref()?;
+            (!is_there(from)).then_some((server, from))
         });
         match lost {
             None => Ok(()),
@@ -314,13 +298,9 @@ impl Experiment {
         let build: BuildSpec = build.parse().map_err(|error: build::BuildError| {
             mistake(format!("--server: {error}"), error.help())
         })?;
-        let known: Vec<String> = self
-            .servers
-            .iter()
-            .map(|server| server.name.clone())
-            .collect();
-        if let Some(name) = name.filter(|name| !known.iter().any(|server| server == name)) {
-            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let known = self.servers.iter().map(|server| server.name.as_str());
+        let known: Vec<&str> = known.collect();
+        if let Some(name) = name.filter(|name| !known.contains(name)) {
             return Err(mistake(
                 format!("--server: the file has no server \"{name}\""),
                 suggestion(name, &known),
