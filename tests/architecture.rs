@@ -227,8 +227,8 @@ fn the_lines_that_the_exercises_add_have_their_places() {
         "crates/prony/src/run/event/kinds/mod.rs",
         "pub const KINDS: ",
     );
-    has("crates/spec/src/events.rs", "const KINDS: ");
-    has("crates/spec/src/events.rs", "\"kill\"");
+    has("crates/spec/src/experiment/event.rs", "const KINDS: ");
+    has("crates/spec/src/experiment/event.rs", "\"kill\"");
     has("crates/load/src/seam.rs", "Unknown(u16)");
 }
 
