@@ -194,7 +194,7 @@ fn the_files_of_a_folder_do_not_import_each_other_in_a_circle() {
     for (name, src) in crates() {
         found.extend(circles(&name, &modules(&src)));
     }
-    only_exceptions(found, &CIRCLES, "move what both need to a file below them");
+    only_exceptions(found, &[], "move what both need to a file below them");
 }
 
 #[test]
@@ -218,26 +218,3 @@ fn a_circle_through_a_re_export_is_found() {
         BTreeSet::from(["x: a b".to_string()])
     );
 }
-
-/// Why a circle is left that nobody needs.
-const OLD: &str = "older than this test";
-
-const CIRCLES: [(&str, &str); 8] = [
-    (
-        "workload: answers commits engines held loader marker preload schema script seam",
-        "the seam names what its implementations share",
-    ),
-    ("workload/fileio: places section", OLD),
-    ("workload/fileio: files verify", OLD),
-    ("workload/oltp: operations section", OLD),
-    (
-        "workload/sql: confined dump loading rows sources table_file tables",
-        OLD,
-    ),
-    ("workload/sql/dump: settings statement", OLD),
-    (
-        "workload/tpcc/driver: customer delivery new_order order_status payment session sql stock_level",
-        "a session issues five kinds of transactions, which use it",
-    ),
-    ("workload/tpch: queries section", OLD),
-];

@@ -4,44 +4,38 @@
 //! workload is one folder here and one row of `WORKLOADS`. Boundaries: crate `load` drives operations; `run` loads data,
 //! keeps snapshots and measures.
 
-pub mod answer;
 pub mod answers;
-mod commits;
-mod definitions;
-mod engines;
 pub mod fileio;
-mod first_errors;
 mod generated;
-mod hashes;
-mod held;
-mod indexes;
+mod interface;
 mod keys;
-mod lexer;
+mod load_outcome;
 pub mod loader;
-mod marker;
 pub mod oltp;
-mod preload;
+mod query;
 mod schema;
 pub mod script;
-mod seam;
 pub mod sql;
+pub mod sql_text;
 pub mod ssb;
-mod stored;
 pub mod toy;
 pub mod tpcc;
 pub mod tpch;
 
-pub use held::Held;
-pub use loader::Connect;
-pub use marker::TABLE as MARKER;
-pub use preload::Preloaded;
-pub use schema::index_bytes;
-pub use script::{Driver, Witness};
-pub use seam::{
-    AfterLoad, AllowDrop, AuditError, Audited, Auditor, Dataset, Dialect, Divided, Ended, Estimate,
-    Files, FilesError, Further, LoadError, Loaded, Operation, Precondition, Progress, Queries,
-    Readers, State, Target, Unit, Work, Workload,
+pub use interface::{
+    AfterLoad, AuditError, Audited, Auditor, Dataset, Divided, Ended, Estimate, Files, FilesError,
+    Further, Precondition, Queries, Readers, Target, Work, Workload,
 };
+pub use load_outcome::{LoadError, Loaded, Progress, Unit};
+pub use loader::Connect;
+pub use query::{Dialect, Operation};
+pub use schema::held::Held;
+pub use schema::index_bytes;
+pub use schema::marker::TABLE as MARKER;
+pub use schema::preload::Preloaded;
+pub use schema::state::{AllowDrop, State};
+pub use schema::witness::Witness;
+pub use script::Driver;
 pub use spec::TargetKind;
 use spec::{Section, SectionError};
 use std::sync::Arc;

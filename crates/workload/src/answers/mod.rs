@@ -3,9 +3,12 @@
 //! Purpose: equal rows have the same hash on every server, different rows never do. A rounded reference is compared within
 //! the tolerance of its column. Boundaries: `cell` compares values.
 
+mod arriving;
 mod cell;
 mod order;
+pub(crate) mod reference_hashes;
 
+pub use arriving::Answer;
 pub use cell::Cell;
 pub(crate) use cell::{of_reference, shown_row};
 

@@ -3,7 +3,7 @@
 //! Purpose: rows in another order are another answer where the query orders them. Boundaries: no grammar. ORDER BY counts up to the first
 //! key that is not surely a column of the result with one order on every server; rows that are equal up to there may come in any order.
 
-use crate::script::{Kind, lex};
+use crate::sql_text::{Kind, lex};
 use server::{ColumnKind, Reply};
 
 /// The indexes of the columns, most significant first; empty if the query does not order, or by something else than columns.

@@ -6,7 +6,7 @@
 use super::files;
 use super::places::Kind;
 use super::section::Section;
-use crate::seam::{AuditError, Audited, Auditor, Ended};
+use crate::interface::{AuditError, Audited, Auditor, Ended};
 use record::AuditNote;
 use std::io;
 use std::os::unix::fs::MetadataExt;

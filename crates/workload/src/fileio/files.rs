@@ -5,8 +5,8 @@
 
 use super::places::{Block, Kind, Places};
 use super::section::{Extents, Section, SyncCall, SyncPolicy};
-use super::verify::{self, Stamp};
-use crate::seam::{Files, FilesError, Precondition};
+use super::stamp::{MADE, Stamp};
+use crate::interface::{Files, FilesError, Precondition};
 use datagen::random::stream;
 use load::{Aligned, Tally};
 use rustix::fs::{AtFlags, FallocateFlags, OFlags, StatxFlags, fallocate, statx};
@@ -254,7 +254,7 @@ fn stamp(part: &mut [u8], io_bytes: u64, first: Block) {
     for (bytes, offset) in part.chunks_exact_mut(io_bytes as usize).zip(offsets) {
         let made = Stamp {
             block: Block { offset, ..first },
-            generation: verify::MADE,
+            generation: MADE,
         };
         made.put(bytes);
     }

@@ -8,17 +8,19 @@ mod engine;
 mod failures;
 mod files;
 mod group;
+mod pattern;
 mod places;
 mod presets;
 mod section;
+mod stamp;
 mod verify;
 
 pub use engine::Engine;
-pub use places::Pattern;
+pub use pattern::Pattern;
 pub use section::{Extents, Section, SyncCall, SyncPolicy};
 
-use super::seam::Files;
 use super::{Target, TargetKind, Work, Workload};
+use crate::interface::Files;
 use driver::Driver;
 use std::sync::Arc;
 

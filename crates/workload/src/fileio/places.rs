@@ -3,58 +3,10 @@
 //! Goal: closed and open loop, and any number of clients, do the same operations. Non-goal: order. Clients that work side by side
 //! finish operations in another order than they started them.
 
+use super::pattern::Pattern;
 use super::section::{Section, SyncPolicy};
 use datagen::oltp::Keys;
 use datagen::random::{Random, below, stream, unit};
-
-/// The order and the kind of operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pattern {
-    RandomRead,
-    RandomWrite,
-    SequentialRead,
-    SequentialWrite,
-    /// Random, reads and writes.
-    Mixed,
-    /// In order, with gaps: about one block of four.
-    AscendingRead,
-}
-
-impl Pattern {
-    pub(super) const NAMES: [(&str, Pattern); 6] = [
-        ("random-read", Pattern::RandomRead),
-        ("random-write", Pattern::RandomWrite),
-        ("sequential-read", Pattern::SequentialRead),
-        ("sequential-write", Pattern::SequentialWrite),
-        ("mixed", Pattern::Mixed),
-        ("ascending-read", Pattern::AscendingRead),
-    ];
-
-    pub(super) fn name(self) -> &'static str {
-        let mut names = Pattern::NAMES.iter();
-        names
-            .find(|(_, one)| *one == self)
-            .map_or("", |(name, _)| name)
-    }
-
-    pub(super) fn writes(self) -> bool {
-        !matches!(
-            self,
-            Pattern::RandomRead | Pattern::SequentialRead | Pattern::AscendingRead
-        )
-    }
-
-    pub(super) fn reads(self) -> bool {
-        !matches!(self, Pattern::RandomWrite | Pattern::SequentialWrite)
-    }
-
-    pub(super) fn is_random(self) -> bool {
-        matches!(
-            self,
-            Pattern::RandomRead | Pattern::RandomWrite | Pattern::Mixed
-        )
-    }
-}
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,11 +3,11 @@
 //! Boundaries: what fits together is checked here; whether the file system can do it shows when the files are made.
 
 use super::engine::Engine;
-use super::places::Pattern;
+use super::pattern::Pattern;
 use super::presets;
+use crate::interface::Precondition;
 use crate::keys::{choice, count, truth};
 use crate::oltp::distribution;
-use crate::seam::Precondition;
 use datagen::oltp::Distribution;
 use spec::Node;
 use std::time::Duration;

@@ -3,6 +3,7 @@
 //! Purpose: the operations of sysbench's OLTP tests as data for crate `load`. Boundaries: crate `datagen` draws rows and
 //! keys, `script` runs the statements.
 
+mod compiled;
 pub(crate) mod distribution;
 mod operations;
 mod section;
@@ -12,8 +13,8 @@ pub use section::{Data, Section};
 pub use tables::{SCHEMA, tables};
 
 use super::script::{Driver, Script};
-use super::stored::Stored;
 use super::{Dataset, Target, Work, Workload};
+use crate::generated::stored_tables::Stored;
 use std::sync::Arc;
 
 /// The tables and the operations of one section.
@@ -34,7 +35,7 @@ impl Oltp {
         Oltp {
             names: section.mix.iter().map(|(one, _)| one.name).collect(),
             data: tables(&section.data),
-            script: Arc::new(operations::script(&section)),
+            script: Arc::new(compiled::script(&section)),
         }
     }
 

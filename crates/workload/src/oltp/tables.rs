@@ -1,10 +1,10 @@
 //! The tables `sbtest1`, `sbtest2`, ...: their statements and rows.
 
 use super::section::Data;
-use crate::indexes::IndexBuild;
+use crate::generated::stored_tables::{Cost, Rows, Sqlite, Stored};
 use crate::loader::{Cut, Piece, Table};
-use crate::marker;
-use crate::stored::{Cost, Rows, Sqlite, Stored};
+use crate::schema::indexes::IndexBuild;
+use crate::schema::marker;
 use datagen::Format;
 use datagen::oltp::{Chunk, Oltp};
 
@@ -170,7 +170,7 @@ fn create(data: &Data) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{indexes, schema};
+    use crate::schema::{self, indexes};
 
     fn created(secondary_index: bool) -> String {
         let data = Data {

@@ -4,11 +4,11 @@
 
 use super::effects::Purpose;
 use super::generator::{Generator, Parameter};
-use super::lex::{Kind, lex};
 use super::mix::Mix;
-use super::split::{SqlMistake, named, statements};
 use super::{Operation, Policy, Script, Statement, Step};
-use crate::lexer::{Lexer, Quoting, Token, reading};
+use crate::sql_text::lexer::{Lexer, Quoting, Token, reading};
+use crate::sql_text::{Kind, lex};
+use crate::sql_text::{SqlMistake, named, statements};
 
 /// The placeholder for the number of a table in a statement.
 pub(super) const TABLE: &str = "{n}";

@@ -2,11 +2,11 @@
 
 use super::cursor::Cursor;
 use super::effects::{Noticed, Total};
+use super::first_errors::FirstErrors;
 use super::policy::Verdict;
 use super::session::Session;
-use super::witness::Witness;
 use super::{Operation, Script};
-use crate::first_errors::FirstErrors;
+use crate::schema::witness::Witness;
 use crate::{Readers, Target, Work};
 use datagen::random::{hash, stream};
 use load::{Effects, Failure, Io, Outcome, Request, Workload};

@@ -5,30 +5,23 @@
 //! only counted.
 
 mod build;
+pub(crate) mod commits;
 mod cursor;
 mod driver;
 mod effects;
+pub(crate) mod failure;
+mod first_errors;
 mod generator;
-mod headings;
-mod lex;
 mod mix;
 mod policy;
 mod session;
-mod split;
-pub(crate) mod witness;
 
 pub use build::{Builder, Part};
 pub use driver::Driver;
 pub use generator::{Generator, Literal};
-pub use headings::{Headed, headed};
-pub(crate) use headings::{heading_of, name_and_weight};
-pub use lex::{Kind, lex};
 pub(crate) use mix::Mix as Weights;
 pub use mix::WEIGHT_MAX;
 pub use policy::{DUPLICATE, Policy, Verdict};
-pub(crate) use session::failure;
-pub use split::{SqlMistake, name_length, statements};
-pub use witness::Witness;
 
 use effects::Purpose;
 use generator::Parameter;

@@ -1,16 +1,15 @@
 //! The session of one client: its connection, its statements and the values of an operation.
 
+use super::commits;
 use super::cursor::Cursor;
 use super::effects::{Counted, Noticed, Purpose, Total};
+use super::failure::failure;
 use super::generator::Drawn;
-use super::witness::Witness;
 use super::{Operation, Script, Statement, Step};
-use crate::commits;
+use crate::schema::witness::Witness;
 use load::{Failure, Io, Outcome};
 use wire::{Connection, Done, Login, PendingReply, WireError};
 
-/// Error code: too many prepared statements.
-const TOO_MANY_STATEMENTS: u16 = 1461;
 /// Error code: the statement is not supported as a prepared statement.
 const NOT_PREPARED: u16 = 1295;
 /// Own error code: after the operation, its changes are not committed.
@@ -142,21 +141,5 @@ impl Session {
             witness.write(&mut self.connection).await;
         }
         self.connection.close().await;
-    }
-}
-
-/// Why a session could not be opened, while it did `what`.
-pub(crate) fn failure(what: &str, error: WireError) -> Failure {
-    let code = error.code();
-    let way_out = match code {
-        TOO_MANY_STATEMENTS => {
-            "; raise max_prepared_stmt_count, or use fewer clients, tables or operations"
-        }
-        _ => "",
-    };
-    Failure {
-        code,
-        text: format!("{what}: {error}{way_out}"),
-        transient: error.is_transient(),
     }
 }

@@ -5,12 +5,12 @@
 //! refuses some harmless statements; and no protection from SQL that hides what it does: for that an account needs privileges on
 //! prony's schema alone.
 
-use super::SCHEMA;
-use super::dump::{Action, Filter, Origin, Statement};
-use super::loading::{cut_off, open, place_of};
-use super::sources::{Charset, Creation, Sources};
-use crate::lexer::{Kind, Lexer, Quoting, Token};
-use crate::{LoadError, marker};
+use super::dump::{Action, Filter, Statement};
+use super::own_schema::SCHEMA;
+use super::sources::Sources;
+use crate::LoadError;
+use crate::schema::marker;
+use crate::sql_text::lexer::{Kind, Lexer, Quoting, Token};
 use server::Session;
 use std::sync::Arc;
 
@@ -82,16 +82,11 @@ pub(super) fn on(session: &mut Session, sources: &Sources) -> Result<(), LoadErr
 }
 
 fn check(sources: &Sources, schemas: &[String]) -> Result<(), LoadError> {
-    let origin = match &sources.creation {
-        Creation::Setup { .. } => Origin::Setup,
-        Creation::Dump(_) => Origin::Dump,
-    };
-    let keeps_charset = sources.charset != Charset::OfDump;
-    let mut filter = Filter::new(origin, &sources.replace, keeps_charset);
-    let mut statements = open(&sources.creation, &Arc::default())?;
-    while let Some(statement) = statements.next().map_err(|cut| cut_off(&cut))? {
+    let mut filter = sources.filter();
+    let mut statements = sources.creation.statements(&Arc::default())?;
+    while let Some(statement) = statements.next()? {
         filter.of_head(statements.database());
-        let place = place_of(&statement);
+        let place = statement.place();
         if let Some(says) = sent(&mut filter, &statement, schemas) {
             return Err(match says {
                 Says::Refused(says) => LoadError::Written { place, says },
@@ -245,6 +240,7 @@ fn first_of(words: &[&Token], of: &[&str]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sql::sources::{Charset, Creation};
 
     fn beyond_of(sql: &str) -> Option<String> {
         let schemas = ["prony_sql", "information_schema", "mysql", "shop"];

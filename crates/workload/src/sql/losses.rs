@@ -4,7 +4,7 @@
 
 use crate::LoadError;
 use crate::loader::warnings::{self, Values};
-use crate::script::{Kind, lex};
+use crate::sql_text::{Kind, lex};
 use server::{ServerError, Session};
 
 /// The longest statement that sets variables.

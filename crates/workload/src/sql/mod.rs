@@ -5,34 +5,31 @@
 //! Boundaries: no variables set from results, no conditions, no loops.
 
 mod confined;
+mod created_tables;
 mod dump;
+mod existing_tables;
 mod loading;
 mod losses;
-mod parameter;
+mod own_schema;
 mod queries;
-mod rows;
 mod section;
-mod source;
 mod sources;
 mod table_file;
-mod tables;
-mod theirs;
-mod watched;
+mod user_file;
 
 pub use queries::{Query, QueryMistake};
+pub use section::source::Source;
 pub use section::{Runs, Section};
-pub use source::Source;
 pub use sources::{Charset, Creation, Sources};
 pub use table_file::TableFile;
-pub(crate) use tables::SCHEMA;
 
 use super::answers::Reference;
 use super::oltp;
 use super::script::{Driver, Script};
 use super::{Dataset, Operation, Queries, Target, Work, Workload};
+use created_tables::Tables;
+use existing_tables::Theirs;
 use std::sync::Arc;
-use tables::Tables;
-use theirs::Theirs;
 
 /// The tables and what runs on them.
 pub struct Sql {

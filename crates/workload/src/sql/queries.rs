@@ -4,10 +4,10 @@
 //! SETs above a query run before it, untimed. Boundaries: only the server knows whether the SQL is valid.
 
 use super::dump::{Cause, Cut, Piece, Statement, Statements, mapped};
-use crate::lexer::{
+use crate::sql_text::lexer::{
     Assignment, Lexer, Quoting, Scope, Token, assignments, is_for_a_statement, reading,
 };
-use crate::script::name_and_weight;
+use crate::sql_text::name_and_weight;
 use std::borrow::Cow;
 
 /// A statement of the text.

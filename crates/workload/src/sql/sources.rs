@@ -1,13 +1,17 @@
 //! What the user's tables are made from, and what identifies them.
 //!
-//! Boundaries: `source` reads the keys of the file, `loading` runs the statements.
+//! Boundaries: `section` reads the keys of the file, `loading` runs the statements.
 
-use super::dump;
+use super::dump::{self, Filter, Origin, Statements};
 use super::table_file::TableFile;
+use super::user_file::{file_name, not_opened};
+use crate::LoadError;
 use crate::loader::warnings::Values;
-use crate::marker;
-use crate::script::statements;
+use crate::schema::marker;
+use crate::sql_text::statements;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// The version of the rules of loading. Snapshots of other rules may hold other rows, and are not used.
 const RULES: &str = "rules 3";
@@ -79,6 +83,23 @@ impl Creation {
         }
     }
 
+    /// Its statements. `read` counts the bytes of files.
+    pub(super) fn statements(&self, read: &Arc<AtomicU64>) -> Result<Statements<'_>, LoadError> {
+        let name = self.name();
+        let statements = match self {
+            Creation::Setup { sql, .. } => Statements::new(&name, sql.as_bytes()),
+            Creation::Dump(path) if path.is_dir() => {
+                let script = dump::script(path).map_err(|cause| not_opened(path, &cause))?;
+                Statements::new(&name, std::io::Cursor::new(script))
+            }
+            Creation::Dump(path) => {
+                let opened = dump::open(path, Arc::clone(read));
+                Statements::new(&name, opened.map_err(|cause| not_opened(path, &cause))?)
+            }
+        };
+        Ok(statements.beside(self.folder(), Arc::clone(read)))
+    }
+
     /// The content, with that of the files that it may read.
     fn identity(&self) -> Vec<String> {
         let included = |path: &Path| match self.folder() {
@@ -115,6 +136,15 @@ impl Sources {
         let says_nothing =
             matches!(&self.creation, Creation::Setup { sql, .. } if sql.trim().is_empty());
         says_nothing && self.files.is_empty()
+    }
+
+    /// What becomes of its statements.
+    pub(super) fn filter(&self) -> Filter {
+        let origin = match self.creation {
+            Creation::Setup { .. } => Origin::Setup,
+            Creation::Dump(_) => Origin::Dump,
+        };
+        Filter::new(origin, &self.replace, self.charset != Charset::OfDump)
     }
 
     pub(super) fn fingerprint(&self) -> String {
@@ -189,14 +219,6 @@ fn file_bytes(path: &Path) -> (u64, u64) {
         true => (bytes, bytes * EXPANDED_BYTES_PER_BYTE),
         false => (bytes, bytes),
     }
-}
-
-/// The name by which messages call a file: the last part of its path.
-pub(super) fn file_name(path: &Path) -> String {
-    path.file_name()
-        .unwrap_or(path.as_os_str())
-        .to_string_lossy()
-        .into_owned()
 }
 
 #[cfg(test)]

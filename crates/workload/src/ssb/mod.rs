@@ -13,9 +13,9 @@ pub use section::{Joins, Section};
 
 use super::answers::Reference;
 use super::loader::settings;
-use super::marker;
-use super::stored::{Cost, Rows as _, Sqlite, Stored};
 use super::{Dataset, Operation, Queries, Workload};
+use crate::generated::stored_tables::{Cost, Rows as _, Sqlite, Stored};
+use crate::schema::marker;
 use std::sync::Arc;
 
 /// prony's own schema for this workload.

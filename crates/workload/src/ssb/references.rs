@@ -4,7 +4,7 @@
 //! results with each other.
 
 use crate::answers::Reference;
-use crate::hashes;
+use crate::answers::reference_hashes;
 
 macro_rules! answer {
     ($name:literal) => {
@@ -22,7 +22,7 @@ pub(super) fn reference(scale: f64, operation: &str) -> Option<Reference> {
     if scale == 1.0 {
         return rows(operation).map(Reference::Rows);
     }
-    hashes::find(
+    reference_hashes::find(
         include_str!(concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/../../tests/data/ssb/answer-hashes.csv"

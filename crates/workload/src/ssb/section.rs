@@ -2,8 +2,8 @@
 //!
 //! Boundaries: only the server knows whether it has the engine (see `schema`).
 
-use crate::indexes::IndexBuild;
 use crate::keys::{engine, scale};
+use crate::schema::indexes::IndexBuild;
 
 /// The largest scale: beyond it LO_ORDERKEY overflows and the disks of the intended machines are too small.
 const LARGEST_SCALE: f64 = 100.0;

@@ -14,8 +14,8 @@ mod tables;
 
 pub use section::{Delivery, LARGEST_SCALE, Mix, Section, TRANSACTIONS, Waits};
 
-use super::stored::Stored;
 use super::{Dataset, Target, Work, Workload};
+use crate::generated::stored_tables::Stored;
 use audit::Audit;
 use datagen::tpcc::{Constants, SEED};
 use driver::Driver;

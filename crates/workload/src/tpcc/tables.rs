@@ -3,11 +3,11 @@
 use super::SCHEMA;
 use super::conditions::{self, When};
 use super::section::Section;
-use crate::generated::{Generated, Generator};
-use crate::indexes::IndexBuild;
+use crate::generated::generator::{Generated, Generator};
+use crate::generated::stored_tables::{Changing, Cost, Sqlite, Stored};
 use crate::loader::Cut;
-use crate::marker;
-use crate::stored::{Changing, Cost, Sqlite, Stored};
+use crate::schema::indexes::IndexBuild;
+use crate::schema::marker;
 use datagen::Format;
 use datagen::tpcc::{CUSTOMERS_PER_DISTRICT, Chunk, SEED, Table as Kind, Tpcc};
 
@@ -148,8 +148,9 @@ fn cost(warehouses: u32) -> Cost {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stored::Rows as _;
-    use crate::{Dataset as _, indexes, schema};
+    use crate::Dataset as _;
+    use crate::generated::stored_tables::Rows as _;
+    use crate::schema::{self, indexes};
     use datagen::tpcc::Constants;
 
     fn of(text: &str) -> Stored {

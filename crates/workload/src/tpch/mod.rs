@@ -8,15 +8,16 @@
 mod queries;
 mod references;
 mod section;
+mod statements;
 mod tables;
 
 pub use section::{Form, Section};
 
 use super::answers::Reference;
 use super::loader::settings;
-use super::marker;
-use super::stored::{Cost, Rows as _, Sqlite, Stored};
 use super::{Dataset, Operation, Queries, Workload};
+use crate::generated::stored_tables::{Cost, Rows as _, Sqlite, Stored};
+use crate::schema::marker;
 use std::sync::Arc;
 
 /// prony's own schema for this workload.
@@ -112,7 +113,7 @@ impl Workload for Tpch {
 
 impl Queries for Tpch {
     fn operations(&self) -> Vec<Operation> {
-        queries::operations(&self.section)
+        statements::operations(&self.section)
     }
 
     fn reference(&self, operation: &str) -> Option<Reference> {

@@ -4,13 +4,14 @@
 //! results with each other.
 
 use super::queries::{QUERIES, Query};
+use crate::Operation;
+use crate::answers::reference_hashes;
 use crate::answers::{Reference, in_order, of_reference};
-use crate::{Operation, hashes};
 
 /// The expected result of a query at a scale; None if unknown.
 pub(super) fn reference(scale: f64, operation: &Operation) -> Option<Reference> {
     if scale != 1.0 {
-        return hashes::find(
+        return reference_hashes::find(
             include_str!(concat!(
                 env!("CARGO_MANIFEST_DIR"),
                 "/../../tests/data/tpch/answer-hashes.csv"
@@ -66,7 +67,7 @@ fn padded(text: &str) -> Vec<Vec<String>> {
 mod tests {
     use super::*;
     use crate::tpch::Section;
-    use crate::tpch::queries::operations;
+    use crate::tpch::statements::operations;
 
     fn all() -> Vec<Operation> {
         operations(&spec::read_text("", Section::read).unwrap())

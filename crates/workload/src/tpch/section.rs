@@ -3,8 +3,8 @@
 //! Boundaries: only the server knows whether it has the engine.
 
 use super::queries::QUERIES;
-use crate::indexes::IndexBuild;
 use crate::keys::{choice, engine, scale, truth};
+use crate::schema::indexes::IndexBuild;
 use spec::Node;
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! The eight tables for the loader: names, rows, and pieces from the generator.
 
-use crate::generated::{Generated, Generator};
+use crate::generated::generator::{Generated, Generator};
 use crate::loader::Cut;
 use datagen::Format;
 use datagen::tpch::{Chunk, Table as Kind, Tpch};
@@ -40,7 +40,7 @@ pub(super) fn tables(scale: f64) -> Tables {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stored::Rows as _;
+    use crate::generated::stored_tables::Rows as _;
 
     #[test]
     fn pieces_hold_every_row_of_every_table_once() {

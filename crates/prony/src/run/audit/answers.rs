@@ -22,7 +22,7 @@ pub(crate) struct Samples(Mutex<HashMap<String, Vec<String>>>);
 
 impl Samples {
     /// Keeps the first rows of an answer, unless they are kept.
-    pub(crate) fn keep(&self, hash: &str, answer: &workload::answer::Answer) {
+    pub(crate) fn keep(&self, hash: &str, answer: &workload::answers::Answer) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !kept.contains_key(hash) {
             kept.insert(hash.to_string(), answer.first_rows(SHOWN_BYTES));
@@ -171,7 +171,7 @@ mod tests {
             before: Vec::new(),
         };
         for (hash, last) in [("a", "7"), ("b", "8")] {
-            let mut answer = workload::answer::Answer::new(&operation);
+            let mut answer = workload::answers::Answer::new(&operation);
             answer.row(&[Some(b"1"), Some(b"x")]);
             answer.row(&[Some(b"2"), Some(last.as_bytes())]);
             samples.keep(hash, &answer);

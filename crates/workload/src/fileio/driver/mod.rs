@@ -9,7 +9,7 @@ use super::group::Group;
 use super::places::{Block, Kind, Places};
 use super::section::{Extents, Section, SyncCall, SyncPolicy};
 use super::verify::{Ledger, Reader, Wrong, Wrote};
-use crate::seam::{Auditor, Work};
+use crate::interface::{Auditor, Work};
 use load::{Aligned, Background, Cut, Failure, Io, Left, Outcome, Placement, Request, Transfer};
 use std::fs::File;
 use std::io;

@@ -2,9 +2,9 @@
 //!
 //! Goal: no false alarm, whatever overlaps. Non-goal: which of two overlapping writes stayed.
 
-use super::stamp::{Fault, Stamp};
 use crate::fileio::places::Block;
 use crate::fileio::section::{Section, SyncPolicy};
+use crate::fileio::stamp::{Fault, Stamp};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -5,20 +5,18 @@
 //! writes begin and end; `run` decides which findings make a trial invalid.
 
 mod ledger;
-mod stamp;
 
 pub(super) use ledger::{Ledger, Wrote};
-pub(super) use stamp::{MADE, Stamp};
 
 use super::files;
 use super::places::Block;
 use super::section::Section;
-use crate::seam::{AuditError, Audited, Auditor, Ended};
+use super::stamp::{Fault, Stamp};
+use crate::interface::{AuditError, Audited, Auditor, Ended};
 use ledger::{Judged, Writes};
 use load::Aligned;
 use record::AuditNote;
 use rustix::fs::{Advice, fadvise};
-use stamp::Fault;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;

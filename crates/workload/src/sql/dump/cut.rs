@@ -1,5 +1,6 @@
 //! Why a stream of statements ends before its end.
 
+use crate::LoadError;
 use std::io;
 use std::sync::Arc;
 
@@ -66,6 +67,19 @@ impl Cause {
                 | Cause::NotCommitted
                 | Cause::Message(_)
         )
+    }
+}
+
+impl From<Cut> for LoadError {
+    fn from(cut: Cut) -> LoadError {
+        let fix = match cut.cause.is_of_the_dump() {
+            true => "; write the dump again, and check that the disk was not full",
+            false => "",
+        };
+        LoadError::Written {
+            place: format!("{}:{}", cut.file, cut.line),
+            says: format!("{cut}{fix}"),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a definition says of another server: the definer of a view, trigger, routine or event, whose place prony's account takes, and
 //! the folders of a table or a partition, which a copy of the data folder would not hold.
 
-use crate::lexer::{Kind, Token};
+use crate::sql_text::lexer::{Kind, Token};
 use std::ops::Range;
 
 /// What a definer may stand before.
@@ -74,7 +74,7 @@ pub(super) fn folders(tokens: &[Token]) -> Vec<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lexer::{Lexer, Quoting};
+    use crate::sql_text::lexer::{Lexer, Quoting};
 
     fn without(sql: &str) -> String {
         let tokens: Vec<Token> = Lexer::new(sql.as_bytes(), Quoting::default()).collect();

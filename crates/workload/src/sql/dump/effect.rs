@@ -1,7 +1,7 @@
 //! What a statement does to the number of rows, as far as its first words tell.
 
-use crate::lexer::{Lexer, Quoting, Token};
-use crate::sql::SCHEMA;
+use crate::sql::own_schema::SCHEMA;
+use crate::sql_text::lexer::{Lexer, Quoting, Token};
 
 /// The tables have plain names of prony's schema.
 #[derive(Clone, Debug, PartialEq, Eq)]

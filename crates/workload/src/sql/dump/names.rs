@@ -3,8 +3,8 @@
 //! Purpose: `shop.orders` is a table of prony's schema in definitions and in rows, but not in texts. Boundaries: no grammar. Where
 //! the schema has the name of a table or of an alias too, what stands before the name decides.
 
-use crate::lexer::{Kind, Lexer, Quoting, Token};
-use crate::sql::SCHEMA;
+use crate::sql::own_schema::SCHEMA;
+use crate::sql_text::lexer::{Kind, Lexer, Quoting, Token};
 use std::borrow::Cow;
 
 /// Words that a table, a view or a routine follows.

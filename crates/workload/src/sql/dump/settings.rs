@@ -1,7 +1,7 @@
 //! What remains of a SET, and what a CREATE DATABASE says of character sets.
 
-use super::statement::Origin;
-use crate::lexer::{Assignment, Scope, Token, assignments, is_for_a_statement};
+use super::origin::Origin;
+use crate::sql_text::lexer::{Assignment, Scope, Token, assignments, is_for_a_statement};
 use std::borrow::Cow;
 
 /// Variables of replication and of the binary log, which an account with rights on one schema may not set, and which change no
@@ -131,7 +131,7 @@ pub(super) fn of_schema(tokens: &[Token]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lexer::{Lexer, Quoting};
+    use crate::sql_text::lexer::{Lexer, Quoting};
 
     fn keep(sql: &str, origin: Origin) -> Option<String> {
         let tokens: Vec<Token> = Lexer::new(sql.as_bytes(), Quoting::default()).collect();

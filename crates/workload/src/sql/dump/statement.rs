@@ -4,11 +4,12 @@
 //! byte. Boundaries: `split` finds the statements, only the server knows whether it accepts them.
 
 use super::effect::{self, Effect};
+use super::origin::Origin;
 use super::split::Statement;
 use super::{definer, names, settings};
-use crate::lexer::{Kind, Lexer, Token, reading};
-use crate::marker;
-use crate::sql::SCHEMA;
+use crate::schema::marker;
+use crate::sql::own_schema::SCHEMA;
+use crate::sql_text::lexer::{Kind, Lexer, Token, reading};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -50,16 +51,6 @@ pub(crate) enum Refused {
         "the table would lie outside of the server's data folder, which prony copies for each trial; remove DATA DIRECTORY and INDEX DIRECTORY; to measure another disk, write [host] with a volume"
     )]
     Elsewhere,
-}
-
-/// Whose statements they are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// Of another server: what concerns that server is passed over.
-    #[default]
-    Dump,
-    /// Written for the experiment: settings of the server are meant.
-    Setup,
 }
 
 /// Reads the statements of one text in order.

@@ -2,10 +2,11 @@
 
 use super::TableFile;
 use super::exact::{Exact, word_and_rest};
-use crate::sql::SCHEMA;
-use crate::sql::sources::file_name;
-use crate::sql::theirs;
-use crate::{LoadError, marker};
+use crate::LoadError;
+use crate::schema::marker;
+use crate::sql::existing_tables;
+use crate::sql::own_schema::SCHEMA;
+use crate::sql::user_file::file_name;
 use server::Session;
 
 /// How a text is compared after it was loaded.
@@ -75,7 +76,7 @@ pub(super) fn of(session: &mut Session, file: &TableFile) -> Result<Vec<Column>,
     if !columns.is_empty() {
         return Ok(columns);
     }
-    let mut tables = theirs::tables(session, SCHEMA).map_err(failed)?;
+    let mut tables = existing_tables::tables(session, SCHEMA).map_err(failed)?;
     tables.retain(|name| name != marker::TABLE);
     Err(LoadError::Written {
         place: format!("load.{}", file.table),

@@ -14,7 +14,7 @@ mod read;
 
 use super::dump;
 use super::losses;
-use super::sources::file_name;
+use super::user_file::{file_name, not_opened};
 use crate::loader::warnings::{self, Values};
 use crate::{LoadError, schema};
 use check::Check;
@@ -105,8 +105,7 @@ impl TableFile {
         accepts: bool,
     ) -> Result<u64, LoadError> {
         let mistaken = |mistake: Mistake| self.mistaken(&mistake);
-        let file = dump::open(&self.path, read)
-            .map_err(|cause| super::loading::not_opened(&self.path, &cause))?;
+        let file = dump::open(&self.path, read).map_err(|cause| not_opened(&self.path, &cause))?;
         let syntax = self.syntax();
         let separator = self.separator.unwrap_or(b',');
         let mut reader = Reader::new(file, syntax).separated_by(separator);
@@ -160,9 +159,9 @@ impl TableFile {
     ) -> Result<u64, LoadError> {
         let failed = LoadError::during("The rows of the table cannot be counted");
         let opened = dump::open(&self.path, read);
-        let mut file = opened.map_err(|cause| super::loading::not_opened(&self.path, &cause))?;
+        let mut file = opened.map_err(|cause| not_opened(&self.path, &cause))?;
         let start = file.fill_buf();
-        let start = start.map_err(|cause| super::loading::not_opened(&self.path, &cause))?;
+        let start = start.map_err(|cause| not_opened(&self.path, &cause))?;
         let has_bytes = !start.is_empty();
         if let Some(says) = raw::unsaid(options, start) {
             return Err(self.says(says.to_string()));

@@ -8,25 +8,19 @@
 //! that a snapshot is never older than the locks (with `innodb_snapshot_isolation`, MariaDB refuses to lock rows that changed
 //! since the snapshot).
 
-mod customer;
 mod decimal;
 mod deck;
-mod delivery;
 mod inputs;
-mod new_order;
-mod order_status;
-mod payment;
 mod queue;
 mod session;
 mod sql;
 mod standard;
-mod stock_level;
 mod stop;
 mod terminal;
+mod transactions;
 mod waits;
 
 pub use inputs::{Inputs, Line, NewOrder, OrderStatus, Payment, StockLevel};
-pub use session::Session;
 pub use terminal::Home;
 
 use super::ledger::{Ledger, Write};
@@ -37,8 +31,10 @@ use datagen::tpcc::Constants;
 use deck::Picks;
 use load::{Background, Failure, Io, Left, Outcome, Pauses, Request, Standard, Workload};
 use queue::{Queue, Queued};
+use session::Session;
 use std::sync::Arc;
 use stop::{Finish, Stop};
+use transactions::{Prepared, delivery, new_order, order_status, payment, stock_level};
 use wire::Login;
 
 /// Retries of one transaction before it counts as failed.
@@ -59,6 +55,12 @@ pub struct Driver {
     ledger: Arc<Ledger>,
     /// Deliveries that terminals have queued; None if terminals wait for them.
     queue: Option<Queue>,
+}
+
+/// One terminal: its session, and the statements of the five transactions.
+pub struct Terminal {
+    session: Session,
+    prepared: Prepared,
 }
 
 /// The index of a transaction in [`TRANSACTIONS`].
@@ -121,7 +123,8 @@ impl Driver {
     }
 
     /// Runs the statements of a transaction, up to but without its end.
-    async fn body(&self, session: &mut Session, request: &Request) -> Result<Finish, Stop> {
+    async fn body(&self, terminal: &mut Terminal, request: &Request) -> Result<Finish, Stop> {
+        let Terminal { session, prepared } = terminal;
         let (number, home) = (request.number, session.home);
         let inputs = &self.inputs;
         // A retry repeats its inputs, and they count once.
@@ -130,21 +133,25 @@ impl Driver {
             Kind::NewOrder => {
                 let input = inputs.new_order(number, home);
                 is_first.then(|| input.note(&mut session.book));
-                new_order::run(session, &input).await
+                new_order::run(session, &prepared.new_order, &input).await
             }
             Kind::Payment => {
                 let input = inputs.payment(number, home);
                 is_first.then(|| input.note(&mut session.book));
-                payment::run(session, &input).await
+                payment::run(session, &prepared.payment, &input).await
             }
             Kind::OrderStatus => {
                 let input = inputs.order_status(number, home);
                 is_first.then(|| input.note(&mut session.book));
-                order_status::run(session, &input).await
+                order_status::run(session, &prepared.order_status, &input).await
             }
-            Kind::StockLevel => stock_level::run(session, &inputs.stock_level(number, home)).await,
+            Kind::StockLevel => {
+                let input = inputs.stock_level(number, home);
+                stock_level::run(session, &prepared.stock_level, &input).await
+            }
             Kind::Delivery | Kind::Complete => {
-                delivery::run(session, home.warehouse, inputs.carrier(number)).await
+                let carrier = inputs.carrier(number);
+                delivery::run(session, &prepared.delivery, home.warehouse, carrier).await
             }
         }
     }
@@ -229,11 +236,11 @@ impl Driver {
 }
 
 impl Workload for Driver {
-    type Session = Session;
+    type Session = Terminal;
 
     /// The server limits them over all clients (`max_prepared_stmt_count`).
     fn statements(&self) -> usize {
-        session::STATEMENTS
+        transactions::STATEMENTS
     }
 
     fn operations(&self) -> Vec<String> {
@@ -267,30 +274,35 @@ impl Workload for Driver {
         self.queue.as_ref().map(|_| Background { workers })
     }
 
-    fn take(&self, session: &mut Session) -> Option<Left> {
+    fn take(&self, terminal: &mut Terminal) -> Option<Left> {
         let queued = self.queue.as_ref()?.pop()?;
-        session.home.warehouse = queued.warehouse;
+        terminal.session.home.warehouse = queued.warehouse;
         Some(queued.left)
     }
 
-    async fn open(&self, io: &Io, client: u32) -> Result<Session, Failure> {
+    async fn open(&self, io: &Io, client: u32) -> Result<Terminal, Failure> {
         let home = terminal::Home::of(client, self.warehouses);
         let book = self.ledger.book();
-        Session::open(io, &self.login, client, &self.session, home, book).await
+        let opened = Session::open(io, &self.login, client, &self.session, home, book);
+        let mut session = opened.await?;
+        let prepared = Prepared::on(&mut session.connection).await?;
+        Ok(Terminal { session, prepared })
     }
 
-    async fn operate(&self, session: &mut Session, request: &Request) -> Outcome {
-        if let Some(outcome) = self.queued(session, request) {
+    async fn operate(&self, terminal: &mut Terminal, request: &Request) -> Outcome {
+        if let Some(outcome) = self.queued(&terminal.session, request) {
             return outcome;
         }
-        match self.body(session, request).await {
+        let body = self.body(terminal, request).await;
+        let session = &mut terminal.session;
+        match body {
             Ok(finish) => self.finish(session, request, finish).await,
             Err(stop) => self.after(session, request, stop).await,
         }
     }
 
-    async fn close(&self, session: Session) {
-        session.connection.close().await;
+    async fn close(&self, terminal: Terminal) {
+        terminal.session.connection.close().await;
     }
 }
 

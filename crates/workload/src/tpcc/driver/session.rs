@@ -1,38 +1,28 @@
-//! The session of one terminal: its connection, its prepared statements, its home, its book.
+//! The session of one terminal: its connection, its home, its book.
 
 use super::stop::Saw;
 use super::terminal::Home;
-use super::{delivery, new_order, order_status, payment, stock_level};
-use crate::commits;
-use crate::script::failure;
+use crate::script::commits;
+use crate::script::failure::failure;
 use crate::tpcc::ledger::Book;
 use load::{Failure, Io, Request};
-use wire::{Connection, Login, Statement, Value};
-
-/// The number of prepared statements of one session: 24, and those by the number of lines of an order or of distinct items.
-pub(super) const STATEMENTS: usize = 24 + new_order::STATEMENTS_BY_SIZE;
+use wire::{Connection, Login, Value};
 
 /// Servers have one of the two names, or both.
 const ISOLATION: &str =
     "SHOW SESSION VARIABLES WHERE Variable_name IN ('transaction_isolation', 'tx_isolation')";
 
-pub struct Session {
+pub(super) struct Session {
     pub(super) connection: Connection,
     io: Io,
     /// False under READ UNCOMMITTED: then what a reader saw may have been rolled back.
     reads_committed: bool,
     pub(super) home: Home,
     pub(super) book: Book,
-    pub(super) new_order: new_order::Statements,
-    pub(super) payment: payment::Statements,
-    pub(super) order_status: order_status::Statements,
-    pub(super) delivery: delivery::Statements,
-    pub(super) stock_level: stock_level::Statements,
 }
 
 impl Session {
-    /// Connects, runs the initial statements, leaves autocommit, so that a transaction begins without a request of its own, and
-    /// prepares the statements.
+    /// Connects, runs the initial statements, and leaves autocommit, so that a transaction begins without a request of its own.
     pub(super) async fn open(
         io: &Io,
         login: &Login,
@@ -46,17 +36,11 @@ impl Session {
             .map_err(|error| failure("cannot connect", error))?;
         commits::begin(&mut connection, first, false).await?;
         let reads_committed = reads_committed(&mut connection).await?;
-        let prepare = &mut Prepare(&mut connection);
         Ok(Session {
             io: io.clone(),
             reads_committed,
             home,
             book,
-            new_order: new_order::Statements::prepare(prepare).await?,
-            payment: payment::Statements::prepare(prepare).await?,
-            order_status: order_status::Statements::prepare(prepare).await?,
-            delivery: delivery::Statements::prepare(prepare).await?,
-            stock_level: stock_level::Statements::prepare(prepare).await?,
             connection,
         })
     }
@@ -90,16 +74,6 @@ async fn reads_committed(connection: &mut Connection) -> Result<bool, Failure> {
 /// Whether a name with its value is the isolation level that reads what may be rolled back.
 fn is_uncommitted(variable: &[Value]) -> bool {
     matches!(variable, [_, Value::Bytes(level)] if level.eq_ignore_ascii_case(b"READ-UNCOMMITTED"))
-}
-
-/// Prepares statements on a new connection.
-pub(super) struct Prepare<'c>(&'c mut Connection);
-
-impl Prepare<'_> {
-    pub(super) async fn sql(&mut self, sql: &str) -> Result<Statement, Failure> {
-        let prepared = self.0.prepare(sql).await;
-        prepared.map_err(|error| failure(sql, error))
-    }
 }
 
 #[cfg(test)]

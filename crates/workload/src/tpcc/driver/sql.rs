@@ -1,11 +1,21 @@
-//! Runs prepared statements and reads their rows, or demands how many rows they change.
+//! Prepares statements, runs them and reads their rows, or demands how many rows they change.
 
 use super::decimal;
-use super::session::Prepare;
 use super::stop::{Stop, Wrong};
+use crate::script::failure::failure;
 use load::Failure;
 use std::ops::RangeInclusive;
 use wire::{Connection, Done, Param, Statement, Value};
+
+/// Prepares statements on a new connection.
+pub(super) struct Prepare<'c>(pub(super) &'c mut Connection);
+
+impl Prepare<'_> {
+    pub(super) async fn sql(&mut self, sql: &str) -> Result<Statement, Failure> {
+        let prepared = self.0.prepare(sql).await;
+        prepared.map_err(|error| failure(sql, error))
+    }
+}
 
 /// A row of a result.
 pub(super) struct Row<'a>(&'a [Value<'a>]);

@@ -3,7 +3,7 @@
 use crate::run::event::Action;
 use spec::{EventKind, Needs, Node};
 use std::sync::Arc;
-use workload::script::statements;
+use workload::sql_text::statements;
 
 pub(super) const KIND: EventKind<Action> = EventKind {
     name: "sql",

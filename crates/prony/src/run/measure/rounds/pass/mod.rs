@@ -13,7 +13,7 @@ use server::{ServerError, Session};
 use spec::{Observe, Protocol};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use workload::answer::Answer as Rows;
+use workload::answers::Answer as Rows;
 use workload::{Dialect, Operation, Queries};
 
 /// The error code of: Key 'x' doesn't exist in table 't'. The message depends on the server's language.

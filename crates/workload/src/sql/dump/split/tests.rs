@@ -1,0 +1,172 @@
+//! How streams of statements are split, and where they are refused.
+
+use super::*;
+use proptest::prelude::*;
+
+fn all(text: impl AsRef<[u8]>) -> Result<Vec<(u64, String)>, Cut> {
+    let mut statements = Statements::new("a.sql", text.as_ref());
+    let mut found = Vec::new();
+    while let Some(statement) = statements.next()? {
+        let sql = String::from_utf8_lossy(&statement.sql).into_owned();
+        found.push((statement.line, sql));
+    }
+    Ok(found)
+}
+
+fn sql(text: &str) -> Vec<String> {
+    let statements = all(text).unwrap().into_iter();
+    statements.map(|(_, sql)| sql).collect()
+}
+
+#[test]
+fn statements_end_at_semicolons_outside_of_quotes_and_comments() {
+    let text = "-- a; b\n\ninsert into t values ('a;''\\';', \"b;\", `c;`) /* d; */ # e;\n ;\n/* f; */ select 1--2; select 3";
+    assert_eq!(
+        all(text).unwrap(),
+        [
+            (
+                3,
+                "insert into t values ('a;''\\';', \"b;\", `c;`) /* d; */ # e;".to_string()
+            ),
+            (5, "select 1--2".to_string()),
+            (5, "select 3".to_string()),
+        ]
+    );
+}
+
+#[test]
+fn quotes_and_comments_may_span_lines() {
+    assert_eq!(
+        sql("select 'a\n;\nb';\n/* c\n; */ select 2;"),
+        ["select 'a\n;\nb'", "select 2"]
+    );
+}
+
+#[test]
+fn a_delimiter_keeps_the_semicolons_of_a_trigger() {
+    let text = "DELIMITER ;;\n/*!50003 CREATE*/ /*!50017 DEFINER=`a`@`b`*/ /*!50003 TRIGGER t\nbegin\n set @a = 1; set @b = 2;\nend */;;\nDELIMITER ;\nselect 1;\n";
+    let found = all(text).unwrap();
+    assert_eq!(found.len(), 2);
+    assert_eq!((found[0].0, found[1].0), (2, 7));
+    assert!(found[0].1.ends_with("end */"), "{}", found[0].1);
+}
+
+#[test]
+fn the_sandbox_line_is_for_the_client() {
+    let text = "/*M!999999\\- enable the sandbox mode */ \n-- MariaDB dump 10.19\n/*!40101 SET NAMES utf8mb4 */;\n-- Dump completed on 2026-11-22\n";
+    assert_eq!(
+        all(text).unwrap(),
+        [(3, "/*!40101 SET NAMES utf8mb4 */".to_string())]
+    );
+}
+
+#[test]
+fn an_incomplete_dump_is_found_with_its_last_line() {
+    let head = "-- MySQL dump 10.13  Distrib 8.0.33\nselect 1;\n";
+    for (rest, line, says) in [
+        (
+            "insert into t values ('a\nb",
+            4,
+            "statement that begins in line 3",
+        ),
+        (
+            "insert into t values (1)",
+            3,
+            "statement that begins in line 3",
+        ),
+        (
+            "insert into t values (1);\n",
+            3,
+            "without the line \"-- Dump completed\"",
+        ),
+        ("/* a", 3, "statement that begins in line 3"),
+    ] {
+        let cut = all(format!("{head}{rest}")).unwrap_err();
+        assert_eq!(cut.line, line, "{rest}");
+        assert!(cut.to_string().contains(says), "{cut}");
+    }
+    assert!(all(format!("{head}-- Dump completed\n")).is_ok());
+    assert!(all("select 1").is_ok(), "a text without the head of a dump");
+}
+
+#[test]
+fn an_export_of_phpmyadmin_ends_with_a_commit() {
+    let head = "-- phpMyAdmin SQL Dump\nSTART TRANSACTION;\nselect 1;\n";
+    let says = all(head).unwrap_err().to_string();
+    assert!(says.contains("no COMMIT behind its START"), "{says}");
+    assert_eq!(all(format!("{head}COMMIT;\n")).unwrap().len(), 3);
+    let old = head.replace("START TRANSACTION;\n", "");
+    assert!(all(old).is_ok(), "earlier versions have no transaction");
+}
+
+#[test]
+fn dumps_of_two_schemas_in_one_file_are_refused() {
+    let dump = |schema: &str| {
+        format!(
+            "-- MySQL dump 10.13\n-- Host: a    Database: {schema}\nselect 1;\n-- Dump completed\n"
+        )
+    };
+    assert_eq!(all(dump("a") + &dump("a")).unwrap().len(), 2);
+    let cut = all(dump("a") + &dump("b")).unwrap_err();
+    assert_eq!(cut.line, 6);
+    assert!(cut.to_string().contains("the schemas a and b"), "{cut}");
+}
+
+#[test]
+fn files_of_other_programs_are_named() {
+    for (text, says) in [
+        (
+            "--\n-- PostgreSQL database dump\n",
+            "of PostgreSQL or SQLite",
+        ),
+        ("PRAGMA foreign_keys=OFF;\n", "of PostgreSQL or SQLite"),
+        ("<?xml version=\"1.0\"?>\n", "without --xml"),
+        ("{\"a\": 1}\n", "is JSON"),
+    ] {
+        let cut = all(text).unwrap_err().to_string();
+        assert!(cut.contains(says), "{cut}");
+    }
+    assert!(all("select 1\n< 2;").is_ok(), "within a statement");
+}
+
+#[test]
+fn bytes_that_are_no_text_stay_as_they_are() {
+    let mut statements = Statements::new(
+        "a.sql",
+        &b"insert into t values (_binary '\xff\xfe;\\'');\n"[..],
+    );
+    let statement = statements.next().unwrap().unwrap();
+    assert_eq!(
+        statement.sql,
+        b"insert into t values (_binary '\xff\xfe;\\'')"
+    );
+}
+
+fn piece() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "a",
+        " ",
+        "\n",
+        "';'",
+        "'it''s'",
+        "\"\\\";\"",
+        "`x;y`",
+        "/* ; */",
+        "-- ;\n",
+        "# ; '\n",
+        "/*!50003 b */",
+    ])
+}
+
+proptest! {
+    #[test]
+    fn a_stream_is_split_as_a_text_is(
+        parts in prop::collection::vec(prop::collection::vec(piece(), 0..6), 1..5)
+    ) {
+        let parts: Vec<String> = parts.iter().map(|pieces| format!("x {}", pieces.concat())).collect();
+        let text = parts.join("\n;");
+        let streamed: Vec<String> = sql(&text);
+        let whole: Vec<&str> = crate::sql_text::statements(&text).unwrap();
+        prop_assert_eq!(streamed, whole);
+    }
+}

@@ -1,0 +1,464 @@
+//! Runs the user's statements and loads the user's files.
+//!
+//! Purpose: what the files say is in the server afterwards, committed and counted on another connection; every mistake names the
+//! user's file and line. Boundaries: `dump` reads statements, `table_file` reads rows, `created_tables` creates and drops.
+
+mod expected_rows;
+mod watched;
+
+use super::dump::{self, Action, Effect, Filter, Statement};
+use super::losses::{self, At};
+use super::own_schema::{self, SCHEMA};
+use super::sources::{Creation, Sources};
+use super::table_file::TableFile;
+use super::user_file::file_name;
+use crate::loader::Connect;
+use crate::loader::warnings::{self, Values};
+use crate::schema;
+use crate::schema::held::{self, Look};
+use crate::schema::marker::{self, Marker};
+use crate::{LoadError, Loaded, Progress, Unit};
+use expected_rows::Rows;
+use server::{ServerError, Session};
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+use watched::{Watched, watched};
+
+/// Maximum length of a statement in a message, since those of a dump may have megabytes.
+const SHOWN_CHARS: usize = 200;
+
+/// A load under way.
+pub(super) struct Load<'a> {
+    sources: &'a Sources,
+    begun: Instant,
+    /// Bytes of all files and texts.
+    total: u64,
+    read: Arc<AtomicU64>,
+    /// The name of the file.
+    at: Mutex<String>,
+    connect: Connect<'a>,
+    progress: &'a (dyn Fn(Progress) + Sync),
+    cancel: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl<'a> Load<'a> {
+    pub(super) fn new(
+        sources: &'a Sources,
+        connect: Connect<'a>,
+        progress: &'a (dyn Fn(Progress) + Sync),
+        cancel: &'a (dyn Fn() -> bool + Sync),
+    ) -> Load<'a> {
+        Load {
+            sources,
+            begun: Instant::now(),
+            total: sources.bytes().0,
+            read: Arc::default(),
+            at: Mutex::default(),
+            connect,
+            progress,
+            cancel,
+        }
+    }
+
+    /// Fills the schema, updates the optimizer statistics and writes the marker with this fingerprint.
+    pub(super) fn run(&self, fingerprint: &str) -> Result<Loaded, LoadError> {
+        let (mut rows, events) = self.watched(|session| self.statements(session))?;
+        if !self.sources.files.is_empty() {
+            (self.progress)(Progress {
+                has_tables: true,
+                ..self.progress()
+            });
+        }
+        for file in &self.sources.files {
+            if (self.cancel)() {
+                return Err(LoadError::Interrupted {
+                    place: file_name(&file.path),
+                });
+            }
+            self.now_at(&file_name(&file.path));
+            // What the statements or an earlier file left in their session does not hold for this one.
+            let accepts = self.sources.accept_warnings;
+            let load = |session: &mut Session| file.load(session, Arc::clone(&self.read), accepts);
+            let in_table = self.watched(load)?;
+            self.note(file, in_table, &mut rows);
+        }
+        self.finish(fingerprint, &rows, events)
+    }
+
+    fn note(&self, file: &TableFile, in_table: u64, rows: &mut Rows) {
+        if rows.has_trigger(&file.table) {
+            rows.note(Effect::Unknown, 0);
+        }
+        rows.set(&file.table, in_table);
+    }
+
+    fn progress(&self) -> Progress {
+        let at = self.at.lock().unwrap_or_else(PoisonError::into_inner);
+        Progress {
+            table: at.clone(),
+            rows: self.read.load(Relaxed),
+            rows_total: self.total,
+            unit: Unit::Bytes,
+            elapsed_s: self.begun.elapsed().as_secs_f64(),
+            idle_s: 0.0,
+            has_tables: false,
+        }
+    }
+
+    fn now_at(&self, name: &str) {
+        *self.at.lock().unwrap_or_else(PoisonError::into_inner) = name.to_string();
+    }
+
+    /// Works on a new connection, which ends with the work.
+    fn watched<T>(
+        &self,
+        work: impl FnOnce(&mut Session) -> Result<T, LoadError>,
+    ) -> Result<T, LoadError> {
+        let unreachable = LoadError::during("The server cannot be reached for the load");
+        let mut session = (self.connect)().map_err(unreachable)?;
+        let entered = schema::enter(&mut session, SCHEMA);
+        entered.map_err(LoadError::during("The schema prony_sql cannot be selected"))?;
+        let watch = Watched {
+            connection: session.connection_id(),
+            connect: self.connect,
+            cancel: self.cancel,
+            tick: &|| (self.progress)(self.progress()),
+        };
+        watched(&watch, || work(&mut session))
+    }
+
+    /// Runs all statements, commits, and frees what they have locked. Returns the rows to be expected, and the events.
+    fn statements(&self, session: &mut Session) -> Result<(Rows, Vec<String>), LoadError> {
+        let creation = &self.sources.creation;
+        self.now_at(&creation.name());
+        losses::show_all(session)?;
+        let mut filter = self.sources.filter();
+        let mut rows = Rows::default();
+        let mut statements = creation.statements(&self.read)?;
+        while let Some(statement) = statements.next()? {
+            filter.of_head(statements.database());
+            self.statement(session, &mut filter, &statement, &mut rows)?;
+        }
+        if let Creation::Setup { sql, .. } = creation {
+            self.read.fetch_add(sql.len() as u64, Relaxed);
+        }
+        for end in ["COMMIT", "UNLOCK TABLES"] {
+            let ended = session.execute(end);
+            ended.map_err(LoadError::during("The rows cannot be committed"))?;
+        }
+        Ok((rows, filter.into_events()))
+    }
+
+    fn statement(
+        &self,
+        session: &mut Session,
+        filter: &mut Filter,
+        statement: &Statement,
+        rows: &mut Rows,
+    ) -> Result<(), LoadError> {
+        let place = statement.place();
+        // A statement that runs when the load is cancelled is killed, and the server's reason would hide why.
+        let wrong = |says: String| match (self.cancel)() {
+            true => LoadError::Interrupted {
+                place: place.clone(),
+            },
+            false => LoadError::Written {
+                place: place.clone(),
+                says,
+            },
+        };
+        if (self.cancel)() {
+            return Err(LoadError::Interrupted { place });
+        }
+        let action = filter.action(statement);
+        match action.map_err(|refused| wrong(refused.to_string()))? {
+            Action::Skip => {}
+            Action::Run(ready) => {
+                let ran = session.send(&ready.sql);
+                let affected = ran.map_err(|cause| wrong(refused(&ready.sql, &cause)))?;
+                self.refuse_losses(session, &ready.sql, statement)?;
+                rows.note(ready.effect, affected);
+            }
+            Action::Infile { sql, file, effect } => {
+                let loaded = self.infile(session, &sql, &file).map_err(wrong)?;
+                rows.note(effect, loaded);
+            }
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// The server stored a value of the statement other than it is written.
+    fn refuse_losses(
+        &self,
+        session: &mut Session,
+        sql: &[u8],
+        statement: &Statement,
+    ) -> Result<(), LoadError> {
+        if self.sources.accept_warnings {
+            return Ok(());
+        }
+        let at = At {
+            file: &statement.file,
+            line: statement.line,
+        };
+        losses::refuse(session, self.sources.creation.values(), sql, at)
+    }
+
+    /// Sends a file that lies beside the statements. Returns the rows that the server took. The error says what is wrong.
+    fn infile(&self, session: &mut Session, sql: &[u8], file: &str) -> Result<u64, String> {
+        let Some(folder) = self.sources.creation.folder() else {
+            return Err(format!(
+                "the statement reads the file {file:?}, and this text is in no file that it could lie beside; write --load TABLE=FILE, or load = {{ TABLE = {file:?} }}"
+            ));
+        };
+        let unreadable = |cause: std::io::Error| format!("the statement reads {file:?}: {cause}");
+        let path = dump::beside(&folder, file).map_err(unreadable)?;
+        let mut from = dump::open(&path, Arc::clone(&self.read)).map_err(unreadable)?;
+        let mut first = [0];
+        let bytes = from.read(&mut first).map_err(unreadable)?;
+        let mut text = std::io::Cursor::new(first[..bytes].to_vec()).chain(from);
+        let sql_text = String::from_utf8_lossy(sql);
+        let producer = move |to: &mut dyn std::io::Write| std::io::copy(&mut text, to).map(drop);
+        let loaded = session.load(&sql_text, Box::new(producer));
+        let loaded = loaded.map_err(|cause| refused(sql, &cause))?;
+        let lost = warnings::loss(session, Values::Given).map_err(|cause| cause.to_string())?;
+        if let Some(loss) = lost.filter(|_| !self.sources.accept_warnings) {
+            return Err(format!("in the rows of {file}, {}", loss.says()));
+        }
+        match loaded == 0 && bytes > 0 && !session.is_scripted() {
+            true => Err(format!("{file} has text, and no row came of it")),
+            false => Ok(loaded),
+        }
+    }
+
+    /// Updates the optimizer statistics, compares the rows, and writes the marker, on a connection without the settings that the
+    /// statements have left.
+    fn finish(
+        &self,
+        fingerprint: &str,
+        expected: &Rows,
+        events: Vec<String>,
+    ) -> Result<Loaded, LoadError> {
+        let elapsed_s = self.begun.elapsed().as_secs_f64();
+        let rows = self.watched(|session| {
+            let unfinished = LoadError::during(
+                "The statements ran, but the statistics or the marker could not be written",
+            );
+            let counts = own_schema::analyze_and_count(session).map_err(&unfinished)?;
+            if !session.is_scripted() {
+                compare(session, expected, &counts)?;
+            }
+            let marker = Marker {
+                fingerprint: fingerprint.to_string(),
+                rows: counts.values().sum(),
+            };
+            marker::write(session, SCHEMA, &marker).map_err(&unfinished)?;
+            let tables: Vec<&str> = counts.keys().map(String::as_str).collect();
+            let look = Look::at(session, SCHEMA, &tables).map_err(&unfinished)?;
+            held::write_look(session, SCHEMA, &look).map_err(unfinished)?;
+            Ok(marker.rows)
+        })?;
+        Ok(Loaded {
+            rows,
+            bytes: self.total,
+            elapsed_s,
+            index_s: BTreeMap::new(),
+            finish_s: self.begun.elapsed().as_secs_f64() - elapsed_s,
+            method: self.sources.method().into(),
+            connections: 1,
+            tables: BTreeMap::new(),
+            events,
+        })
+    }
+}
+
+/// # Errors
+/// A table has not the rows that the server took.
+fn compare(
+    session: &mut Session,
+    expected: &Rows,
+    counts: &BTreeMap<String, u64>,
+) -> Result<(), LoadError> {
+    for (table, wanted) in expected.expected() {
+        let Some(found) = counts.get(table).filter(|found| **found != wanted) else {
+            continue;
+        };
+        let failed = LoadError::during("The rows of a table cannot be counted");
+        if own_schema::keeps_rows(session, table, wanted).map_err(failed)? {
+            return Err(LoadError::Written {
+                place: format!("table {table}"),
+                says: format!(
+                    "the server took {wanted} rows, and {found} are there after the last COMMIT; look for a statement that takes rows away, or report this with the dump"
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What the server says of a statement, and the fix where one is known.
+fn refused(sql: &[u8], cause: &ServerError) -> String {
+    let fix = match cause {
+        ServerError::Refused { code, message } => unknown_name(*code, message),
+        _ => None,
+    };
+    let is_schema = matches!(cause, ServerError::Refused { code: 1049, .. });
+    let fix = fix.map_or(String::new(), |name| match is_schema {
+        true => format!(
+            "; if {name} is the schema of these tables, write USE {name}; above: prony loads them into its own"
+        ),
+        false => format!(
+            "; the dump comes from a server that knows {name}: replace it for all servers (--replace {name}={EVERYWHERE}, or replace = {{ {name} = \"{EVERYWHERE}\" }}), or leave this server out"
+        ),
+    });
+    format!("the server says {cause}, to: {}{fix}", beginning(sql))
+}
+
+/// A collation that all servers from 5.5 on know.
+const EVERYWHERE: &str = "utf8mb4_general_ci";
+
+/// The collation of error 1273, the character set of 1115, or the schema of 1049, that the server does not know.
+fn unknown_name(code: u16, message: &str) -> Option<&str> {
+    let is_unknown = matches!(code, 1049 | 1115 | 1273);
+    is_unknown.then(|| message.split('\'').nth(1))?
+}
+
+fn beginning(statement: &[u8]) -> String {
+    let shown = &statement[..statement.len().min(4 * SHOWN_CHARS)];
+    let text = String::from_utf8_lossy(shown);
+    match text.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("{} ...", &text[..end]),
+        None => text.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sources::tests::{dump, of_setup};
+    use super::*;
+
+    fn says(statement: &str) -> String {
+        let cause = ServerError::Refused {
+            code: 1064,
+            message: "no".into(),
+        };
+        refused(statement.as_bytes(), &cause)
+    }
+
+    #[test]
+    fn an_error_shows_at_most_the_start_of_a_long_statement() {
+        assert_eq!(says("selec 1"), "the server says 1064 no, to: selec 1");
+        let (whole, longer) = ("ä".repeat(SHOWN_CHARS), "ä".repeat(1 << 20));
+        assert!(says(&whole).ends_with(&whole));
+        assert!(says(&longer).ends_with(&format!("{whole} ...")));
+    }
+
+    /// Loads the sources on a server that refuses statements with the word `wrong`. Returns the statements that ran, with the
+    /// number of the connection.
+    fn load(sources: &Sources) -> Result<Vec<(usize, String)>, String> {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let connections = AtomicU64::new(0);
+        let connect = || -> Result<Session, ServerError> {
+            let seen = Arc::clone(&seen);
+            let connection = connections.fetch_add(1, Relaxed) as usize;
+            Ok(Session::Scripted(Box::new(move |sql: &str| {
+                seen.lock().unwrap().push((connection, sql.to_owned()));
+                match sql.contains("wrong") {
+                    true => Err(ServerError::Refused {
+                        code: 1064,
+                        message: "no".into(),
+                    }),
+                    false => Ok(server::Reply::default()),
+                }
+            })))
+        };
+        let loaded = Load::new(sources, &connect, &|_| (), &|| false).run("f");
+        loaded.map_err(|error| error.to_string())?;
+        Ok(seen.lock().unwrap().clone())
+    }
+
+    #[test]
+    fn a_refused_statement_names_the_file_and_the_line() {
+        let setup = of_setup("select 1;\n\nselect wrong", Some("tables.sql"));
+        let says = load(&setup).unwrap_err();
+        assert_eq!(
+            says,
+            "tables.sql:3: the server says 1064 no, to: select wrong"
+        );
+        let (_folder, dump) = dump("create table t (a int);\ninsert into wrong values (1);\n");
+        let says = load(&dump).unwrap_err();
+        assert!(
+            says.starts_with("shop.sql:2: the server says 1064 no"),
+            "{says}"
+        );
+    }
+
+    #[test]
+    fn a_dump_that_stops_halfway_names_its_last_line() {
+        let (_folder, dump) = dump("-- MySQL dump 10.13\nselect 1;\ninsert into t values ('a\n");
+        let says = load(&dump).unwrap_err();
+        assert!(
+            says.starts_with(
+                "shop.sql:3: the file ends within the statement that begins in line 3"
+            ),
+            "{says}"
+        );
+    }
+
+    #[test]
+    fn a_dump_goes_into_pronys_schema_whatever_schema_it_names() {
+        let (_folder, dump) =
+            dump("CREATE DATABASE shop;\nUSE shop;\ncreate table shop.t (a int);\n");
+        let ran = load(&dump).unwrap();
+        let first: Vec<&str> = ran[..5].iter().map(|(_, sql)| sql.as_str()).collect();
+        assert_eq!(
+            first,
+            [
+                "USE prony_sql",
+                "SET SESSION sql_notes = 1, max_error_count = 65535",
+                "create table prony_sql.t (a int)",
+                "COMMIT",
+                "UNLOCK TABLES"
+            ]
+        );
+        assert!(!ran.iter().any(|(_, sql)| sql.contains("shop")), "{ran:?}");
+    }
+
+    #[test]
+    fn what_follows_the_statements_has_a_connection_of_its_own() {
+        let (folder, mut sources) = dump("set autocommit = 0;\nlock tables t write;\n");
+        let path = folder.path().join("t.sql");
+        std::fs::write(&path, "").unwrap();
+        sources.files = Vec::new();
+        let ran = load(&sources).unwrap();
+        let unlocked = ran.iter().position(|(_, sql)| sql == "UNLOCK TABLES");
+        let after = &ran[unlocked.unwrap() + 1..];
+        assert!(
+            after.iter().all(|(connection, _)| *connection == 1),
+            "{ran:?}"
+        );
+    }
+
+    #[test]
+    fn sourced_files_have_their_own_names_and_lines() {
+        let (folder, sources) = dump("select 1;\nsource rows.sql ;\nselect 2;\n");
+        let rows = folder.path().join("rows.sql");
+        std::fs::write(&rows, "select 3;\nselect 4\n").unwrap();
+        let ran = load(&sources).unwrap();
+        let ran: Vec<&str> = ran[2..6].iter().map(|(_, sql)| sql.as_str()).collect();
+        assert_eq!(ran, ["select 1", "select 3", "select 4", "select 2"]);
+        std::fs::write(&rows, "select 3;\nselect wrong\n").unwrap();
+        let says = load(&sources).unwrap_err();
+        assert!(says.starts_with("rows.sql:2: "), "{says}");
+        std::fs::remove_file(&rows).unwrap();
+        let says = load(&sources).unwrap_err();
+        assert!(
+            says.starts_with("shop.sql:2: it reads the file \"rows.sql\""),
+            "{says}"
+        );
+    }
+}

@@ -1,0 +1,211 @@
+//! The assignments of a SET statement.
+
+use super::{Kind, Token};
+
+/// What an assignment changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// A user's variable, `@x`.
+    User,
+    Session,
+    /// GLOBAL, PERSIST and PERSIST_ONLY.
+    Server,
+}
+
+/// One assignment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Assignment<'t, 's> {
+    pub scope: Scope,
+    /// In lower case. Forms without a `=` have their first word: `names`, `transaction`, `password`, `charset` for CHARACTER SET.
+    pub name: String,
+    pub value: &'t [Token<'s>],
+    /// All its tokens.
+    pub tokens: &'t [Token<'s>],
+}
+
+/// What a SET of accounts begins with.
+const OF_ACCOUNTS: [&str; 4] = ["password", "role", "default", "resource"];
+
+impl Assignment<'_, '_> {
+    /// Whether it changes an account, or the rights of the session.
+    pub(crate) fn is_of_accounts(&self) -> bool {
+        self.scope == Scope::Session && OF_ACCOUNTS.contains(&self.name.as_str())
+    }
+}
+
+/// The assignments of a statement whose first token is SET, in order.
+pub(crate) fn assignments<'t, 's>(tokens: &'t [Token<'s>]) -> Vec<Assignment<'t, 's>> {
+    let mut depth = 0usize;
+    let rest = tokens.get(1..).unwrap_or_default();
+    let is_comma = |token: &Token| {
+        if token.is_sign(b'(') {
+            depth += 1;
+        } else if token.is_sign(b')') {
+            depth = depth.saturating_sub(1);
+        }
+        depth == 0 && token.is_sign(b',')
+    };
+    let parts = rest.split(is_comma).filter(|part| !part.is_empty());
+    // SET GLOBAL a = 1, b = 2: the word holds for what follows, until the next one.
+    let mut word = Scope::Session;
+    parts.map(|part| assignment(part, &mut word)).collect()
+}
+
+/// Whether it is `SET STATEMENT a = 1 FOR SELECT ...` of MariaDB, which runs a statement and sets nothing after it.
+pub(crate) fn is_for_a_statement(tokens: &[Token]) -> bool {
+    matches!(tokens, [set, statement, rest @ ..]
+        if set.is("SET") && statement.is("STATEMENT") && rest.iter().any(|token| token.is("FOR")))
+}
+
+fn assignment<'t, 's>(tokens: &'t [Token<'s>], word: &mut Scope) -> Assignment<'t, 's> {
+    let (scope, rest) = scope(tokens, word);
+    let is_equal = |token: &Token| token.is_sign(b'=') || token.is_sign(b':');
+    let equal = rest.iter().position(is_equal);
+    let (target, value) = match equal {
+        Some(at) => {
+            let value = &rest[at..];
+            let signs = value.iter().take_while(|token| is_equal(token)).count();
+            (&rest[..at], &value[signs..])
+        }
+        None => (
+            rest.get(..1).unwrap_or_default(),
+            rest.get(1..).unwrap_or_default(),
+        ),
+    };
+    // `PASSWORD FOR a = ...` is named by its first word, `a.b = ...` by its last.
+    let name = match target {
+        [first, second, ..] if !second.is_sign(b'.') => first.name(),
+        _ => target.iter().rev().find_map(Token::name),
+    };
+    let name = name.unwrap_or_default();
+    let is_charset = equal.is_none()
+        && matches!(rest, [a, b, ..] if a.is_one_of(&["CHARACTER", "CHAR"]) && b.is("SET"));
+    let (name, value) = if is_charset {
+        ("charset".to_string(), rest.get(2..).unwrap_or_default())
+    } else {
+        (name.to_ascii_lowercase(), value)
+    };
+    Assignment {
+        scope,
+        name,
+        value,
+        tokens,
+    }
+}
+
+/// The scope, and the tokens behind the words that name it: `@@GLOBAL.`, `SESSION`, `@@`, `@`. `last` is that of the last such word.
+///
+/// Source: the page "SET Syntax for Variable Assignment" of the MySQL manual, on several assignments.
+fn scope<'t, 's>(tokens: &'t [Token<'s>], last: &mut Scope) -> (Scope, &'t [Token<'s>]) {
+    const SERVER: [&str; 3] = ["GLOBAL", "PERSIST", "PERSIST_ONLY"];
+    const SESSION: [&str; 2] = ["SESSION", "LOCAL"];
+    match tokens {
+        [a, b, word, dot, rest @ ..] if a.is_sign(b'@') && b.is_sign(b'@') && dot.is_sign(b'.') => {
+            let scope = if word.is_one_of(&SERVER) {
+                Scope::Server
+            } else {
+                Scope::Session
+            };
+            if word.is_one_of(&SERVER) || word.is_one_of(&SESSION) {
+                (scope, rest)
+            } else {
+                // `@@mykeys.key_buffer_size` is of a key cache, which is the server's.
+                (Scope::Server, &tokens[2..])
+            }
+        }
+        [a, b, rest @ ..] if a.is_sign(b'@') && b.is_sign(b'@') => (Scope::Session, rest),
+        [a, rest @ ..] if a.is_sign(b'@') => (Scope::User, rest),
+        [word, rest @ ..] if word.is_one_of(&SERVER) => {
+            *last = Scope::Server;
+            (Scope::Server, rest)
+        }
+        [word, rest @ ..] if word.is_one_of(&SESSION) => {
+            *last = Scope::Session;
+            (Scope::Session, rest)
+        }
+        _ => (*last, tokens),
+    }
+}
+
+/// The single word, name or text of a value: `latin1`, `'latin1'`.
+pub(super) fn single(value: &[Token]) -> Option<String> {
+    match value {
+        [one, ..] if matches!(one.kind, Kind::Word | Kind::Name | Kind::Text) => {
+            Some(one.content())
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql_text::lexer::{Lexer, Quoting};
+
+    fn read(sql: &str) -> Vec<(Scope, String, String)> {
+        let tokens: Vec<Token> = Lexer::new(sql.as_bytes(), Quoting::default()).collect();
+        let found = assignments(&tokens).into_iter();
+        found
+            .map(|one| {
+                let value: Vec<String> = one.value.iter().map(Token::content).collect();
+                (one.scope, one.name, value.join(" "))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_scope_and_the_name_of_every_form_are_read() {
+        for (sql, scope, name, value) in [
+            ("SET NAMES latin1", Scope::Session, "names", "latin1"),
+            (
+                "/*!40101 SET NAMES 'gbk' COLLATE x */",
+                Scope::Session,
+                "names",
+                "gbk COLLATE x",
+            ),
+            ("set character set sjis", Scope::Session, "charset", "sjis"),
+            ("SET CHARSET big5", Scope::Session, "charset", "big5"),
+            ("set @@global.a = 1", Scope::Server, "a", "1"),
+            ("SET PERSIST a = 1", Scope::Server, "a", "1"),
+            (
+                "SET @@SESSION.SQL_LOG_BIN= 0",
+                Scope::Session,
+                "sql_log_bin",
+                "0",
+            ),
+            (
+                "SET PASSWORD FOR `a`@`%` = 'x'",
+                Scope::Session,
+                "password",
+                "x",
+            ),
+            ("SET @@sql_mode := 'x'", Scope::Session, "sql_mode", "x"),
+            ("set session a=1", Scope::Session, "a", "1"),
+            ("set @a = 'b'", Scope::User, "a", "b"),
+            (
+                "set transaction read only",
+                Scope::Session,
+                "transaction",
+                "read only",
+            ),
+        ] {
+            let expected = (scope, name.to_string(), value.to_string());
+            assert_eq!(read(sql), [expected], "{sql}");
+        }
+    }
+
+    #[test]
+    fn assignments_are_separated_outside_of_parentheses() {
+        let names: Vec<String> = read("SET @old=@@a, a=concat('x', ','), GLOBAL b = 2")
+            .into_iter()
+            .map(|(scope, name, _)| format!("{scope:?} {name}"))
+            .collect();
+        assert_eq!(names, ["User old", "Session a", "Server b"]);
+        let names: Vec<Scope> = read("SET GLOBAL a=1, b=2, @@c=3, SESSION d=4, e=5")
+            .into_iter()
+            .map(|(scope, ..)| scope)
+            .collect();
+        use Scope::{Server, Session};
+        assert_eq!(names, [Server, Server, Session, Session, Session]);
+    }
+}

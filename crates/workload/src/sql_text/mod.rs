@@ -1,0 +1,15 @@
+//! SQL as text: its statements, their headings and parameters, and what its words mean.
+//!
+//! Purpose: the user's SQL is read in one place. Boundaries: no grammar; only a server knows whether a statement is valid. `sql::dump` reads
+//! streams.
+
+mod headings;
+pub(crate) mod lexer;
+mod pieces;
+mod statements;
+
+pub use headings::{Headed, headed};
+pub(crate) use headings::{heading_of, name_and_weight};
+pub use pieces::{Kind, lex};
+pub(crate) use statements::named;
+pub use statements::{SqlMistake, name_length, statements};
