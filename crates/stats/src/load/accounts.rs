@@ -3,7 +3,7 @@
 //! Purpose: no operation vanishes from a report: each one that started ended in time, failed, or was cut off by the end of the load.
 //! Boundaries: latency is in `percentiles`, requirements of a standard in `conformance`.
 
-use super::measured::measured;
+use super::measured::{measured, to_the_end};
 use record::load::{ErrorCount, ErrorKind, Kind, Loaded, done_series};
 use record::number::{grouped, percent};
 use record::{Account, Steady};
@@ -133,12 +133,10 @@ fn is_in_mix(load: &Loaded, name: &str) -> bool {
 
 /// Operations done from the measured part on. Older records have no series of them, but their histograms count them with the errors.
 fn done(load: &Loaded, steady: &Steady, name: &str, errors: u64) -> u64 {
-    match load.series.get(&done_series(name)) {
-        Some(seconds) => {
-            let measured = seconds.iter().skip(steady.from_s as usize);
-            measured.flatten().sum::<f64>() as u64
-        }
-        None => ended(load, steady, name).saturating_sub(errors),
+    let series = done_series(name);
+    match load.series.contains_key(&series) {
+        true => to_the_end(load, &series, steady) as u64,
+        false => ended(load, steady, name).saturating_sub(errors),
     }
 }
 

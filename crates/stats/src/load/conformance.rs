@@ -3,7 +3,7 @@
 //! Boundaries: the requirements are the workload's (`record::load::Standard`). A run that meets them is not a result of the
 //! benchmark: the standard has further rules.
 
-use super::measured::measured;
+use super::measured::{known, measured};
 use super::percentiles::quantile_ms;
 use record::histogram::merged;
 use record::load::{Kind, Loaded, Mode, Requirement, Standard, done_series};
@@ -46,12 +46,10 @@ pub(crate) fn conformance(
 
 fn conforming(load: &Loaded, steady: &Steady, requirement: &Requirement) -> Conforming {
     let name = &requirement.operation;
-    let each_second = load.seconds(&done_series(name)).iter();
-    let measured = each_second.take(steady.until_s as usize);
-    let done: f64 = measured.skip(steady.from_s as usize).flatten().sum();
+    let done = known(load.seconds(&done_series(name)), steady);
     Conforming {
         name: name.clone(),
-        count: done as u64,
+        count: done.iter().sum::<f64>() as u64,
         share: None,
         minimum_share: requirement.minimum_share,
         p90_ms: p90_ms(load, steady, name),

@@ -39,6 +39,19 @@ pub(crate) fn throughput(load: &Loaded) -> Vec<f64> {
     (0..whole).map(value).collect()
 }
 
+/// The seconds of the measured part that have a value.
+pub(crate) fn known(seconds: &[Option<f64>], steady: &Steady) -> Vec<f64> {
+    let measured = seconds.iter().take(steady.until_s as usize);
+    let measured = measured.skip(steady.from_s as usize).flatten().copied();
+    measured.collect()
+}
+
+/// The sum of a series from the measured part on, with the seconds after the load, in which operations end that were still running.
+pub(crate) fn to_the_end(load: &Loaded, name: &str, steady: &Steady) -> f64 {
+    let seconds = load.seconds(name).iter().skip(steady.from_s as usize);
+    seconds.flatten().sum()
+}
+
 /// The histograms of one kind that begin in the measured part, those of the shortest spans where there are several
 /// lengths. What ended after the last whole second is in it: leaving out the slowest would bias the result.
 ///

@@ -2,6 +2,7 @@
 //!
 //! Purpose: the beats of a trial in one note. Boundaries: crate `prony` makes the series of each node.
 
+use super::measured::known;
 use record::load::Loaded;
 use record::names::{READ_AGE, READS_BACK};
 use record::{StaleReads, Steady, Trial};
@@ -9,13 +10,6 @@ use std::collections::BTreeSet;
 
 /// A node that was read in a smaller share of the measured seconds shows no absence of stale reads.
 const READ_SHARE_MIN: f64 = 0.5;
-
-/// The seconds of the measured part that have a value.
-fn measured(seconds: &[Option<f64>], steady: &Steady) -> Vec<f64> {
-    let measured = seconds.iter().take(steady.until_s as usize);
-    let measured = measured.skip(steady.from_s as usize).flatten().copied();
-    measured.collect()
-}
 
 /// The first node that was hardly read: `node 3 could be read in 4 of 60 seconds`.
 pub(crate) fn hardly_read(trial: &Trial, load: &Loaded, steady: &Steady) -> Option<String> {
@@ -30,7 +24,7 @@ pub(crate) fn hardly_read(trial: &Trial, load: &Loaded, steady: &Steady) -> Opti
             .node_series
             .get(node)
             .and_then(|series| series.get(READ_AGE));
-        ages.map_or(0, |ages| measured(ages, steady).len())
+        ages.map_or(0, |ages| known(ages, steady).len())
     };
     let mut read = nodes.into_iter().map(|node| (node, read_s(&node)));
     let (node, read_s) = read.find(|(_, read)| (*read as f64) < READ_SHARE_MIN * f64::from(all))?;
@@ -41,10 +35,9 @@ pub(crate) fn hardly_read(trial: &Trial, load: &Loaded, steady: &Steady) -> Opti
 
 /// Of the nodes from 2 on: the first one is written. None without beats.
 pub(crate) fn stale_reads(load: &Loaded, steady: &Steady) -> Option<StaleReads> {
-    let measured = |seconds: &[Option<f64>]| measured(seconds, steady);
     let of = |name: &str| -> Vec<f64> {
         let named = (load.node_series.values()).filter_map(|series| series.get(name));
-        named.flat_map(|seconds| measured(seconds)).collect()
+        named.flat_map(|seconds| known(seconds, steady)).collect()
     };
     let ages_ms = of(READ_AGE);
     (!ages_ms.is_empty()).then(|| StaleReads {
@@ -53,7 +46,7 @@ pub(crate) fn stale_reads(load: &Loaded, steady: &Steady) -> Option<StaleReads> 
         age_ms_mean: ages_ms.iter().sum::<f64>() / ages_ms.len() as f64,
         age_ms_max: ages_ms.iter().copied().fold(0.0, f64::max),
         back: (of(READS_BACK).iter().sum::<f64>()
-            + measured(load.seconds(READS_BACK)).iter().sum::<f64>()) as u64,
+            + known(load.seconds(READS_BACK), steady).iter().sum::<f64>()) as u64,
     })
 }
 

@@ -4,7 +4,7 @@
 //! trials are compared in `loads` and `judge`; charts use the series.
 
 use super::generator::{engine, own_stalls};
-use super::measured::{measured, throughput};
+use super::measured::{known, measured, throughput, to_the_end};
 use super::percentiles::of_notes;
 use super::{accounts, conformance, stability, stale_reads, stall, steady};
 use crate::series::{batches, change, period, shift, sight};
@@ -68,8 +68,8 @@ pub fn summarise(load: &Loaded) -> Summary {
         operations: operations as u64,
         operations_counted: counted(load),
         retried: sum(load, "retried", &steady) as u64,
-        errors: sum_to_the_end(load, "errors", &steady) as u64,
-        unknown: sum_to_the_end(load, "unknown", &steady) as u64,
+        errors: to_the_end(load, "errors", &steady) as u64,
+        unknown: to_the_end(load, "unknown", &steady) as u64,
         accounts: accounts::accounts(load, &steady),
         throughput: own_stalls::throughput(load, &steady),
         throughput_error: batches::error(&values, &steady),
@@ -118,14 +118,7 @@ fn counted(load: &Loaded) -> u64 {
 }
 
 fn sum(load: &Loaded, name: &str, steady: &Steady) -> f64 {
-    let counted = load.seconds(name).iter().take(steady.until_s as usize);
-    counted.skip(steady.from_s as usize).flatten().sum()
-}
-
-/// With the seconds after the load, in which operations end that were still running.
-fn sum_to_the_end(load: &Loaded, name: &str, steady: &Steady) -> f64 {
-    let measured = load.seconds(name).iter().skip(steady.from_s as usize);
-    measured.flatten().sum()
+    known(load.seconds(name), steady).iter().sum()
 }
 
 fn latency(load: &Loaded, steady: &Steady, operation: Option<&str>) -> Latency {
@@ -162,10 +155,8 @@ fn latency(load: &Loaded, steady: &Steady, operation: Option<&str>) -> Latency {
 
 /// Arrivals that were dropped or still queued at the end.
 fn unanswered(load: &Loaded, steady: &Steady) -> f64 {
-    let measured = load.seconds("dropped").iter().skip(steady.from_s as usize);
-    let dropped: f64 = measured.flatten().sum();
     let open = load.open.as_ref();
-    dropped + open.map_or(0.0, |open| open.queued_at_end as f64)
+    to_the_end(load, "dropped", steady) + open.map_or(0.0, |open| open.queued_at_end as f64)
 }
 
 /// How many operations of any name have a latency of this kind.

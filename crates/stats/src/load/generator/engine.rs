@@ -1,5 +1,6 @@
 //! Rule 8: whether the load generator was the bottleneck, or its lateness part of the result.
 
+use crate::load::measured::known;
 use record::claim::Percentile;
 use record::load::Loaded;
 use record::{EngineCheck, Latency, OwnStalls, Steady};
@@ -46,13 +47,7 @@ fn reactors_full(load: &Loaded, cores: f64) -> Option<String> {
 
 /// On a shared machine the generator does not saturate its own cores. It takes CPU time from the server instead.
 fn machine_full(load: &Loaded, steady: &Steady, share: f64) -> Option<String> {
-    let seconds = load.seconds("machine cpu").iter();
-    let measured = seconds.take(steady.until_s as usize);
-    let busy: Vec<f64> = measured
-        .skip(steady.from_s as usize)
-        .flatten()
-        .copied()
-        .collect();
+    let busy = known(load.seconds("machine cpu"), steady);
     let mean = busy.iter().sum::<f64>() / busy.len().max(1) as f64;
     let used = mean / load.engine.cores.max(1e-9);
     // More than all cores: the machine has further cores that this process may not use, so saturation is unknown.
