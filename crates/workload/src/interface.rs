@@ -7,6 +7,7 @@ use crate::answers::Reference;
 use crate::load_outcome::{LoadError, Loaded, Progress};
 use crate::loader::Connect;
 use crate::query::Operation;
+use crate::schema;
 use crate::schema::held::Held;
 use crate::schema::preload::Preloaded;
 use crate::schema::state::{AllowDrop, State};
@@ -250,7 +251,9 @@ pub trait Dataset: Send + Sync {
     /// Rough costs, known before anything is loaded.
     fn estimate(&self) -> Estimate;
     /// Makes the schema the session's default. Does nothing in SQLite, where the file is the schema.
-    fn enter(&self, session: &mut Session) -> Result<(), ServerError>;
+    fn enter(&self, session: &mut Session) -> Result<(), ServerError> {
+        schema::enter(session, self.schema())
+    }
     /// Whether the tables are the user's own on a running server, so that prony neither creates nor changes them.
     fn is_theirs(&self) -> bool {
         false

@@ -35,6 +35,19 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// A query with one text for every dialect, and no order that is known.
+    pub fn new(name: impl Into<String>, sql: impl Into<String>) -> Operation {
+        let sql = sql.into();
+        Operation {
+            name: name.into(),
+            mysql: sql.clone(),
+            sqlite: sql,
+            ordered_by: Vec::new(),
+            place: None,
+            before: Vec::new(),
+        }
+    }
+
     pub fn sql(&self, dialect: Dialect) -> &str {
         match dialect {
             Dialect::MySql => &self.mysql,

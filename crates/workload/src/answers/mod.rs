@@ -236,12 +236,8 @@ pub(crate) mod tests {
 
     pub(crate) fn operation(ordered_by: &[usize]) -> Operation {
         Operation {
-            name: "Q".into(),
-            mysql: String::new(),
-            sqlite: String::new(),
             ordered_by: ordered_by.to_vec(),
-            place: None,
-            before: Vec::new(),
+            ..Operation::new("Q", "")
         }
     }
 

@@ -114,10 +114,6 @@ impl Dataset for Stored {
         }
     }
 
-    fn enter(&self, session: &mut Session) -> Result<(), ServerError> {
-        schema::enter(session, self.schema)
-    }
-
     fn state(&self, session: &mut Session) -> Result<State, ServerError> {
         let state = marker::state(session, self.schema, &self.rows.names())?;
         match (state, &self.changing) {

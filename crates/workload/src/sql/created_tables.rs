@@ -67,10 +67,6 @@ impl Dataset for Tables {
         }
     }
 
-    fn enter(&self, session: &mut Session) -> Result<(), ServerError> {
-        schema::enter(session, SCHEMA)
-    }
-
     fn state(&self, session: &mut Session) -> Result<State, ServerError> {
         let tables = tables(session)?;
         if tables.is_empty() && views(session)?.is_empty() {

@@ -112,15 +112,10 @@ impl Workload for Sql {
         let Kind::Timed { script, .. } = &self.work else {
             return self.queries().map(Queries::operations).unwrap_or_default();
         };
-        let operation = |(name, sql): (&str, String)| Operation {
-            name: name.to_string(),
-            mysql: sql.clone(),
-            sqlite: sql,
-            ordered_by: Vec::new(),
-            place: None,
-            before: Vec::new(),
-        };
-        script.prepared().map(operation).collect()
+        let prepared = script.prepared();
+        prepared
+            .map(|(name, sql)| Operation::new(name, sql))
+            .collect()
     }
 
     fn work(&self, target: &Target, seed: u64) -> Option<Work> {
@@ -157,12 +152,9 @@ impl Queries for Round {
     /// The answers find the columns of an ORDER BY in the text.
     fn operations(&self) -> Vec<Operation> {
         let operation = |query: &Query| Operation {
-            name: query.name.clone(),
-            mysql: query.sql.clone(),
-            sqlite: query.sql.clone(),
-            ordered_by: Vec::new(),
             place: Some(self.place(query)),
             before: query.before.clone(),
+            ..Operation::new(&query.name, &query.sql)
         };
         self.queries.iter().map(operation).collect()
     }

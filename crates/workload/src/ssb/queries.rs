@@ -37,12 +37,9 @@ pub(super) fn operations(joins: Joins) -> Vec<Operation> {
         .map(|(name, ordered_by)| {
             let mysql = query(text, name).expect("the .sql file holds every query");
             Operation {
-                name: (*name).into(),
                 sqlite: for_sqlite(mysql),
-                mysql: mysql.into(),
                 ordered_by: ordered_by.to_vec(),
-                place: None,
-                before: Vec::new(),
+                ..Operation::new(*name, mysql)
             }
         })
         .collect()

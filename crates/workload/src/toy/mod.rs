@@ -148,14 +148,7 @@ impl Workload for Toy {
 
 impl Queries for Toy {
     fn operations(&self) -> Vec<Operation> {
-        let operation = |name: &&str| Operation {
-            name: name.to_string(),
-            mysql: sql(name),
-            sqlite: sql(name),
-            ordered_by: Vec::new(),
-            place: None,
-            before: Vec::new(),
-        };
+        let operation = |name: &&str| Operation::new(*name, sql(name));
         self.queries.iter().map(operation).collect()
     }
 

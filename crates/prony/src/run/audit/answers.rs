@@ -162,14 +162,7 @@ mod tests {
         );
         let mut other = trial_with_answers("5.6", &["b"]);
         let samples = Samples::default();
-        let operation = workload::Operation {
-            name: "Q1.1".into(),
-            mysql: "select 1".into(),
-            sqlite: String::new(),
-            ordered_by: Vec::new(),
-            place: None,
-            before: Vec::new(),
-        };
+        let operation = workload::Operation::new("Q1.1", "select 1");
         for (hash, last) in [("a", "7"), ("b", "8")] {
             let mut answer = workload::answers::Answer::new(&operation);
             answer.row(&[Some(b"1"), Some(b"x")]);

@@ -220,12 +220,8 @@ mod tests {
 
     fn statement() -> Operation {
         Operation {
-            name: "Q2".into(),
-            mysql: "select".into(),
-            sqlite: String::new(),
-            ordered_by: Vec::new(),
             place: Some("q.sql:3".into()),
-            before: Vec::new(),
+            ..Operation::new("Q2", "select")
         }
     }
 

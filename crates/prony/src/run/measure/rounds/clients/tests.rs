@@ -18,14 +18,7 @@ const NAMES: [&str; 4] = ["Q1", "Q2", "Q3", "Q4"];
 type Script = dyn Fn(u32, &str) -> Result<Reply, ServerError> + Send + Sync;
 
 fn operations() -> Vec<Operation> {
-    let operation = |name: &&str| Operation {
-        name: name.to_string(),
-        mysql: name.to_string(),
-        sqlite: String::new(),
-        ordered_by: Vec::new(),
-        place: None,
-        before: Vec::new(),
-    };
+    let operation = |name: &&str| Operation::new(*name, *name);
     NAMES.iter().map(operation).collect()
 }
 

@@ -45,14 +45,7 @@ fn passed(names: &[&str]) -> Passed {
         process: None,
     };
     let workload = workload::open("ssb", &"scale = 0.01".parse().unwrap()).unwrap();
-    let operation = |name: &&str| Operation {
-        name: name.to_string(),
-        mysql: name.to_string(),
-        sqlite: name.to_string(),
-        ordered_by: Vec::new(),
-        place: None,
-        before: Vec::new(),
-    };
+    let operation = |name: &&str| Operation::new(*name, *name);
     let operations: Vec<Operation> = names.iter().map(operation).collect();
     let protocol = Protocol {
         query_timeout: Some(LIMIT),
