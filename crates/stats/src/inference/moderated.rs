@@ -155,21 +155,13 @@ pub(crate) fn starts(rows: &[Row], residuals: &[Row]) -> Starts {
     let of_cell = (rows[0][0].len() - 1) as f64;
     let subplots = count * (width - 1.0) * of_cell;
     let plots = (count - 1.0) * of_cell;
-    let error = residuals
-        .iter()
-        .flatten()
-        .map(|cell| squares(cell))
-        .sum::<f64>()
-        / subplots;
-    let of_rows: Vec<Logs> = without_means(rows)
-        .iter()
-        .map(|row| by_block(row, mean))
-        .collect();
+    let each = residuals.iter().flatten().map(|cell| squares(cell));
+    let error = each.sum::<f64>() / subplots;
+    let centred = without_means(rows);
+    let of_rows: Vec<Logs> = centred.iter().map(|row| by_block(row, mean)).collect();
     let blocks = by_block(&of_rows, mean);
-    let squared: f64 = of_rows
-        .iter()
-        .map(|row| squares(&minus(row, &blocks)))
-        .sum();
+    let squared = of_rows.iter().map(|row| squares(&minus(row, &blocks)));
+    let squared: f64 = squared.sum();
     let row = (width * squared / plots).max(error);
     let inner = (width - 1.0) * error;
     Starts {
@@ -209,11 +201,8 @@ pub(crate) fn by_block(cells: &[Logs], statistic: fn(&[f64]) -> f64) -> Logs {
 }
 
 pub(crate) fn minus(values: &[f64], others: &[f64]) -> Logs {
-    values
-        .iter()
-        .zip(others)
-        .map(|(value, other)| value - other)
-        .collect()
+    let pairs = values.iter().zip(others);
+    pairs.map(|(value, other)| value - other).collect()
 }
 
 fn recentred(values: &[f64]) -> Logs {

@@ -4,7 +4,7 @@ use crate::values::cells::{self, RowKey, row_key, row_words};
 use crate::values::words;
 use record::claim::Cell;
 use record::run::Question;
-use record::trial::{Trial, TrialState};
+use record::trial::{Query, Trial, TrialState};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A query with more than one plan on one server with one set of levels.
@@ -26,13 +26,8 @@ pub fn plan_changes(question: &Question, trials: &[Trial]) -> Vec<PlanChange> {
     let Ok(seen) = seen(trials, &Cell::default()) else {
         return Vec::new();
     };
-    let place = |query: &str| {
-        question
-            .workload
-            .operations
-            .iter()
-            .position(|operation| operation == query)
-    };
+    let operations = &question.workload.operations;
+    let place = |query: &str| operations.iter().position(|operation| operation == query);
     let mut changes: Vec<PlanChange> = seen.by_query().into_iter().filter_map(change).collect();
     changes.sort_by_key(|change| place(&change.query).unwrap_or(usize::MAX));
     changes
@@ -75,16 +70,12 @@ pub(crate) struct Sights<'t>(Vec<Sight<'t>>);
 pub(crate) fn seen<'t>(trials: &'t [Trial], cell: &Cell) -> Result<Sights<'t>, String> {
     let matching = cells::matching(trials, cell);
     let mut sights = Vec::new();
-    for trial in matching
-        .iter()
-        .filter(|trial| trial.state == TrialState::Done)
-    {
+    let is_done = |trial: &&&Trial| trial.state == TrialState::Done;
+    let is_selected = |query: &&Query| cell.query.as_ref().is_none_or(|name| *name == query.name);
+    for trial in matching.iter().filter(is_done) {
         for round in cells::rounds(trial, cell.round.as_ref()) {
-            let selected = round
-                .queries
-                .iter()
-                .filter(|query| cell.query.as_ref().is_none_or(|name| *name == query.name));
-            let sight = |query: &'t record::trial::Query| {
+            let selected = round.queries.iter().filter(is_selected);
+            let sight = |query: &'t Query| {
                 let round = format!("{} {}", round.name, round.index);
                 Some(Sight {
                     trial,
@@ -119,20 +110,15 @@ impl<'t> Sights<'t> {
     }
 
     pub(crate) fn blocks(&self) -> usize {
-        self.0
-            .iter()
-            .map(|sight| sight.trial.key.block)
-            .collect::<BTreeSet<u32>>()
-            .len()
+        let blocks = self.0.iter().map(|sight| sight.trial.key.block);
+        blocks.collect::<BTreeSet<u32>>().len()
     }
 
     fn by_query(&self) -> BTreeMap<(RowKey<'t>, &'t str), Vec<&Sight<'t>>> {
         let mut by_query: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for sight in &self.0 {
-            by_query
-                .entry((row_key(&sight.trial.key), sight.query))
-                .or_default()
-                .push(sight);
+            let key = (row_key(&sight.trial.key), sight.query);
+            by_query.entry(key).or_default().push(sight);
         }
         by_query
     }
@@ -169,11 +155,7 @@ impl<'t> Sights<'t> {
             let held = reads(sight.trial, sight.query, sight.hash, text);
             held.ok_or_else(|| format!("{}: the plan's text is not recorded", sight.place()))
         };
-        let held = self
-            .0
-            .iter()
-            .map(held)
-            .collect::<Result<Vec<bool>, String>>()?;
+        let held: Vec<bool> = self.0.iter().map(held).collect::<Result<_, String>>()?;
         let count = held.iter().filter(|held| **held).count();
         Ok((
             count == held.len(),

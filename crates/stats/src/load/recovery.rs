@@ -49,10 +49,8 @@ pub fn add_recovered(
     mode: &Mode,
 ) -> Vec<String> {
     let seconds: Vec<f64> = throughput.iter().map(|done| done.unwrap_or(0.0)).collect();
-    let outages: Vec<Option<Outage>> = events
-        .iter()
-        .map(|event| Outage::of(event, started_ns))
-        .collect();
+    let outages = events.iter().map(|event| Outage::of(event, started_ns));
+    let outages: Vec<Option<Outage>> = outages.collect();
     let mut up_from_s = 0.0;
     let mut missing = Vec::new();
     for (n, event) in events.iter_mut().enumerate() {
@@ -110,11 +108,8 @@ fn recovered_s(
 
 /// A number of the trial's outages, the mean of those that have it.
 pub(crate) fn of(trial: &Trial, number: &str) -> Result<f64, String> {
-    let found: Vec<f64> = trial
-        .events
-        .iter()
-        .filter_map(|event| event.numbers.get(number).copied())
-        .collect();
+    let of_event = |event: &EventNote| event.numbers.get(number).copied();
+    let found: Vec<f64> = trial.events.iter().filter_map(of_event).collect();
     match found.len() {
         0 => Err(format!("no event of the trial has {number}")),
         count => Ok(found.iter().sum::<f64>() / count as f64),

@@ -198,11 +198,8 @@ fn grows(queue: &Queue, offered: &Offered) -> bool {
 /// The median growth of a second of a queue that had the length `before` at first.
 fn usual_growth(before: f64, lengths: &[f64]) -> f64 {
     let earlier = [before].into_iter().chain(lengths.iter().copied());
-    let grown: Vec<f64> = lengths
-        .iter()
-        .zip(earlier)
-        .map(|(now, then)| now - then)
-        .collect();
+    let grown = lengths.iter().zip(earlier).map(|(now, then)| now - then);
+    let grown: Vec<f64> = grown.collect();
     median(&grown)
 }
 

@@ -14,16 +14,12 @@ const READ_SHARE_MIN: f64 = 0.5;
 /// The first node that was hardly read: `node 3 could be read in 4 of 60 seconds`.
 pub(crate) fn hardly_read(trial: &Trial, load: &Loaded, steady: &Steady) -> Option<String> {
     let of_series = load.node_series.keys();
-    let nodes: BTreeSet<u32> = of_series
-        .chain(trial.node_settings.keys())
-        .copied()
-        .collect();
+    let nodes = of_series.chain(trial.node_settings.keys()).copied();
+    let nodes: BTreeSet<u32> = nodes.collect();
     let all = steady.seconds();
     let read_s = |node: &u32| {
-        let ages = load
-            .node_series
-            .get(node)
-            .and_then(|series| series.get(READ_AGE));
+        let series = load.node_series.get(node);
+        let ages = series.and_then(|series| series.get(READ_AGE));
         ages.map_or(0, |ages| known(ages, steady).len())
     };
     let mut read = nodes.into_iter().map(|node| (node, read_s(&node)));

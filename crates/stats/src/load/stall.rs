@@ -22,10 +22,8 @@ pub(crate) fn stalls(load: &Loaded, steady: &Steady) -> Vec<Stall> {
     let lost = Lost::of(load, &values, seconds.clone());
     let mut late = of_server(load, late_seconds::seconds(load, seconds.clone()));
     // The queue of a warm-up makes operations late until it is served.
-    let lengths: Vec<f64> = seconds
-        .clone()
-        .map(|one| queued_before(load, one))
-        .collect();
+    let lengths = seconds.clone().map(|one| queued_before(load, one));
+    let lengths: Vec<f64> = lengths.collect();
     let usual = BACKLOG_S * running::median(&values[seconds.clone()]) + running::median(&lengths);
     let served_by = lengths.iter().position(|length| *length <= usual);
     let served_s = seconds.start + served_by.unwrap_or(lengths.len());

@@ -126,10 +126,8 @@ fn look(values: &[f64], offset: usize) -> Steady {
 fn classify(segments: &[Segment]) -> (Shape, usize) {
     let end = segments[segments.len() - 1];
     let like = |segment: &&Segment| alike(segment, &end);
-    let unlike = segments
-        .iter()
-        .take_while(|segment| !alike(segment, &end))
-        .count();
+    let unlike = |segment: &&Segment| !alike(segment, &end);
+    let unlike = segments.iter().take_while(unlike).count();
     let (beginning, rest) = segments.split_at(unlike);
     let rest_s = end.until - rest[0].from;
     let like_s: usize = rest.iter().filter(like).map(Segment::len).sum();

@@ -159,12 +159,8 @@ fn shared_starts(rows: &[Row]) -> Option<(f64, f64)> {
     }
     let residuals = without_rows(&without_means(rows));
     let freedom = rows.len() * (width - 1) * (rows[0][0].len() - 1);
-    let trial = residuals
-        .iter()
-        .flatten()
-        .map(|cell| squares(cell))
-        .sum::<f64>()
-        / freedom as f64;
+    let each = residuals.iter().flatten().map(|cell| squares(cell));
+    let trial = each.sum::<f64>() / freedom as f64;
     Some((starts(rows, &residuals).variance, trial))
 }
 

@@ -133,11 +133,8 @@ const DIFFERENCES_KEPT: f64 = 0.9;
 /// less exact. So the lower estimate counts: it finds more changes and not more false ones (the tests below).
 pub(crate) fn correlation(points: &[f64]) -> f64 {
     let medians = running::medians(points);
-    let rest: Vec<f64> = points
-        .iter()
-        .zip(medians)
-        .map(|(point, median)| point - median)
-        .collect();
+    let pairs = points.iter().zip(medians);
+    let rest: Vec<f64> = pairs.map(|(point, median)| point - median).collect();
     let [one, two] = [1, 2].map(|apart| squares(&rest, apart));
     let by = |typical: fn(&[f64]) -> f64| match typical(&one) {
         0.0 => 0.0,
@@ -164,12 +161,8 @@ fn correlation_within(points: &[f64], cuts: &[usize]) -> f64 {
 
 /// Of the differences of points so far apart, ascending.
 fn squares(points: &[f64], apart: usize) -> Vec<f64> {
-    let later = points.iter().skip(apart);
-    let mut squares: Vec<f64> = points
-        .iter()
-        .zip(later)
-        .map(|(a, b)| (b - a).powi(2))
-        .collect();
+    let pairs = points.iter().zip(points.iter().skip(apart));
+    let mut squares: Vec<f64> = pairs.map(|(a, b)| (b - a).powi(2)).collect();
     squares.sort_by(f64::total_cmp);
     squares
 }

@@ -16,10 +16,8 @@ fn around(values: &[f64], second: usize) -> Vec<f64> {
 /// The value below which a share of ascending values lies; 0 of none.
 pub(crate) fn quantile(ascending: &[f64], share: f64) -> f64 {
     let last = ascending.len().saturating_sub(1) as f64;
-    ascending
-        .get((last * share).round() as usize)
-        .copied()
-        .unwrap_or_default()
+    let found = ascending.get((last * share).round() as usize);
+    found.copied().unwrap_or_default()
 }
 
 pub(crate) fn median(values: &[f64]) -> f64 {

@@ -56,10 +56,8 @@ impl PredictedBlock {
 impl Prediction {
     /// Why there is no model, of the first block that has none.
     pub fn no_model(&self) -> Option<&str> {
-        let mut reasons = self
-            .blocks
-            .iter()
-            .filter_map(|b| b.predicted.as_ref().err());
+        let blocks = self.blocks.iter();
+        let mut reasons = blocks.filter_map(|block| block.predicted.as_ref().err());
         reasons.next().map(String::as_str)
     }
 

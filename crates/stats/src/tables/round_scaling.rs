@@ -40,11 +40,8 @@ pub fn round_scaling(question: &Question, trials: &[Trial]) -> Vec<RoundScaling>
         let Some(clients) = trials.iter().find_map(|trial| clients(trial)) else {
             continue;
         };
-        let others: Vec<_> = levels
-            .iter()
-            .filter(|(name, _)| name != "clients")
-            .cloned()
-            .collect();
+        let others = levels.iter().filter(|(name, _)| name != "clients").cloned();
+        let others: Vec<_> = others.collect();
         for round in question.round_names() {
             let rates = rates(&trials, round);
             let known = all.iter_mut().find(|(one, _)| {

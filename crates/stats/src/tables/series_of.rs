@@ -28,11 +28,8 @@ pub(crate) fn series_of<'t>(
         let Some(number) = counted.first().and_then(|c| number(&c.load.mode)) else {
             continue;
         };
-        let others: Vec<_> = levels
-            .iter()
-            .filter(|(name, _)| name != factor)
-            .cloned()
-            .collect();
+        let others = levels.iter().filter(|(name, _)| name != factor).cloned();
+        let others: Vec<_> = others.collect();
         let known = all
             .iter_mut()
             .find(|s| s.server.as_deref() == server && s.levels == others);

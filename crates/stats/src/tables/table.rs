@@ -29,9 +29,8 @@ pub struct Row {
 /// Every row that has a trial. The levels go by the file's order, the first factor slowest, and within them the servers,
 /// so that servers stand below each other as published tables have them.
 pub fn table(question: &Question, trials: &[Trial]) -> Vec<Row> {
-    rows(question, trials)
-        .into_iter()
-        .map(|(key, trials)| row(question, key, &trials))
+    let rows = rows(question, trials).into_iter();
+    rows.map(|(key, trials)| row(question, key, &trials))
         .collect()
 }
 
@@ -48,32 +47,22 @@ pub fn rows<'t>(question: &Question, trials: &'t [Trial]) -> Vec<(RowKey<'t>, Ve
 
 fn place(question: &Question, (server, levels): RowKey) -> Vec<usize> {
     let at = |names: &[String], name: &str| {
-        names
-            .iter()
-            .position(|known| known == name)
-            .unwrap_or(names.len())
+        let place = names.iter().position(|known| known == name);
+        place.unwrap_or(names.len())
     };
     let level = |factor: &record::run::Factor| {
         let level = levels.iter().find(|(name, _)| *name == factor.name);
         level.map_or(factor.levels.len(), |(_, level)| at(&factor.levels, level))
     };
-    question
-        .factors
-        .iter()
-        .map(level)
-        .chain(server.map(|server| at(&question.servers, server)))
-        .collect()
+    let server = server.map(|server| at(&question.servers, server));
+    question.factors.iter().map(level).chain(server).collect()
 }
 
 fn row(question: &Question, (server, levels): RowKey, trials: &[&Trial]) -> Row {
-    let done: Vec<&Trial> = trials
-        .iter()
-        .copied()
-        .filter(|trial| trial.state == TrialState::Done)
-        .collect();
-    let rounds: Vec<RoundCell> = (0..question.rounds.len())
-        .map(|n| round(question, n, &done))
-        .collect();
+    let mut done = trials.to_vec();
+    done.retain(|trial| trial.state == TrialState::Done);
+    let rounds = (0..question.rounds.len()).map(|n| round(question, n, &done));
+    let rounds: Vec<RoundCell> = rounds.collect();
     let empty = rounds.iter().all(|round| round.elapsed_s.is_none());
     let missing = empty.then(|| why_missing(trials));
     Row {
@@ -85,22 +74,17 @@ fn row(question: &Question, (server, levels): RowKey, trials: &[&Trial]) -> Row 
 }
 
 /// The rounds of its name are counted, because a level may leave out earlier rounds of another name.
-fn round(question: &Question, n: usize, done: &[&Trial]) -> RoundCell {
+fn round<'t>(question: &Question, n: usize, done: &[&'t Trial]) -> RoundCell {
     let name = &question.rounds[n];
-    let index = question.rounds[..=n]
-        .iter()
-        .filter(|other| *other == name)
-        .count() as u32;
-    let recorded: Vec<&Round> = done
-        .iter()
-        .filter_map(|trial| {
-            let mut called = trial.rounds.iter().filter(|round| round.is_called(name));
-            called.nth(index as usize - 1)
-        })
-        .collect();
-    let times: Vec<(f64, bool)> = recorded
-        .iter()
-        .filter(|round| !round.lacks_queries())
+    let same = question.rounds[..=n].iter().filter(|other| *other == name);
+    let index = same.count() as u32;
+    let of_trial = |trial: &&'t Trial| {
+        let mut called = trial.rounds.iter().filter(|round| round.is_called(name));
+        called.nth(index as usize - 1)
+    };
+    let recorded: Vec<&Round> = done.iter().filter_map(of_trial).collect();
+    let whole = recorded.iter().filter(|round| !round.lacks_queries());
+    let times: Vec<(f64, bool)> = whole
         .map(|round| (round.elapsed_s, round.timed_out()))
         .collect();
     let lukewarm = recorded.iter().any(|round| round.name == "lukewarm");
@@ -142,11 +126,9 @@ pub fn queries(
         |trial: &&Trial| trial.state == TrialState::Done && row_key(&trial.key) == (server, levels);
     let done: Vec<&Trial> = trials.iter().filter(counts).collect();
     let times = |query: &str, names: &[&str]| {
-        let means: Vec<(f64, bool)> = done
-            .iter()
-            .filter_map(|trial| query_mean_s(trial, query, names))
-            .collect();
-        Estimate::of_bounds(&means)
+        let means = done.iter();
+        let means = means.filter_map(|trial| query_mean_s(trial, query, names));
+        Estimate::of_bounds(&means.collect::<Vec<_>>())
     };
     let row = |query: &String| QueryRow {
         query: query.clone(),
@@ -158,11 +140,9 @@ pub fn queries(
 
 /// With whether it is a lower bound.
 fn query_mean_s(trial: &Trial, query: &str, rounds: &[&str]) -> Option<(f64, bool)> {
-    let queries = trial
-        .rounds
-        .iter()
-        .filter(|round| rounds.contains(&round.name.as_str()))
-        .flat_map(|round| &round.queries);
+    let is_selected = |round: &&Round| rounds.contains(&round.name.as_str());
+    let rounds = trial.rounds.iter().filter(is_selected);
+    let queries = rounds.flat_map(|round| &round.queries);
     let times: Vec<(f64, bool)> = queries
         .filter(|q| q.name == query && (q.error.is_none() || q.timed_out_s().is_some()))
         .map(|q| (q.elapsed_ns as f64 / 1e9, q.timed_out_s().is_some()))

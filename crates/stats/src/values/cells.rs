@@ -19,9 +19,8 @@ pub fn row_key(key: &TrialKey) -> RowKey<'_> {
 /// `server 5.6, variant small pool`.
 pub(crate) fn row_words((server, levels): RowKey) -> String {
     let server = server.map(|server| format!("server {server}"));
-    let levels = levels
-        .iter()
-        .map(|(factor, level)| format!("{factor} {level}"));
+    let level = |(factor, level): &(String, String)| format!("{factor} {level}");
+    let levels = levels.iter().map(level);
     let words: Vec<String> = server.into_iter().chain(levels).collect();
     words.join(", ")
 }
@@ -50,11 +49,8 @@ pub fn rounds<'t>(trial: &'t Trial, selector: Option<&RoundSelector>) -> Vec<&'t
     let means = |round: &&Round, selector: &RoundSelector| {
         round.name == selector.name && selector.index.is_none_or(|index| index == round.index)
     };
-    trial
-        .rounds
-        .iter()
-        .filter(|round| selector.is_none_or(|selector| means(round, selector)))
-        .collect()
+    let is_selected = |round: &&Round| selector.is_none_or(|selector| means(round, selector));
+    trial.rounds.iter().filter(is_selected).collect()
 }
 
 /// The values of the rows that a cell selects in the blocks below `until`; an error explains why there are none.
@@ -165,31 +161,19 @@ fn no_query_was_stopped(matching: &[&Trial], cell: &Cell, value: &Value) -> Resu
 
 /// The blocks in which every row of all the series has a value: only these can be compared.
 pub(crate) fn common_blocks(all: &[&[Series]]) -> Vec<u32> {
-    let mut blocks = all
-        .iter()
-        .flat_map(|rows| rows.iter())
-        .map(|row| row.by_block.keys().copied().collect::<BTreeSet<u32>>());
-    let Some(first) = blocks.next() else {
-        return Vec::new();
-    };
-    blocks
-        .fold(first, |common, next| &common & &next)
-        .into_iter()
-        .collect()
+    let blocks = |row: &Series| row.by_block.keys().copied().collect::<BTreeSet<u32>>();
+    let blocks = all.iter().copied().flatten().map(blocks);
+    let common = blocks.reduce(|common, next| &common & &next);
+    common.unwrap_or_default().into_iter().collect()
 }
 
 /// One value per block: the geometric mean of the rows.
 pub(crate) fn combined(rows: &[Series], blocks: &[u32]) -> Vec<f64> {
-    let values = |block: &u32| {
-        rows.iter()
-            .map(|row| row.by_block[block])
-            .collect::<Vec<_>>()
+    let mean = |block: &u32| {
+        let values: Vec<f64> = rows.iter().map(|row| row.by_block[block]).collect();
+        Some(LogMean::of(&values)?.geometric())
     };
-    blocks
-        .iter()
-        .filter_map(|block| LogMean::of(&values(block)))
-        .map(|mean| mean.geometric())
-        .collect()
+    blocks.iter().filter_map(mean).collect()
 }
 
 /// How exactly the geometric mean of the rows is known: the mean over these blocks.
@@ -324,15 +308,13 @@ struct Part<'t> {
 
 impl Part<'_> {
     fn counter(&self, name: &str) -> Result<f64, String> {
-        self.counters
-            .get(name)
-            .map(|delta| *delta as f64)
-            .ok_or_else(|| match self.beside_others {
-                true => format!(
-                    "{name} was counted for the whole round: with several clients it cannot be split by query"
-                ),
-                false => format!("the record lacks the counter {name}"),
-            })
+        let delta = self.counters.get(name).map(|delta| *delta as f64);
+        delta.ok_or_else(|| match self.beside_others {
+            true => format!(
+                "{name} was counted for the whole round: with several clients it cannot be split by query"
+            ),
+            false => format!("the record lacks the counter {name}"),
+        })
     }
 }
 
@@ -348,13 +330,10 @@ fn parts<'t>(
         (Some(error), None) => Some(format!("query {} failed: {error}", query.name)),
         (None, _) => None,
     };
+    let all = rounds.iter().flat_map(|round| &round.queries);
     let Some(name) = &cell.query else {
         let counts = |query: &&Query| !cell.without.contains(&query.name);
-        let failure = rounds
-            .iter()
-            .flat_map(|round| &round.queries)
-            .filter(counts)
-            .find_map(failed);
+        let failure = all.filter(counts).find_map(failed);
         let whole = |round: &&'t Round| Part {
             elapsed_s: match cell.without.is_empty() {
                 true => round.elapsed_s,
@@ -365,11 +344,7 @@ fn parts<'t>(
         };
         return failure.map_or_else(|| Ok(rounds.iter().map(whole).collect()), Err);
     };
-    let queries: Vec<&Query> = rounds
-        .iter()
-        .flat_map(|round| &round.queries)
-        .filter(|query| query.name == *name)
-        .collect();
+    let queries: Vec<&Query> = all.filter(|query| query.name == *name).collect();
     if queries.is_empty() {
         return Err(format!("no query {name}"));
     }
@@ -379,10 +354,8 @@ fn parts<'t>(
         counters: &query.counters,
         beside_others,
     };
-    queries
-        .iter()
-        .find_map(|query| failed(query))
-        .map_or_else(|| Ok(queries.iter().map(part).collect()), Err)
+    let failure = queries.iter().find_map(|query| failed(query));
+    failure.map_or_else(|| Ok(queries.iter().map(part).collect()), Err)
 }
 
 fn seconds(query: &Query) -> f64 {
@@ -391,21 +364,14 @@ fn seconds(query: &Query) -> f64 {
 
 fn why_no_round(trial: &Trial, cell: &Cell) -> String {
     let requested = cell.round.as_ref().map(round_words).unwrap_or_default();
-    match trial
-        .rounds
-        .iter()
-        .find(|round| requested.starts_with("cold") && round.name == "lukewarm")
-    {
-        Some(round) => {
-            let reason = round
-                .coldness
-                .as_ref()
-                .and_then(|coldness| coldness.reason.as_deref());
-            format!(
-                "the round was lukewarm, not cold: {}",
-                reason.unwrap_or("coldness was not proved")
-            )
-        }
-        None => format!("no round {requested}"),
-    }
+    let is_it = |round: &&Round| requested.starts_with("cold") && round.name == "lukewarm";
+    let Some(round) = trial.rounds.iter().find(is_it) else {
+        return format!("no round {requested}");
+    };
+    let coldness = round.coldness.as_ref();
+    let reason = coldness.and_then(|coldness| coldness.reason.as_deref());
+    format!(
+        "the round was lukewarm, not cold: {}",
+        reason.unwrap_or("coldness was not proved")
+    )
 }

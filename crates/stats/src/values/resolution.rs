@@ -62,10 +62,8 @@ fn one_in(count: f64) -> f64 {
 
 /// Of a throughput that counts whole operations.
 pub(crate) fn throughput(load: &Loaded, summary: &Summary) -> f64 {
-    let mean_ms = summary
-        .latency
-        .of(Kind::Service)
-        .map(|service| service.mean_ms);
+    let service = summary.latency.of(Kind::Service);
+    let mean_ms = service.map(|service| service.mean_ms);
     let tally = Tally {
         operations: summary.operations as f64,
         seconds: f64::from(summary.steady.seconds()),

@@ -32,9 +32,8 @@ impl Spread {
         let pairs: Vec<LogMean> = (each.filter(|(of, to)| of != to))
             .filter_map(|(of, to)| pair(of, to))
             .collect();
-        let widest = *pairs
-            .iter()
-            .max_by(|a, b| a.geometric().total_cmp(&b.geometric()))?;
+        let widest = pairs.iter().copied();
+        let widest = widest.max_by(|a, b| a.geometric().total_cmp(&b.geometric()))?;
         Some(Spread { widest, pairs })
     }
 
@@ -54,20 +53,14 @@ impl Spread {
 
     /// Every pair has to lie inside; an intersection-union test needs no correction (Berger 1982).
     pub(crate) fn p_inside(&self, band: Band) -> f64 {
-        self.pairs
-            .iter()
-            .map(|pair| band.p_inside(pair))
-            .fold(0.0, f64::max)
+        let each = self.pairs.iter().map(|pair| band.p_inside(pair));
+        each.fold(0.0, f64::max)
     }
 
     /// One pair outside is enough, so the smallest p pays for the number of pairs (Bonferroni).
     pub(crate) fn p_outside(&self, band: Band) -> f64 {
-        let smallest = self
-            .pairs
-            .iter()
-            .map(|pair| band.p_outside(pair))
-            .fold(1.0, f64::min);
-        (smallest * self.pairs.len() as f64).min(1.0)
+        let each = self.pairs.iter().map(|pair| band.p_outside(pair));
+        (each.fold(1.0, f64::min) * self.pairs.len() as f64).min(1.0)
     }
 }
 

@@ -149,10 +149,8 @@ fn qualifier<'s>(tokens: &[Token], schemas: &'s [String]) -> Option<&'s str> {
 
 /// The words because of which the statement does not stay within a schema.
 fn beyond_schema(tokens: &[Token]) -> Option<String> {
-    let words: Vec<&Token> = tokens
-        .iter()
-        .filter(|token| token.kind == Kind::Word)
-        .collect();
+    let words = tokens.iter().filter(|token| token.kind == Kind::Word);
+    let words: Vec<&Token> = words.collect();
     let head = words.first()?.upper();
     let second = words.get(1).map(|word| word.content()).unwrap_or_default();
     let with = |allowed: &[&str]| {

@@ -18,11 +18,8 @@ const CHANGES: [&str; 4] = ["INSERT", "REPLACE", "UPDATE", "DELETE"];
 /// Whether the statement returns rows and changes neither the data nor the session, on whatever server: also with what only some
 /// versions execute.
 pub(crate) fn reads(tokens: &[Token]) -> bool {
-    let always: Vec<Token> = tokens
-        .iter()
-        .filter(|token| !token.is_conditional)
-        .copied()
-        .collect();
+    let always = tokens.iter().filter(|token| !token.is_conditional).copied();
+    let always: Vec<Token> = always.collect();
     // `/*!50000 select */ 1`: what remains on an old server is no statement.
     let is_statement = |first: &Token| {
         let letter = first.text.first().is_some_and(u8::is_ascii_alphabetic);
