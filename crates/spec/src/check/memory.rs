@@ -85,7 +85,8 @@ pub fn fits<'t>(
     answer(experiment, late.collect())
 }
 
-/// Checks that the servers of each group, which run beside each other, fit into the machine. `groups` have their trials with the
+/// Checks that the servers of each group, which run beside each other, fit into the machine; one that takes no turns is an ordinary
+/// trial. `groups` have their trials with the
 /// sizes of their data; `machine_bytes` is 0 where it is unknown.
 ///
 /// # Errors
@@ -100,7 +101,8 @@ pub fn fit_together(
         each.map(|(trial, data_bytes)| pool_bytes(trial, *data_bytes) + own_bytes(trial))
             .sum()
     };
-    let largest = groups.iter().max_by_key(|group| needed(group));
+    let in_turn = groups.iter().filter(|group| group.len() > 1);
+    let largest = in_turn.max_by_key(|group| needed(group));
     let is_known = machine_bytes > 0;
     let too_large = largest.filter(|group| is_known && needed(group) > machine_bytes);
     let late = too_large.map(|group| Late {

@@ -22,8 +22,11 @@ const SLICES_MIN: u32 = 4;
 const WORKLOADS: [&str; 2] = ["oltp", "sql"];
 const OFF: &str = "or write slices = \"off\" in [protocol]";
 
-/// A setting whose effect depends on time that goes on while its server is paused, and why: from the manuals of MySQL 8.0 and
-/// MariaDB, "InnoDB Startup Options and System Variables" and "Server System Variables".
+/// A setting whose effect depends on time that goes on while its server is paused, and why: from the manuals of MySQL 8.0 to 9.x and
+/// MariaDB, "InnoDB Startup Options and System Variables", "Server System Variables", "Thread Pool", "Aria", and of MyRocks.
+///
+/// Times within a statement are not among them, such as `long_query_time`, `max_statement_time` and waits for locks: a slice ends when
+/// its last operation has ended, so no statement spans a pause. Nor are delays of a commit and spins.
 struct OfTime {
     name: &'static str,
     why: &'static str,
@@ -36,10 +39,14 @@ const fn of_time(name: &'static str, why: &'static str) -> OfTime {
 const PER_SECOND: &str =
     "the page cleaner works once a second, and its second is over at once after a pause";
 const LOG_TIMER: &str = "the log is flushed once a second, which is overdue after each pause";
+const MERGES: &str = "the change buffer is merged in the background once a second, and its second is over at once after a pause";
+const KEYS: &str = "it works in the background, by the second";
+const ROCKS: &str = "its bytes per second may be made up for after a pause";
+const OPEN: &str = "a transaction that is open between two operations is idle during a pause, and the server ends it";
 const IDLE: &str = "connections are idle during a pause, and the server closes them";
 
 /// Where cells of a group differ in one of these, a pause may change the answer.
-const DIFFERING: [OfTime; 16] = [
+const DIFFERING: &[OfTime] = &[
     of_time("innodb_flush_log_at_trx_commit", LOG_TIMER),
     of_time("innodb_flush_log_at_timeout", LOG_TIMER),
     of_time(
@@ -56,6 +63,10 @@ const DIFFERING: [OfTime; 16] = [
         "it averages over the last seconds, pauses among them",
     ),
     of_time("innodb_flush_sync", PER_SECOND),
+    of_time("innodb_max_dirty_pages_pct", PER_SECOND),
+    of_time("innodb_max_dirty_pages_pct_lwm", PER_SECOND),
+    of_time("innodb_change_buffering", MERGES),
+    of_time("innodb_change_buffer_max_size", MERGES),
     of_time(
         "innodb_idle_flush_pct",
         "a paused server does nothing, so it counts as idle afterwards",
@@ -68,21 +79,49 @@ const DIFFERING: [OfTime; 16] = [
         "event_scheduler",
         "its events are due by the clock, and are overdue after a pause",
     ),
+    of_time("innodb_encryption_threads", KEYS),
+    of_time("innodb_encryption_rotation_iops", KEYS),
     of_time(
-        "innodb_encryption_threads",
-        "it works in the background, by the second",
+        "innodb_defragment_frequency",
+        "it works so many times a second, and is due at once after a pause",
     ),
     of_time(
         "aria_checkpoint_interval",
         "its seconds run on during a pause",
     ),
+    of_time(
+        "aria_group_commit_interval",
+        "the log is synced at this interval, which is over after each pause",
+    ),
     of_time("flush_time", "its seconds run on during a pause"),
+    of_time(
+        "thread_pool_stall_limit",
+        "a pause counts as a stall, so that the pool starts threads",
+    ),
+    of_time(
+        "thread_pool_idle_timeout",
+        "threads are idle during a pause, and the pool ends them",
+    ),
+    of_time("rocksdb_flush_log_at_trx_commit", LOG_TIMER),
+    of_time("rocksdb_rate_limiter_bytes_per_sec", ROCKS),
+    of_time("rocksdb_delayed_write_rate", ROCKS),
+    of_time(
+        "binlog_expire_logs_seconds",
+        "binary logs grow older during a pause, and are deleted after it",
+    ),
 ];
 
 /// These are refused in any cell.
-const NOWHERE: [OfTime; 2] = [
+const NOWHERE: &[OfTime] = &[
     of_time("wait_timeout", IDLE),
     of_time("interactive_timeout", IDLE),
+    of_time("idle_transaction_timeout", OPEN),
+    of_time("idle_readonly_transaction_timeout", OPEN),
+    of_time("idle_write_transaction_timeout", OPEN),
+    of_time(
+        "innodb_fatal_semaphore_wait_threshold",
+        "a thread may wait for a latch during a pause, and the server ends itself if that took too long",
+    ),
 ];
 
 /// Checks an experiment whose protocol has slices; `groups` are those of one block. Does nothing without slices.
@@ -110,6 +149,7 @@ pub fn check(experiment: &Experiment, groups: &[Vec<PlannedTrial>]) -> Result<()
             "remove them".into(),
         ));
     }
+    late.extend(of_groups(groups));
     late.extend(of_claims(experiment));
     for trial in groups.iter().flatten() {
         push_once(&mut late, of_trial(experiment, trial));
@@ -127,6 +167,18 @@ fn refused(path: Path, says: String, way_out: String) -> Late {
         label: "not in slices",
         help: format!("{way_out}, {OFF}"),
     }
+}
+
+/// Slices that would change nothing.
+fn of_groups(groups: &[Vec<PlannedTrial>]) -> Option<Late> {
+    let nothing_joins = groups.iter().all(|group| group.len() < 2);
+    nothing_joins.then(|| {
+        refused(
+            path(&["protocol", "slices"]),
+            "slices would have no effect: nothing is compared at the same load, so no servers take turns".into(),
+            "compare two servers, variants or settings".into(),
+        )
+    })
 }
 
 /// Trials of one cell have the same mistakes.

@@ -2,7 +2,7 @@
 
 use super::parse;
 use crate::Experiment;
-use crate::check::slices;
+use crate::check::{memory, slices};
 use crate::plan::{Finished, Part, Plan, PlannedTrial};
 use record::TrialKey;
 use std::collections::{BTreeMap, BTreeSet};
@@ -138,6 +138,37 @@ fn servers_that_differ_in_a_setting_about_time_by_default_are_noticed() {
     assert_eq!(slices::differing(&[&old, &old, &BTreeMap::new()]), None);
 }
 
+#[test]
+fn a_cell_that_takes_no_turns_needs_no_memory_beside_others() {
+    let further = "[variant.x]\n[variant.y]\n[variant.large]\nsettings = { innodb_buffer_pool_size = '64G' }\n";
+    let claims = claim("server = 'a', variant = 'x'", "server = 'a', variant = 'y'");
+    let experiment = experiment("", further, &claims);
+    let groups = Plan::new(&experiment, 3).unwrap().groups();
+    let sized: Vec<Vec<(&PlannedTrial, u64)>> = groups
+        .iter()
+        .map(|group| group.iter().map(|trial| (trial, 0)).collect())
+        .collect();
+    let refused = |machine_bytes: u64| {
+        let refused = memory::fit_together(&experiment, &sized, machine_bytes).err();
+        refused.map_or(String::new(), |error| error.text(None))
+    };
+    assert_eq!(refused(8 << 30), "");
+    let says = refused(300 << 20);
+    assert!(
+        says.contains("the 2 servers that take turns need"),
+        "{says}"
+    );
+}
+
+#[test]
+fn slices_without_anything_to_take_turns_are_refused() {
+    let claims = claim("server = 'a', clients = 1", "server = 'a', clients = 8");
+    let says = refused(&experiment("", "", &claims));
+    assert!(says.contains("slices would have no effect"), "{says}");
+    assert!(says.contains("or write slices = \"off\""), "{says}");
+    assert_eq!(refused(&experiment("", "", "")), "");
+}
+
 /// The messages for an experiment; empty if it can be measured in slices.
 fn refused(experiment: &Experiment) -> String {
     let groups = Plan::new(experiment, 3).unwrap().groups();
@@ -156,6 +187,13 @@ fn settings_about_time_may_be_set_but_not_differ_within_a_group() {
     let io = "innodb_io_capacity = 100";
     assert_eq!(of(io, io), "");
     assert_eq!(of("innodb_doublewrite = 0", ""), "");
+    let says = of("innodb_max_dirty_pages_pct_lwm = 5", "");
+    assert!(
+        says.contains("its second is over at once after a pause"),
+        "{says}"
+    );
+    let idle = "idle_transaction_timeout = 1";
+    assert!(of(idle, idle).contains("the server ends it"));
     for (x, y) in [(io, ""), (io, "innodb-io-capacity = 200")] {
         let says = of(x, y);
         assert!(
