@@ -46,8 +46,8 @@ pub mod seam;
 mod share;
 
 pub use drive::{
-    Closed, Drivable, Drive, DriveError, Driven, Load, Needs, Open, OwnStall, RECONNECT_FOR, Ready,
-    Second, Turn, Turns, WINDOW_S, Watch, Window, cores, drive,
+    Closed, Drivable, Drive, DriveError, Driven, Latencies, Load, Needs, Open, OwnStall,
+    RECONNECT_FOR, Ready, Second, Took, Turn, Turns, WINDOW_S, Watch, Window, cores, drive,
 };
 pub use executor::pin;
 pub use io::{Aligned, Backend, Cut, Endpoint, Io, OnSilence, Stopper, Stream, Transfer};

@@ -258,6 +258,15 @@ pub struct Slices {
     pub spanned_s: f64,
     /// The longest time that clients needed to finish their operations after a slice was over (s).
     pub finishing_s_max: f64,
+    /// The share of the clients' time, from 0 to 1, that was in the first operation of a slice or after its end; none in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edges_share: Option<f64>,
+    /// The mean latency of the first operation of each client in a slice (s); none in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_s_mean: Option<f64>,
+    /// The mean latency of all operations that ended in slices (s); none in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation_s_mean: Option<f64>,
     /// What was written to the disk of the server's data while the server was paused between its slices; none where it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_between_bytes: Option<u64>,

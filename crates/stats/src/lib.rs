@@ -42,6 +42,7 @@ pub use load::generator::client_link::{CpuUse, LinkUse};
 pub use load::measured::measured;
 pub use load::percentiles::{percentiles, quantile_ms};
 pub use load::recovery::add_recovered;
+pub use load::short_slices::short_slices;
 pub use load::stability::backlog;
 pub use load::stall::calm_seconds;
 pub use load::steady::throughput_after;

@@ -25,7 +25,7 @@ pub use drivable::{Drivable, Needs};
 pub use driven::{DriveError, Driven, OwnStall, Second, Window};
 pub use settings::{Closed, Drive, Load, Open, RECONNECT_FOR};
 pub use threads::cores;
-pub use turns::{Turn, Turns};
+pub use turns::{Latencies, Took, Turn, Turns};
 
 use crate::executor;
 use crate::io::Backend;
@@ -99,7 +99,7 @@ pub fn drive<W: Workload>(
     shared.gate.meets(watch.ready.is_some());
     shared.number_clients(whole);
     let shared = shared;
-    begin_turns(workload, &shared)?;
+    let _turns = begin_turns(workload, &shared)?;
     let (usage, gaps) = thread::scope(|scope| {
         let (over, is_over) = mpsc::channel();
         let collector = Collector::new(&shared);
@@ -123,9 +123,12 @@ pub fn drive<W: Workload>(
 }
 
 /// Lets the turns of a drive in slices begin, with all its clients waiting.
-fn begin_turns<W: Workload>(workload: &W, shared: &Shared<'_, W>) -> Result<(), DriveError> {
+fn begin_turns<'s, W: Workload>(
+    workload: &W,
+    shared: &'s Shared<'_, W>,
+) -> Result<Option<turns::Begun<'s>>, DriveError> {
     let Some(turns) = shared.turns() else {
-        return Ok(());
+        return Ok(None);
     };
     let clients = shared.drive.load.clients();
     let cannot = match workload.placement() {
@@ -138,8 +141,7 @@ fn begin_turns<W: Workload>(workload: &W, shared: &Shared<'_, W>) -> Result<(), 
             "this workload cannot run in slices: {why}"
         )));
     }
-    turns.begin(shared.origin, clients);
-    Ok(())
+    Ok(Some(turns.begin(shared.origin, clients)))
 }
 
 fn start<'scope, 'a, W: Workload>(

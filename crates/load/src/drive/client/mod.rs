@@ -136,6 +136,9 @@ impl<W: Workload> Client<'_, W> {
         };
         let ended_ns = self.now_ns();
         self.record(&request, ended_ns, late_ns, outcome);
+        if let Some(turns) = &mut self.turns {
+            turns.ended(ended_ns.saturating_sub(request.started_ns));
+        }
         match outcome {
             Outcome::Lost(code) | Outcome::Unknown(code) => self.close_lost(code).await,
             _ if self.outage.why.is_some() => self.outage.clear(),

@@ -132,6 +132,9 @@ fn an_operation_longer_than_a_slice_counts_with_its_whole_latency() {
         assert_eq!(turns[0].run(Some(Duration::from_millis(20))), Turn::Paused);
         let measured = turns[0].measured();
         assert!(measured >= Duration::from_millis(150), "{measured:?}");
+        let last = turns[0].last();
+        assert_eq!((last.at_edges, last.busy), (measured, measured));
+        assert!(last.first.mean() >= Some(Duration::from_millis(149)));
         while turns[0].run(Some(Duration::from_millis(20))) == Turn::Paused
             && turns[0].measured() < Duration::from_millis(300)
         {}
@@ -144,6 +147,37 @@ fn an_operation_longer_than_a_slice_counts_with_its_whole_latency() {
         .filter(|second| !second.response.is_empty())
         .map(|second| second.response.min());
     assert!(fastest.min().unwrap() >= 150 * MS * 999 / 1000);
+}
+
+#[test]
+fn at_the_edges_of_a_slice_are_first_operations_and_what_ends_after_it() {
+    sliced(&[closed(3, 900)], 20, |turns, _| {
+        assert_eq!(turns[0].run(Some(Duration::from_millis(790))), Turn::Paused);
+        let last = turns[0].last();
+        // The first operation of 20 ms, and half of the last one.
+        let expected = Duration::from_millis(20)..last.busy / 2;
+        assert!(expected.contains(&last.at_edges), "{last:?}");
+        for latencies in [last.first, last.all] {
+            assert!(
+                latencies.mean() >= Some(Duration::from_millis(19)),
+                "{last:?}"
+            );
+        }
+        assert_eq!(turns[0].run(None), Turn::Over);
+    });
+}
+
+/// As after a panic before they began.
+#[test]
+fn a_slice_ends_with_its_drive_even_if_its_clients_never_took_part() {
+    let turns = Arc::new(Turns::new());
+    let begun = turns.begin(Instant::now(), 2);
+    let (send, turn) = mpsc::channel();
+    let waiting = turns.clone();
+    thread::spawn(move || send.send(waiting.run(None)));
+    assert!(turn.recv_timeout(Duration::from_millis(50)).is_err());
+    drop(begun);
+    assert_eq!(turn.recv_timeout(Duration::from_secs(60)), Ok(Turn::Over));
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod waiting;
 pub(super) use waiting::Waiting;
 
 use crate::io::{Gap, Io};
+use std::ops::AddAssign;
 use std::sync::atomic::{
     AtomicBool, AtomicU64,
     Ordering::{Acquire, Release},
@@ -43,6 +44,7 @@ struct State {
     /// The drive's clock between slices.
     paused_at_ns: u64,
     ran: Vec<Ran>,
+    last: Took,
 }
 
 /// A slice that runs.
@@ -52,8 +54,74 @@ struct Slice {
     starts: Starts,
     /// Clients that have finished it and not ended.
     finished: u32,
-    /// Clients that took part and do no more, and the sum of their times.
-    busy: (u32, u64),
+    sums: Sums,
+}
+
+/// Sums over the clients that took part in a slice and do no more in it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    clients: u32,
+    busy_ns: u64,
+    /// Of that, in their first operations or after the end of the slice.
+    at_edges_ns: u64,
+    first: Latencies,
+    all: Latencies,
+}
+
+impl Sums {
+    fn add(&mut self, running: &Running, starts: &Starts, now_ns: u64) {
+        let busy_ns = now_ns.saturating_sub(running.began_ns);
+        let finishing_ns = now_ns.saturating_sub(starts.ends_at_ns()).min(busy_ns);
+        self.clients += 1;
+        self.busy_ns += busy_ns;
+        // An operation that is the first and the last of its slice counts once.
+        self.at_edges_ns += (running.first.sum_ns + finishing_ns).min(busy_ns);
+        self.first += running.first;
+        self.all += running.all;
+    }
+
+    fn mean(&self, sum_ns: u64) -> Duration {
+        Duration::from_nanos(sum_ns / u64::from(self.clients.max(1)))
+    }
+}
+
+/// What a slice took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Took {
+    /// From its beginning until all clients had finished.
+    pub whole: Duration,
+    /// How long its clients were busy, their mean.
+    pub busy: Duration,
+    /// Of that, in the first operation of each client, and after the end of the slice. There the load is not that of the time between:
+    /// all clients begin at once, and fewer and fewer finish.
+    pub at_edges: Duration,
+    /// Of the first operation of each client.
+    pub first: Latencies,
+    /// Of all operations.
+    pub all: Latencies,
+}
+
+/// How many operations have ended, and the sum of their latencies.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Latencies {
+    count: u64,
+    sum_ns: u64,
+}
+
+impl Latencies {
+    /// None without operations.
+    pub fn mean(&self) -> Option<Duration> {
+        self.sum_ns
+            .checked_div(self.count)
+            .map(Duration::from_nanos)
+    }
+}
+
+impl AddAssign for Latencies {
+    fn add_assign(&mut self, other: Latencies) {
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+    }
 }
 
 /// Where a client begins a slice, and until when it starts operations.
@@ -71,6 +139,11 @@ impl Starts {
     /// Time zero of the drive's clock on the reactors' clock.
     pub(super) fn zero_ns(&self) -> u64 {
         self.at_ns.saturating_sub(self.from_ns)
+    }
+
+    /// From this time of the reactors' clock on no operation starts.
+    fn ends_at_ns(&self) -> u64 {
+        self.at_ns.saturating_add(self.ends_ns - self.from_ns)
     }
 }
 
@@ -95,10 +168,32 @@ pub enum Turn {
 #[derive(Debug)]
 pub(super) struct Present<'a> {
     turns: &'a Turns,
-    /// The number of the slice that the client runs, and when it began it on the reactors' clock.
-    running: Option<(u64, u64)>,
+    running: Option<Running>,
     /// The number of the last slice that the client has finished; 0 before the first.
     finished: u64,
+}
+
+/// A client's part in the slice that it runs.
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    number: u64,
+    /// On the reactors' clock.
+    began_ns: u64,
+    first: Latencies,
+    all: Latencies,
+}
+
+/// Held while a drive takes turns. They end when it is dropped, however the drive ended: nobody waits for clients that are gone.
+pub(super) struct Begun<'a>(&'a Turns);
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+        let mut state = self.0.state();
+        state.clients = 0;
+        state.finish_if_all();
+        self.0.changed.notify_all();
+    }
 }
 
 impl Turns {
@@ -124,7 +219,7 @@ impl Turns {
                 ends_ns,
             },
             finished: 0,
-            busy: (0, 0),
+            sums: Sums::default(),
         });
         self.latest.store(number, Release);
         state.finish_if_all();
@@ -148,13 +243,9 @@ impl Turns {
         Duration::from_nanos(self.state().paused_at_ns)
     }
 
-    /// How long the last slice took from its beginning until all clients had finished; zero before the first.
-    pub fn took(&self) -> Duration {
-        let state = self.state();
-        let last = state.ran.last();
-        last.map_or(Duration::ZERO, |ran| {
-            Duration::from_nanos(ran.until_ns - ran.at_ns)
-        })
+    /// What the last slice took; nothing before the first.
+    pub fn last(&self) -> Took {
+        self.state().last
     }
 
     /// When the first slice began; None before.
@@ -165,11 +256,12 @@ impl Turns {
         Some(state.origin? + Duration::from_nanos(first))
     }
 
-    /// The drive begins with so many clients, which wait.
-    pub(super) fn begin(&self, origin: Instant, clients: u32) {
+    /// The drive begins with so many clients, which wait. It ends when the answer is dropped.
+    pub(super) fn begin(&self, origin: Instant, clients: u32) -> Begun<'_> {
         let mut state = self.state();
         state.origin = Some(origin);
         state.clients = clients;
+        Begun(self)
     }
 
     /// Held by each client while its task runs.
@@ -210,16 +302,15 @@ impl Turns {
     }
 
     /// A client that ran a slice has finished it, or ended; or one has ended that had `finished` a slice.
-    fn finish(&self, running: Option<(u64, u64)>, finished: u64, has_ended: bool) {
+    fn finish(&self, running: Option<Running>, finished: u64, has_ended: bool) {
         let mut state = self.state();
         let now_ns = state.now_ns();
         if has_ended {
             state.clients = state.clients.saturating_sub(1);
         }
         match (&mut state.slice, running) {
-            (Some(slice), Some((number, began_ns))) if slice.number == number => {
-                slice.busy.0 += 1;
-                slice.busy.1 += now_ns.saturating_sub(began_ns);
+            (Some(slice), Some(running)) if slice.number == running.number => {
+                slice.sums.add(&running, &slice.starts, now_ns);
                 slice.finished += u32::from(!has_ended);
             }
             (Some(slice), None) if slice.number == finished => slice.finished -= 1,
@@ -281,15 +372,22 @@ impl State {
         let Some(slice) = self.slice.take_if(|slice| slice.finished >= self.clients) else {
             return;
         };
-        let (clients, busy_ns) = slice.busy;
-        let mean_ns = busy_ns / u64::from(clients.max(1));
-        let now_ns = self.now_ns();
-        self.paused_at_ns = slice.starts.from_ns + mean_ns;
+        let (starts, sums) = (slice.starts, slice.sums);
+        let until_ns = self.now_ns().max(starts.at_ns);
+        let busy = sums.mean(sums.busy_ns);
+        self.paused_at_ns = starts.from_ns + busy.as_nanos() as u64;
         self.ran.push(Ran {
-            at_ns: slice.starts.at_ns,
-            until_ns: now_ns.max(slice.starts.at_ns),
-            from_ns: slice.starts.from_ns,
+            at_ns: starts.at_ns,
+            until_ns,
+            from_ns: starts.from_ns,
         });
+        self.last = Took {
+            whole: Duration::from_nanos(until_ns - starts.at_ns),
+            busy,
+            at_edges: sums.mean(sums.at_edges_ns),
+            first: sums.first,
+            all: sums.all,
+        };
     }
 }
 
@@ -297,15 +395,34 @@ impl Present<'_> {
     /// Finishes the client's slice and waits until the next one begins. None after the last slice.
     pub(super) async fn next_slice(&mut self, io: &Io, waiting: &Waiting) -> Option<Starts> {
         if let Some(running) = self.running.take() {
-            (self.finished, _) = running;
+            self.finished = running.number;
             self.turns.finish(Some(running), self.finished, false);
         }
         let (number, starts) = self.turns.next(io, waiting, self.finished).await?;
         while io.now_ns() < starts.at_ns {
             io.sleep_until(starts.at_ns).await;
         }
-        self.running = Some((number, io.now_ns()));
+        self.running = Some(Running {
+            number,
+            began_ns: io.now_ns(),
+            first: Latencies::default(),
+            all: Latencies::default(),
+        });
         Some(starts)
+    }
+
+    /// An operation of this latency has ended.
+    #[inline]
+    pub(super) fn ended(&mut self, latency_ns: u64) {
+        if let Some(running) = &mut self.running {
+            running.all += Latencies {
+                count: 1,
+                sum_ns: latency_ns,
+            };
+            if running.first.count == 0 {
+                running.first = running.all;
+            }
+        }
     }
 }
 

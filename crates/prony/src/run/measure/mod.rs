@@ -26,7 +26,7 @@ use spec::BuildSpec;
 use spec::plan::{Finished, Laps, Plan, PlannedTrial};
 use std::collections::BTreeMap;
 use store::{Store, StoreError};
-use trial::not_available;
+use trial::{failed, not_available};
 use workload::{TargetKind, Workload};
 
 /// What all trials of a run share.
@@ -125,12 +125,15 @@ impl<'r> Measuring<'r> {
         let middle = self.bench.protocol.slices.unwrap_or_default();
         let block = planned.first().map_or(0, |first| first.key.block);
         let laps = Laps::new(middle, block, self.request.seed);
-        let mut trials = slices::measure(&self.bench, prepared.len(), laps, |number, bench| {
+        let protocol = self.bench.protocol;
+        let mut trials = slices::measure(protocol, prepared.len(), laps, |number, seat| {
             let (planned, workload, source) = &prepared[number];
-            let source = match source {
-                Ok(source) => *source,
-                Err(why) => return Ok(not_available(planned, why.clone())),
+            let (seat, source) = match (seat, source) {
+                (_, Err(why)) => return Ok(not_available(planned, why.clone())),
+                (Err(why), _) => return Ok(failed(planned, why)),
+                (Ok(seat), Ok(source)) => (Some(seat), *source),
             };
+            let bench = Bench { seat, ..self.bench };
             bench.measure(planned, source, workload, &mut None, &mut |_, _| ())
         })?;
         self.bench.share_disturbances(&mut trials);

@@ -8,7 +8,9 @@ use crate::run::event::Uptime;
 use load::Turns;
 use observe::Edges;
 use record::Slices;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use server::ServerError;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, SendError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A server whose clients are connected and wait.
@@ -18,12 +20,19 @@ pub(crate) struct Connected {
     pub pid: u32,
     /// Why the server has ended; None while it exists.
     pub exit: Box<dyn Fn() -> Option<String> + Send>,
+    /// Kills the server, and waits for its end.
+    pub kill: Box<dyn Fn() -> Result<(), ServerError> + Send>,
     /// Ends the load.
     pub uptime: Arc<Uptime>,
     pub edges: Arc<Mutex<Edges>>,
 }
 
 impl Connected {
+    /// Ends the load early.
+    pub(super) fn end(&self) {
+        self.uptime.stop().store(true, Relaxed);
+    }
+
     /// What reads the server at the edges of its slices.
     pub(super) fn edges(&self) -> MutexGuard<'_, Edges> {
         self.edges.lock().unwrap_or_else(PoisonError::into_inner)
@@ -53,7 +62,7 @@ pub(crate) struct Leave {
     pub failed: Option<String>,
 }
 
-/// How the group lets a cell go on. If the group has gone, cells go on too.
+/// How the group lets a cell go on. If the group has gone, as after a panic, cells end.
 pub(super) type Go = Sender<Leave>;
 
 impl Seat {
@@ -70,19 +79,42 @@ impl Seat {
     /// Waits until the cell may go on.
     pub(crate) fn wait(&self) -> Leave {
         let go = self.go.lock().unwrap_or_else(PoisonError::into_inner);
-        go.recv().unwrap_or_default()
+        go.recv().unwrap_or_else(|_| Leave {
+            failed: Some("the servers that took turns were given up".into()),
+            ..Leave::default()
+        })
     }
 
     /// Hands over the server.
     pub(crate) fn hand_over(&self, connected: Connected) {
-        let _ = self
-            .news
-            .send((self.number, News::Connected(Box::new(connected))));
+        let news = News::Connected(Box::new(connected));
+        // Nobody would ever give it a turn.
+        if let Err(SendError((_, News::Connected(unheard)))) = self.news.send((self.number, news)) {
+            unheard.end();
+        }
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
         let _ = self.news.send((self.number, News::Ended));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::slices::tests::connected;
+    use super::*;
+
+    #[test]
+    fn a_cell_whose_group_has_gone_ends_instead_of_waiting_for_its_turn() {
+        let (news, heard) = channel();
+        let (seat, go) = Seat::new(0, news);
+        drop((heard, go));
+        let own = connected(0);
+        let uptime = own.uptime.clone();
+        seat.hand_over(own);
+        assert!(uptime.stop().load(Relaxed));
+        assert!(seat.wait().failed.unwrap().contains("given up"));
     }
 }

@@ -4,15 +4,13 @@
 //! runs at any time: the others are stopped, and run on whatever happens here. Outside this module: the steps of a trial (`trial`,
 //! `timed`), which each cell takes in a thread of its own.
 
-use super::bench::Bench;
 use super::seat::{Connected, Go, Leave, News, Seat};
 use crate::run::{RunError, drive};
 use host::{Paused, interrupt};
-use load::Turn;
+use load::{Latencies, Took, Turn};
 use record::{Slices, Trial};
 use spec::Protocol;
 use spec::plan::{Laps, Length};
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -21,18 +19,22 @@ const TICK: Duration = Duration::from_millis(50);
 /// How long a server may take to stop all its threads. One that waits for the disk stops after that.
 const STOPS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Measures the trials of a group at the same time, in turns by `laps`. `measure` takes the steps of one of them, by its number.
+/// Measures the trials of a group at the same time, in turns by `laps`. `measure` takes the steps of one of them, by its number; instead
+/// of its seat it gets why it cannot be measured.
 ///
 /// # Errors
 /// The first error of a trial, such as an interruption.
-pub(super) fn measure<'b, M>(
-    bench: &Bench<'b>,
+///
+/// # Panics
+/// If a trial panics, after the others have ended.
+pub(super) fn measure<M>(
+    protocol: &Protocol,
     trials: usize,
     laps: Laps,
     measure: M,
 ) -> Result<Vec<Trial>, RunError>
 where
-    M: Fn(usize, &Bench) -> Result<Trial, RunError> + Sync,
+    M: Fn(usize, Result<&Seat, String>) -> Result<Trial, RunError> + Sync,
 {
     let (tell, news) = channel();
     std::thread::scope(|scope| {
@@ -41,20 +43,16 @@ where
             let (seat, go) = Seat::new(number, tell.clone());
             cells.push(Cell::new(go));
             threads.push(scope.spawn(move || {
-                seat.wait();
+                let failed = seat.wait().failed;
                 if interrupt::asked() {
                     return Err(RunError::Interrupted);
                 }
-                let bench = Bench {
-                    seat: Some(&seat),
-                    ..*bench
-                };
-                measure(number, &bench)
+                measure(number, failed.map_or(Ok(&seat), Err))
             }));
         }
         drop(tell);
         let group = Group {
-            protocol: bench.protocol,
+            protocol,
             laps,
             cells,
             news,
@@ -90,6 +88,41 @@ struct Counted {
     began: Option<Instant>,
     spanned: Duration,
     finishing_max: Duration,
+    busy: Duration,
+    at_edges: Duration,
+    first: Latencies,
+    all: Latencies,
+}
+
+impl Counted {
+    fn add(&mut self, began: Instant, length: Length, took: &Took) {
+        self.count += 1;
+        self.spanned = self.began.get_or_insert(began).elapsed();
+        if let Length::Of(length) = length {
+            let finishing = took.whole.saturating_sub(length);
+            self.finishing_max = self.finishing_max.max(finishing);
+        }
+        self.busy += took.busy;
+        self.at_edges += took.at_edges;
+        self.first += took.first;
+        self.all += took.all;
+    }
+
+    /// None without a slice.
+    fn noted(&self, middle: Duration, servers: u32, written: Option<u64>) -> Option<Slices> {
+        let mean_s = |latencies: Latencies| Some(latencies.mean()?.as_secs_f64());
+        (self.count > 0).then(|| Slices {
+            length_s: middle.as_secs_f64(),
+            count: self.count,
+            servers,
+            spanned_s: self.spanned.as_secs_f64(),
+            finishing_s_max: self.finishing_max.as_secs_f64(),
+            edges_share: (!self.busy.is_zero()).then(|| self.at_edges.div_duration_f64(self.busy)),
+            first_s_mean: mean_s(self.first),
+            operation_s_mean: mean_s(self.all),
+            written_between_bytes: written,
+        })
+    }
 }
 
 impl Cell {
@@ -114,10 +147,13 @@ impl Cell {
         self.paused = None;
     }
 
-    /// Stops the server between its slices.
-    fn stop(&mut self) {
+    /// Stops the server between its slices. One that cannot be stopped is killed, since it would run on in the slices of others.
+    ///
+    /// # Errors
+    /// It may still run, so that nothing else can be measured.
+    fn stop(&mut self) -> Result<(), String> {
         let Some(connected) = &self.connected else {
-            return;
+            return Ok(());
         };
         let paused = Paused::stop(connected.pid);
         let stopped = paused.and_then(|paused| {
@@ -126,10 +162,18 @@ impl Cell {
         });
         match stopped {
             Ok(paused) => self.paused = Some(paused),
-            Err(error) => self.end(Some(format!(
-                "the server could not be stopped between two slices: {error}"
-            ))),
+            // The trial finds out by itself.
+            Err(_) if (connected.exit)().is_some() => self.end(None),
+            Err(error) => {
+                (connected.kill)().map_err(|killed| {
+                    format!("a server could neither be stopped between two slices ({error}) nor killed ({killed}), so it ran on beside the others")
+                })?;
+                self.end(Some(format!(
+                    "the server could not be stopped between two slices, and was killed: {error}"
+                )));
+            }
         }
+        Ok(())
     }
 
     /// Ends the load early.
@@ -137,19 +181,23 @@ impl Cell {
         self.is_over = true;
         self.failed = self.failed.take().or(failed);
         if let Some(connected) = &self.connected {
-            connected.uptime.stop().store(true, Relaxed);
+            connected.end();
         }
     }
 
     /// The server runs while its clients start operations for this long.
-    fn slice(&mut self, length: Length, is_measured: bool) {
+    ///
+    /// # Errors
+    /// It may still run.
+    fn slice(&mut self, length: Length, is_measured: bool) -> Result<(), String> {
         self.go_on();
         let Some(connected) = &self.connected else {
-            return;
+            return Ok(());
         };
         if (connected.exit)().is_some() {
             // The trial finds out by itself.
-            return self.end(None);
+            self.end(None);
+            return Ok(());
         }
         let before = connected.turns.measured();
         connected.edges().begin(before);
@@ -158,19 +206,13 @@ impl Cell {
             Length::Of(length) => Some(length),
             Length::Rest => None,
         });
-        let (took, after) = (connected.turns.took(), connected.turns.measured());
+        let (took, after) = (connected.turns.last(), connected.turns.measured());
         connected.edges().end(after, is_measured);
         if is_measured {
-            self.counted.count += 1;
-            let first = *self.counted.began.get_or_insert(began);
-            self.counted.spanned = first.elapsed();
-            if let Length::Of(length) = length {
-                let finishing = took.saturating_sub(length);
-                self.counted.finishing_max = self.counted.finishing_max.max(finishing);
-            }
+            self.counted.add(began, length, &took);
         }
         self.is_over |= turn == Turn::Over;
-        self.stop();
+        self.stop()
     }
 }
 
@@ -183,38 +225,45 @@ struct Group<'g> {
 
 impl Group<'_> {
     fn run(mut self) {
-        self.prepare();
-        self.warm_up();
-        self.take_turns();
+        let measured = (self.prepare())
+            .and_then(|()| self.warm_up())
+            .and_then(|()| self.take_turns());
+        if let Err(why) = measured {
+            for cell in &mut self.cells {
+                cell.end(Some(why.clone()));
+            }
+        }
         self.finish();
     }
 
     /// Prepares the servers one after another, until the clients of each are connected.
-    fn prepare(&mut self) {
+    fn prepare(&mut self) -> Result<(), String> {
         for number in 0..self.cells.len() {
             let _ = self.cells[number].go.send(Leave::default());
             self.hear_of(number);
-            self.cells[number].stop();
+            self.cells[number].stop()?;
         }
+        Ok(())
     }
 
     /// Until the first second that is measured, so that counters and operations are of the same time.
-    fn warm_up(&mut self) {
+    fn warm_up(&mut self) -> Result<(), String> {
         let length = Duration::from_secs(drive::measured_from_s(self.protocol).into());
         for number in 0..self.cells.len() {
             if !length.is_zero() && self.cells[number].takes_turns() && !interrupt::asked() {
-                self.cells[number].slice(Length::Of(length), false);
+                self.cells[number].slice(Length::Of(length), false)?;
             }
         }
+        Ok(())
     }
 
-    fn take_turns(&mut self) {
+    fn take_turns(&mut self) -> Result<(), String> {
         let time = self.protocol.driven();
         while self.cells.iter().any(Cell::takes_turns) {
             let lap = self.laps.next(self.cells.len());
             for number in &lap.order {
                 if interrupt::asked() {
-                    return;
+                    return Ok(());
                 }
                 let cell = &mut self.cells[*number];
                 let Some(connected) = cell.connected.as_ref().filter(|_| !cell.is_over) else {
@@ -222,9 +271,10 @@ impl Group<'_> {
                 };
                 let left = time.saturating_sub(connected.turns.measured());
                 let length = self.laps.slice(&lap, left);
-                cell.slice(length, true);
+                cell.slice(length, true)?;
             }
         }
+        Ok(())
     }
 
     /// Lets the cells look at their servers one after another.
@@ -248,16 +298,8 @@ impl Group<'_> {
         let cell = &mut self.cells[number];
         let connected = cell.connected.as_ref();
         let written = connected.and_then(|connected| connected.edges().written_between_bytes());
-        let counted = &cell.counted;
         Leave {
-            slices: (counted.count > 0).then_some(Slices {
-                length_s: self.laps.middle().as_secs_f64(),
-                count: counted.count,
-                servers,
-                spanned_s: counted.spanned.as_secs_f64(),
-                finishing_s_max: counted.finishing_max.as_secs_f64(),
-                written_between_bytes: written,
-            }),
+            slices: cell.counted.noted(self.laps.middle(), servers, written),
             failed: cell.failed.take(),
         }
     }
@@ -281,7 +323,7 @@ impl Group<'_> {
                 }
                 Err(RecvTimeoutError::Timeout) if interrupt::asked() => self.release(),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Disconnected) => self.cells[number].has_ended = true,
             }
         }
     }
@@ -299,6 +341,118 @@ impl Group<'_> {
 impl Drop for Group<'_> {
     /// No server stays stopped, and no cell waits for a group that has gone.
     fn drop(&mut self) {
-        self.release();
+        for cell in &mut self.cells {
+            cell.go_on();
+            cell.end(None);
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::run::measure::trial::blank;
+    use record::TrialState;
+    use server::ServerError;
+    use std::process::{Child, Command};
+    use std::sync::{Arc, Mutex};
+
+    /// A server of this process, whose load is over.
+    pub(in super::super) fn connected(pid: u32) -> Connected {
+        let targets = observe::Targets::default();
+        let edges = observe::Prepared::new(targets).unwrap().at_edges();
+        Connected {
+            turns: Arc::default(),
+            pid,
+            exit: Box::new(|| None),
+            kill: Box::new(|| Ok(())),
+            uptime: Arc::default(),
+            edges: Arc::new(Mutex::new(edges)),
+        }
+    }
+
+    /// No process has this number, so it cannot be stopped.
+    const UNSTOPPABLE: u32 = 0;
+
+    /// Measures cells of which each begins with what `server` does. Returns why each failed; None where none did.
+    fn failures(cells: usize, server: impl Fn(usize) -> Connected + Sync) -> Vec<Option<String>> {
+        let text = "title = 't'\n[server.a]\nbuild = 'mariadb'\n[workload.oltp]\n[load.closed]\nclients = 1\n[protocol]\ntime = '20s'\n";
+        let is_on_a_server = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
+        let experiment = spec::parse("x", "x.toml", text, &is_on_a_server).unwrap();
+        let laps = Laps::new(Duration::from_secs(1), 0, 1);
+        let trials = measure(&experiment.protocol, cells, laps, |number, seat| {
+            let mut trial = blank();
+            let failed = seat.map_or_else(Some, |seat| {
+                seat.hand_over(server(number));
+                seat.wait().failed
+            });
+            if let Some(why) = failed {
+                trial.fail(why);
+            }
+            Ok(trial)
+        });
+        let trials = trials.unwrap().into_iter();
+        let why = |trial: Trial| match trial.state {
+            TrialState::Done => None,
+            _ => trial.reason().map(String::from),
+        };
+        trials.map(why).collect()
+    }
+
+    fn sleeper() -> Child {
+        Command::new("sleep").arg("1000").spawn().unwrap()
+    }
+
+    #[test]
+    fn a_server_that_cannot_be_stopped_is_killed_and_the_others_take_turns() {
+        let mut other = sleeper();
+        let pid = other.id();
+        let failed = failures(2, |number| {
+            connected(if number == 0 { UNSTOPPABLE } else { pid })
+        });
+        other.kill().unwrap();
+        other.wait().unwrap();
+        let own = failed[0].as_ref().unwrap();
+        assert!(
+            own.contains("could not be stopped between two slices, and was killed"),
+            "{own}"
+        );
+        assert_eq!(failed[1], None);
+    }
+
+    #[test]
+    fn a_server_that_runs_on_fails_all_trials_of_its_group() {
+        let mut first = sleeper();
+        let pid = first.id();
+        let failed = failures(3, |number| match number {
+            0 => connected(pid),
+            _ => Connected {
+                kill: Box::new(|| Err(ServerError::Unusable("still runs".into()))),
+                ..connected(UNSTOPPABLE)
+            },
+        });
+        first.kill().unwrap();
+        first.wait().unwrap();
+        for why in failed {
+            let why = why.unwrap();
+            assert!(why.contains("so it ran on beside the others"), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_panic_in_a_trial_leaves_no_other_one_waiting() {
+        for panics in [0, 1] {
+            let (send, ended) = channel();
+            std::thread::spawn(move || {
+                let panicked = std::panic::catch_unwind(|| {
+                    failures(3, |number| match number == panics {
+                        true => panic!("deliberate"),
+                        false => connected(UNSTOPPABLE),
+                    })
+                });
+                let _ = send.send(panicked.is_err());
+            });
+            assert_eq!(ended.recv_timeout(Duration::from_secs(60)), Ok(true));
+        }
     }
 }

@@ -285,6 +285,13 @@ pub(crate) fn not_available(planned: &PlannedTrial, why: String) -> Trial {
     trial
 }
 
+/// A trial that could not begin.
+pub(crate) fn failed(planned: &PlannedTrial, why: String) -> Trial {
+    let mut trial = Trial::unmeasured(planned.key.clone(), now_ns());
+    trial.fail(why);
+    trial
+}
+
 /// A trial without server, levels and measurements, for tests.
 #[cfg(test)]
 pub(crate) fn blank() -> Trial {

@@ -13,7 +13,7 @@ mod on_server;
 pub(crate) mod sessions;
 
 pub(super) use in_folder::FolderPlace;
-pub(super) use on_server::ServerPlace;
+pub(super) use on_server::{Process, ServerPlace};
 
 use super::Progress;
 use super::event::{Action, PreparedEvents};

@@ -13,7 +13,7 @@ use record::event::START;
 use record::{
     Account, CARRIED, CARRIED_ERRORS, EngineNote, EngineStall, ErrorCount, ErrorKind, EventNote,
     FlagKind, HistogramNote, Kind, LiveSample, Loaded, Mode, OpenNote, Requirement, ShardStart,
-    Standard, Trial, Unfinished, done_series,
+    Slices, Standard, Trial, Unfinished, done_series,
 };
 use std::collections::BTreeMap;
 
@@ -107,6 +107,7 @@ pub(super) fn enter(
         trial.flag(FlagKind::WarmUpBacklog, text);
     }
     flag_failed_operations(trial, &summary.accounts, explain);
+    flag_slices(trial, load.engine.slices.as_ref());
     load.summary = Some(summary);
     trial.load = Some(Box::new(load));
 }
@@ -192,6 +193,15 @@ fn flag_failed_operations(
             trial.flag(FlagKind::OperationsFailed, spoiled.join("; "));
         }
         None => trial.flag(FlagKind::OperationsFailed, spoiled.join("; ") + &because),
+    }
+}
+
+/// Slices that were too short for their operations.
+fn flag_slices(trial: &mut Trial, slices: Option<&Slices>) {
+    match slices.and_then(stats::short_slices) {
+        Some((text, true)) => trial.invalidate(FlagKind::SlicesShort, text),
+        Some((text, false)) => trial.flag(FlagKind::SlicesShort, text),
+        None => {}
     }
 }
 

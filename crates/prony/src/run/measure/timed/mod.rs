@@ -15,7 +15,7 @@ use crate::run::audit::reached_disk::{self, Device};
 use crate::run::audit::{self, Pending, device_queue, homes};
 use crate::run::drive;
 use crate::run::event::Action;
-use crate::run::place::Place;
+use crate::run::place::{Place, Process};
 use crate::run::shards;
 use account::Recorder;
 use concurrent::{Concurrent, Latest};
@@ -25,6 +25,7 @@ use server::{ServerError, Session};
 use spec::plan::PlannedTrial;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 use workload::{Target, Witness, Work, Workload};
 
@@ -190,11 +191,12 @@ impl Timed<'_> {
         let Some(edges) = concurrent.at_edges() else {
             return Ok(None);
         };
-        let (pid, exit) = place.server()?.process()?;
+        let Process { pid, exit, kill } = place.server()?.process()?;
         Ok(Some(Connected {
             turns: Arc::new(Turns::new()),
             pid,
             exit,
+            kill,
             uptime: concurrent.uptime.clone(),
             edges,
         }))
@@ -343,11 +345,19 @@ pub(crate) fn until_stopped(
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let watching = scope.spawn(|| forward_interrupt(stop, &ended));
-        let driven = drive(stop);
-        ended.store(true, Ordering::Relaxed);
-        watching.thread().unpark();
-        driven
+        let _ends = Ends(&ended, watching.thread());
+        drive(stop)
     })
+}
+
+/// Ends the thread that watches a drive when it is dropped, also by a panic.
+struct Ends<'a>(&'a AtomicBool, &'a Thread);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+        self.1.unpark();
+    }
 }
 
 fn forward_interrupt(stop: &AtomicBool, ended: &AtomicBool) {
@@ -372,6 +382,18 @@ fn explain(error: DriveError) -> ServerError {
 mod tests {
     use super::*;
     use workload::Readers;
+
+    #[test]
+    fn a_drive_that_panics_is_not_waited_for() {
+        let (send, ended) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let panicked = std::panic::catch_unwind(|| {
+                until_stopped(&AtomicBool::new(false), |_| panic!("deliberate"))
+            });
+            let _ = send.send(panicked.is_err());
+        });
+        assert_eq!(ended.recv_timeout(Duration::from_secs(60)), Ok(true));
+    }
 
     #[test]
     fn a_workload_that_does_not_route_reads_is_not_driven_where_they_are_routed() {

@@ -35,8 +35,14 @@ mod ending;
 mod flags;
 mod nodes;
 
-/// Says why a server has ended; None while it runs.
-pub(crate) type Exit = Box<dyn Fn() -> Option<String> + Send>;
+/// The process of a running server.
+pub(crate) struct Process {
+    pub pid: u32,
+    /// Says why it has ended; None while it runs.
+    pub exit: Box<dyn Fn() -> Option<String> + Send>,
+    /// Kills it, and waits for its end.
+    pub kill: Box<dyn Fn() -> Result<(), ServerError> + Send>,
+}
 
 /// The server of one trial with its folder and connections.
 pub(crate) struct ServerPlace<'a> {
@@ -257,18 +263,21 @@ impl<'a> ServerPlace<'a> {
             .ok_or_else(|| ServerError::Lost("the server was not started".into()))
     }
 
-    /// The process of the running server, and what says why it has ended.
+    /// The process of the running server.
     ///
     /// # Errors
     /// prony did not start it.
-    pub(crate) fn process(&self) -> Result<(u32, Exit), ServerError> {
+    pub(crate) fn process(&self) -> Result<Process, ServerError> {
         let pid = self.node().pid();
         let pid = pid.ok_or_else(|| {
             ServerError::Unusable("prony stops only servers that it started itself".into())
         })?;
-        let instance = self.instance.clone();
-        let exit = move || instance.nodes().find_map(|node| node.exit_reason());
-        Ok((pid, Box::new(exit)))
+        let (instance, killed) = (self.instance.clone(), self.instance.clone());
+        Ok(Process {
+            pid,
+            exit: Box::new(move || instance.nodes().find_map(|node| node.exit_reason())),
+            kill: Box::new(move || killed.kill()),
+        })
     }
 
     /// The data folder, if prony can read it.
