@@ -12,8 +12,9 @@ use crate::tier::{Tier, tier};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use record::*;
+use stats::{Budget, SliceNoise};
 
-/// Seconds that each side is measured per block.
+/// Seconds that each side is measured per block, where nothing else is said.
 const TIME_S: f64 = 20.0;
 /// The middle length of a slice; each is between half of it and one and a half.
 const SLICE_S: f64 = 1.0;
@@ -90,7 +91,7 @@ enum Protocol {
 }
 
 /// The logarithm of the ratio of two equal servers in one block: of the sums of their work.
-fn block(machine: &mut Machine, protocol: Protocol) -> f64 {
+fn block(machine: &mut Machine, protocol: Protocol, time_s: f64) -> f64 {
     let starts = STARTS * normal(&mut machine.random);
     let mut work = [0.0; 2];
     let mut measured_s = 0.0;
@@ -98,12 +99,12 @@ fn block(machine: &mut Machine, protocol: Protocol) -> f64 {
     match protocol {
         Protocol::InTurn => {
             for side in [first, 1 - first] {
-                work[side] = machine.run(TIME_S);
+                work[side] = machine.run(time_s);
             }
         }
         Protocol::Slices => {
             for lap in 0.. {
-                let left_s: f64 = TIME_S - measured_s;
+                let left_s: f64 = time_s - measured_s;
                 if left_s <= 0.0 {
                     break;
                 }
@@ -141,7 +142,7 @@ fn cell(server: &str) -> Cell {
     }
 }
 
-/// Whether equal servers with these ratios, one per block, are called different.
+/// Whether servers with these logarithms of ratios, one per block, are called different.
 fn is_called(ratios: &[f64]) -> bool {
     let trials = (0..).zip(ratios);
     let trials =
@@ -158,7 +159,7 @@ fn is_called(ratios: &[f64]) -> bool {
         published: None,
     };
     let question = Question {
-        blocks: BLOCKS,
+        blocks: ratios.len() as u32,
         claims: vec![claim],
         ..common::run().question
     };
@@ -177,7 +178,7 @@ fn experiments() -> u64 {
 fn equal_servers_in_slices_are_called_different_in_at_most_5_5_percent() {
     let called = (0..experiments()).filter(|seed| {
         let mut machine = Machine::new(*seed);
-        let ratios = (0..BLOCKS).map(|_| block(&mut machine, Protocol::Slices));
+        let ratios = (0..BLOCKS).map(|_| block(&mut machine, Protocol::Slices, TIME_S));
         is_called(&ratios.collect::<Vec<_>>())
     });
     let share = called.count() as f64 / experiments() as f64;
@@ -186,8 +187,8 @@ fn equal_servers_in_slices_are_called_different_in_at_most_5_5_percent() {
 }
 
 /// The standard deviation of the logarithm of a block's ratio.
-fn sd(protocol: Protocol, blocks: u64) -> f64 {
-    let ratio = |seed| block(&mut Machine::new(seed), protocol);
+fn sd(protocol: Protocol, time_s: f64, blocks: u64) -> f64 {
+    let ratio = |seed| block(&mut Machine::new(seed), protocol, time_s);
     let ratios: Vec<f64> = (0..blocks).map(ratio).collect();
     let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
     let squares = ratios.iter().map(|ratio| (ratio - mean).powi(2));
@@ -196,8 +197,55 @@ fn sd(protocol: Protocol, blocks: u64) -> f64 {
 
 #[test]
 fn the_ratio_of_a_block_varies_less_than_half_as_much_as_with_trials_in_turn() {
-    let (in_turn, slices) = (sd(Protocol::InTurn, 2_000), sd(Protocol::Slices, 2_000));
+    let sd = |protocol| sd(protocol, TIME_S, 2_000);
+    let (in_turn, slices) = (sd(Protocol::InTurn), sd(Protocol::Slices));
     println!("sd of the logarithm of the ratio: in turn {in_turn:.4}, slices {slices:.4}");
     assert!(slices < in_turn / 2.0, "{slices} {in_turn}");
     assert!(slices > STARTS, "starts still differ: {slices}");
+}
+
+/// What a budget is planned from: the parts of the variance at [`TIME_S`].
+fn noise() -> SliceNoise {
+    let of_block = sd(Protocol::Slices, TIME_S, 4_000).powi(2);
+    SliceNoise {
+        starts: STARTS * STARTS,
+        second: (of_block - STARTS * STARTS) * TIME_S,
+    }
+}
+
+#[test]
+fn the_part_within_a_block_falls_with_its_time() {
+    let predicted = noise().of_block(4.0 * TIME_S).sqrt();
+    let measured = sd(Protocol::Slices, 4.0 * TIME_S, 2_000);
+    println!("sd of the logarithm of the ratio: predicted {predicted:.4}, measured {measured:.4}");
+    assert!((measured / predicted - 1.0).abs() < 0.1);
+}
+
+#[test]
+fn a_budget_finds_the_effect_that_it_names_in_about_80_percent() {
+    let budget = Budget {
+        within_s: 600.0,
+        trials: 2,
+        start_s: 10.0,
+        time_s: 20.0,
+        chooses_time: true,
+        blocks: 3,
+        chooses_blocks: true,
+        claims: 1,
+    };
+    let spent = budget.spend(&noise()).unwrap();
+    let decided = |effect: f64| {
+        let called = (0..experiments() / 3).filter(|seed| {
+            let mut machine = Machine::new(1_000_000 + *seed);
+            let blocks = 0..spent.blocks;
+            let ratios =
+                blocks.map(|_| effect + block(&mut machine, Protocol::Slices, spent.time_s));
+            is_called(&ratios.collect::<Vec<_>>())
+        });
+        called.count() as f64 / (experiments() / 3) as f64
+    };
+    let (found, false_calls) = (decided(spent.finds.ln()), decided(0.0));
+    println!("{spent:?}: found {found:.3}, equal called different {false_calls:.3}");
+    assert!((0.75..=0.86).contains(&found), "{found}");
+    assert!(false_calls <= 0.06, "{false_calls}");
 }

@@ -205,7 +205,7 @@ pub(crate) fn minus(values: &[f64], others: &[f64]) -> Logs {
     pairs.map(|(value, other)| value - other).collect()
 }
 
-fn recentred(values: &[f64]) -> Logs {
+pub(crate) fn recentred(values: &[f64]) -> Logs {
     let centre = mean(values);
     values.iter().map(|value| value - centre).collect()
 }

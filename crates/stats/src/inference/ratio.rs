@@ -250,9 +250,7 @@ impl LogMean {
     /// The distance of two logarithms that so many blocks tell apart, in the same sense; None with fewer than two blocks.
     pub(crate) fn seen(&self, blocks: u32, alpha: f64, power: f64) -> Option<f64> {
         let freedom = self.freedom + f64::from(blocks) - self.count as f64;
-        let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
-        let quantiles = student.inverse_cdf(1.0 - alpha / 2.0) + student.inverse_cdf(power);
-        Some(quantiles * (self.variance() / f64::from(blocks)).sqrt())
+        seen(self.variance(), freedom, blocks, alpha, power)
     }
 
     /// The two-sided p value against "the true geometric mean is this".
@@ -277,6 +275,20 @@ impl LogMean {
             Some(_) => 1.0 - self.p_above(bound),
         }
     }
+}
+
+/// The distance of two logarithms that so many values of this variance tell apart with the probability `power` in a two-sided test at the
+/// level `alpha`, where the variance has so many degrees of freedom; None without any.
+pub(crate) fn seen(
+    variance: f64,
+    freedom: f64,
+    blocks: u32,
+    alpha: f64,
+    power: f64,
+) -> Option<f64> {
+    let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
+    let quantiles = student.inverse_cdf(1.0 - alpha / 2.0) + student.inverse_cdf(power);
+    Some(quantiles * (variance / f64::from(blocks)).sqrt())
 }
 
 /// The values that a claim allows, as ratios; 0 and infinity where it has no bound.

@@ -34,20 +34,20 @@ impl Power {
             1 => String::new(),
             several => format!(
                 " (median of {several} comparisons: {} to {})",
-                size(self.from),
-                size(self.to)
+                effect(self.from),
+                effect(self.to)
             ),
         };
         format!(
             "with {} blocks an effect of {} or more is seen with 80 % probability{among}",
             self.blocks,
-            size(self.effect)
+            effect(self.effect)
         )
     }
 }
 
-/// `22 %`, from 100 % on `a factor of 2.3`.
-fn size(ratio: f64) -> String {
+/// A ratio above 1 as an effect: `22 %`, from 100 % on `a factor of 2.3`.
+pub fn effect(ratio: f64) -> String {
     match ratio - 1.0 {
         share if share < 0.0995 => format!("{:.1} %", share * 100.0),
         share if share < 1.0 => format!("{:.0} %", share * 100.0),

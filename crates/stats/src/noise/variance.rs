@@ -7,7 +7,7 @@
 
 use super::power::whole;
 use crate::inference::moderated::{
-    Row, by_block, mean, minus, squares, starts, without_means, without_rows,
+    Logs, Row, by_block, mean, minus, squares, starts, without_means, without_rows,
 };
 use crate::judge::borrowed_noise;
 use crate::load::summary::summary;
@@ -106,6 +106,14 @@ pub fn variance(question: &Question, trials: &[Trial]) -> Option<Variance> {
     Parts::of(&rows).map(|parts| parts.with(within))
 }
 
+/// What is left of cells without their means if what they have in common is taken away too: the sum of squares, and its degrees of freedom.
+pub(super) fn interaction(cells: &[Logs]) -> (f64, f64) {
+    let shared = by_block(cells, mean);
+    let residuals = cells.iter().map(|cell| squares(&minus(cell, &shared)));
+    let freedom = (cells.len() - 1) * (shared.len() - 1);
+    (residuals.sum(), freedom as f64)
+}
+
 /// Variances of logarithms. What is within a trial is still a part of `trial`.
 #[derive(Clone, Copy, Debug)]
 struct Parts {
@@ -123,10 +131,9 @@ impl Parts {
         }
         let count = cells.len() as f64;
         let of_blocks = by_block(&cells, mean);
-        let freedom = (blocks - 1) as f64;
-        let residuals = cells.iter().map(|cell| squares(&minus(cell, &of_blocks)));
-        let of_trial = residuals.sum::<f64>() / ((count - 1.0) * freedom);
-        let of_block = count * squares(&of_blocks) / freedom;
+        let (residuals, freedom) = interaction(&cells);
+        let of_trial = residuals / freedom;
+        let of_block = count * squares(&of_blocks) / (blocks - 1) as f64;
         // What the mean of a block varies by without a common part, times the number of cells.
         let (start, trial, by_chance) = match shared_starts(rows) {
             Some((start, trial)) => (Some(start), trial, rows[0].len() as f64 * start + trial),

@@ -1,0 +1,287 @@
+//! The noise of ratios and the cost of starts, as trials in slices show them.
+//!
+//! Purpose: the figures from which a budget is planned. Boundaries: the caller chooses comparable trials, `budget` plans.
+//!
+//! A group is cells that took turns. What varies between its cells from block to block is the variance of a block (analysis of variance of
+//! cells by blocks, Cochran and Cox, "Experimental designs", 1957). What varies between them from batch to batch of seconds within a block
+//! is the part within: cells that take turns have their batches at about the same time. The rest is between starts.
+
+use super::budget::SliceNoise;
+use super::variance::interaction;
+use crate::inference::moderated::{Logs, mean, recentred};
+use crate::load::measured::throughput;
+use crate::load::summary::of_trial;
+use record::Warmup;
+use record::trial::{Trial, TrialKey, TrialState};
+use std::collections::BTreeMap;
+
+/// Batches of a trial, if its seconds allow so many.
+const BATCHES: usize = 10;
+/// Seconds of the shortest batch: those next to each other are correlated.
+const BATCH_S: usize = 2;
+/// With fewer degrees of freedom a standard deviation is known within a factor of 0.6 to 2.9 at best (chi-squared interval of 95 %).
+const FREEDOM_MIN: f64 = 4.0;
+
+/// What trials in slices show; figures of several runs can be pooled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SliceFigures {
+    /// Variances of a ratio, as of [`SliceNoise`]. Between starts it is a difference of two estimates, which may be below 0.
+    starts: f64,
+    second: f64,
+    /// Degrees of freedom of the variance of a block.
+    pub freedom: f64,
+    /// The mean time of a trial beside its warm-up and its measured time (s).
+    pub start_s: f64,
+}
+
+impl SliceFigures {
+    /// Of the trials of one run, the control among them. None without a group of two blocks whose trials have batches.
+    pub fn of<'t>(trials: impl IntoIterator<Item = &'t Trial>) -> Option<SliceFigures> {
+        let groups: Vec<Group> = groups(trials).into_iter().filter_map(Group::of).collect();
+        let sum = |of: fn(&Group) -> f64| groups.iter().map(of).sum::<f64>();
+        let freedom = sum(|group| group.blocks.1);
+        let weighted = |of: fn(&Group) -> f64| {
+            let all = groups.iter().map(|group| of(group) * group.blocks.1);
+            all.sum::<f64>() / freedom
+        };
+        // The ratio of two cells varies by both of them.
+        let of_block = 2.0 * sum(|group| group.blocks.0) / freedom;
+        (freedom > 0.0).then(|| SliceFigures {
+            starts: of_block - 2.0 * weighted(|group| group.second / group.time_s),
+            second: 2.0 * weighted(|group| group.second),
+            freedom,
+            start_s: weighted(|group| group.start_s),
+        })
+    }
+
+    /// Those of several runs, by their degrees of freedom. None without any.
+    pub fn pooled(all: &[SliceFigures]) -> Option<SliceFigures> {
+        let freedom: f64 = all.iter().map(|one| one.freedom).sum();
+        let weighted = |of: fn(&SliceFigures) -> f64| {
+            all.iter().map(|one| of(one) * one.freedom).sum::<f64>() / freedom
+        };
+        (freedom > 0.0).then(|| SliceFigures {
+            starts: weighted(|one| one.starts),
+            second: weighted(|one| one.second),
+            freedom,
+            start_s: weighted(|one| one.start_s),
+        })
+    }
+
+    /// None where too few blocks show it.
+    pub fn noise(&self) -> Option<SliceNoise> {
+        (self.freedom >= FREEDOM_MIN).then_some(SliceNoise {
+            starts: self.starts.max(0.0),
+            second: self.second,
+        })
+    }
+}
+
+/// The cells of a group, and its trials by block in the order of the cells.
+type Blocks<'t> = BTreeMap<u32, Vec<&'t Trial>>;
+
+/// Trials that overlap in time took turns. A group that lacks a trial in some block is another group there.
+fn groups<'t>(trials: impl IntoIterator<Item = &'t Trial>) -> Vec<Blocks<'t>> {
+    let usable = |trial: &&Trial| trial.state == TrialState::Done && trial.slices().is_some();
+    let mut trials: Vec<&Trial> = trials.into_iter().filter(usable).collect();
+    trials.sort_by_key(|trial| trial.started_ns);
+    let together = trials.chunk_by_mut(|one, other| other.started_ns < one.ended_ns);
+    let mut groups: BTreeMap<Vec<TrialKey>, Blocks> = BTreeMap::new();
+    for block in together {
+        block.sort_by_key(|trial| &trial.key);
+        let key = |trial: &&Trial| TrialKey {
+            block: 0,
+            ..trial.key.clone()
+        };
+        let cells = block.iter().map(key).collect();
+        let blocks = groups.entry(cells).or_default();
+        blocks.insert(block[0].key.block, block.to_vec());
+    }
+    groups.into_values().collect()
+}
+
+/// What one group shows, of a single cell.
+struct Group {
+    /// The sum of squares between blocks, and its degrees of freedom.
+    blocks: (f64, f64),
+    /// The variance within a block, if each cell is measured for one second.
+    second: f64,
+    /// Measured seconds of a trial.
+    time_s: f64,
+    start_s: f64,
+}
+
+impl Group {
+    /// None for fewer than two cells or blocks, and without batches.
+    fn of(blocks: Blocks) -> Option<Group> {
+        let cells = blocks.values().next()?.len();
+        if cells < 2 || blocks.len() < 2 {
+            return None;
+        }
+        let logs = |cell: usize| {
+            let values = blocks.values().map(|block| {
+                let throughput = of_trial(block[cell])?.throughput;
+                throughput.map(f64::ln).filter(|log| log.is_finite())
+            });
+            Some(recentred(&values.collect::<Option<Logs>>()?))
+        };
+        let values: Vec<Logs> = (0..cells).map(logs).collect::<Option<_>>()?;
+        let within: Vec<Within> = blocks.values().filter_map(|block| within(block)).collect();
+        let freedom: f64 = within.iter().map(|within| within.freedom).sum();
+        let squares: f64 = within.iter().map(|within| within.squares).sum();
+        let times: Logs = within.iter().map(|within| within.time_s).collect();
+        let starts: Logs = blocks.values().map(|block| start_s(block)).collect();
+        (freedom > 0.0).then(|| Group {
+            blocks: interaction(&values),
+            second: squares / freedom,
+            time_s: mean(&times),
+            start_s: mean(&starts),
+        })
+    }
+}
+
+/// What varies between the cells of a group within one block.
+struct Within {
+    /// Of single seconds: those of a batch are its mean's times the seconds of a batch.
+    squares: f64,
+    freedom: f64,
+    time_s: f64,
+}
+
+fn within(block: &[&Trial]) -> Option<Within> {
+    let measured = |trial: &&Trial| {
+        let (load, summary) = (trial.load.as_deref()?, of_trial(trial)?);
+        let seconds = throughput(load);
+        let steady = &summary.steady;
+        let measured = seconds.get(steady.from_s as usize..steady.until_s as usize)?;
+        Some(measured.to_vec())
+    };
+    let measured: Vec<Vec<f64>> = block.iter().map(measured).collect::<Option<_>>()?;
+    let seconds = measured.iter().map(Vec::len).min()?;
+    let length = (seconds / BATCHES).max(BATCH_S);
+    let count = (seconds / length).min(BATCHES);
+    let batches = |seconds: &Vec<f64>| {
+        let means = seconds.chunks_exact(length).take(count).map(mean);
+        recentred(&means.map(f64::ln).collect::<Logs>())
+    };
+    let cells: Vec<Logs> = measured.iter().map(batches).collect();
+    let is_known = cells.iter().flatten().all(|log| log.is_finite());
+    (count >= 2 && is_known).then(|| {
+        let (squares, freedom) = interaction(&cells);
+        Within {
+            squares: squares * length as f64,
+            freedom,
+            time_s: seconds as f64,
+        }
+    })
+}
+
+/// The time of a block beside warm-ups and measured time, of one of its trials (s).
+fn start_s(block: &[&Trial]) -> f64 {
+    let began_ns = block.iter().map(|trial| trial.started_ns).min();
+    let ended_ns = block.iter().map(|trial| trial.ended_ns).max();
+    let span_ns = ended_ns.zip(began_ns).map_or(0, |(end, begin)| end - begin);
+    let driven_s = block.iter().filter_map(|trial| {
+        let load = trial.load.as_deref()?;
+        let warmup_s = match load.warmup {
+            Warmup::Seconds(warmup_s) => warmup_s,
+            Warmup::Find => 0.0,
+        };
+        let measured_s = f64::from(of_trial(trial)?.steady.seconds());
+        Some(warmup_s + measured_s)
+    });
+    (span_ns as f64 / 1e9 - driven_s.sum::<f64>()).max(0.0) / block.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{self, noisy};
+    use record::Slices;
+
+    /// Standard deviations of a cell: from start to start, and of a second.
+    const STARTS: f64 = 0.02;
+    const SECOND: f64 = 0.1;
+    const TIME_S: usize = 40;
+    const START_S: f64 = 5.0;
+
+    /// A cell of a group of two, whose speed wanders with the machine's.
+    fn cell(block: u32, number: u32, time_s: usize) -> Trial {
+        let seed = u64::from(3 * block + number);
+        let start = noisy(1, 50_000 + seed, |_| 0.0, STARTS)[0];
+        let machine = noisy(
+            time_s,
+            90_000 + u64::from(block),
+            |second| 0.01 * second as f64,
+            0.2,
+        );
+        let seconds = noisy(time_s, seed, |second| start + machine[second], SECOND);
+        let mut load = fixture::closed(|second| 1000.0 * seconds[second].exp(), time_s);
+        load.engine.slices = Some(Slices {
+            length_s: 1.0,
+            count: time_s as u32,
+            servers: 2,
+            spanned_s: 2.0 * time_s as f64,
+            finishing_s_max: 0.0,
+            edges_share: None,
+            first_s_mean: None,
+            operation_s_mean: None,
+            written_between_bytes: None,
+        });
+        let mut trial = fixture::trial(block, &[("cell", ["a", "b"][number as usize])], load);
+        let nanoseconds = |seconds: f64| (seconds * 1e9) as i64;
+        let began_ns = nanoseconds(1000.0 * f64::from(block));
+        trial.started_ns = began_ns + nanoseconds(START_S * f64::from(number));
+        trial.ended_ns = began_ns + nanoseconds(2.0 * (START_S + time_s as f64));
+        trial
+    }
+
+    fn run(blocks: u32, time_s: usize) -> Vec<Trial> {
+        let block = |block| [cell(block, 0, time_s), cell(block, 1, time_s)];
+        (0..blocks).flat_map(block).collect()
+    }
+
+    fn assert_near(measured: f64, truth: f64) {
+        assert!(
+            (measured / truth - 1.0).abs() < 0.15,
+            "{measured}, not {truth}"
+        );
+    }
+
+    #[test]
+    fn the_parts_of_simulated_trials_and_the_cost_of_a_start_are_found() {
+        let figures = SliceFigures::of(&run(600, TIME_S)).unwrap();
+        let noise = figures.noise().unwrap();
+        assert_near(noise.second, 2.0 * SECOND * SECOND);
+        assert_near(noise.starts, 2.0 * STARTS * STARTS);
+        assert_near(figures.start_s, START_S);
+        assert_eq!(figures.freedom, 599.0);
+    }
+
+    #[test]
+    fn a_shorter_load_has_fewer_batches_and_the_same_noise_of_a_second() {
+        let figures = SliceFigures::of(&run(600, 12)).unwrap();
+        assert_near(figures.noise().unwrap().second, 2.0 * SECOND * SECOND);
+        assert_eq!(SliceFigures::of(&run(600, 3)), None);
+    }
+
+    #[test]
+    fn runs_of_three_blocks_tell_nothing_alone_and_enough_together() {
+        let one = SliceFigures::of(&run(3, TIME_S)).unwrap();
+        assert_eq!(one.noise(), None);
+        let both = SliceFigures::pooled(&[one, one]).unwrap();
+        assert_eq!(both.freedom, 4.0);
+        assert!(both.noise().is_some());
+        assert_eq!(SliceFigures::pooled(&[]), None);
+    }
+
+    #[test]
+    fn trials_one_after_another_and_single_blocks_show_nothing() {
+        assert_eq!(SliceFigures::of(&run(1, TIME_S)), None);
+        let mut alone = run(8, TIME_S);
+        for trial in &mut alone {
+            trial.ended_ns = trial.started_ns + 1;
+        }
+        assert_eq!(SliceFigures::of(&alone), None);
+    }
+}
