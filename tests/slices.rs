@@ -70,6 +70,75 @@ fn two_servers_and_the_control_take_turns_and_every_operation_counts() {
 }
 
 #[test]
+fn check_plans_a_budget_and_says_what_it_finds_and_by_which_figures() {
+    let bench = Bench::new();
+    let plan = |name: &str, keys: &str| bench.run(&["check", &file(&bench, name, keys)]);
+    let planned = plan("budget", "within = \"10m\"\n");
+    for part in [
+        // Three trials of 23 s.
+        "2 variant x 8 blocks, and 8 of the control",
+        "8 blocks of 22 s find a difference in throughput of",
+        "by assumed noise (1.5 % from start to start, 1.2 % within 20 s): the folder",
+    ] {
+        assert!(planned.stdout.contains(part), "{part}: {}", planned.stdout);
+    }
+    let timed = plan("timed", "within = \"10m\"\ntime = \"60s\"\n");
+    let part = "3 blocks of 60 s find";
+    assert!(timed.stdout.contains(part), "{}", timed.stdout);
+    let small = plan("small", "within = \"2m\"\n");
+    assert_eq!(small.status, 2, "{}", small.stderr);
+    let part = "within: 120 s are too few for 3 blocks of 3 trials, which take 23 s each";
+    assert!(small.stderr.contains(part), "{}", small.stderr);
+    let part = bench.run(&[
+        "check",
+        &file(&bench, "part", "within = \"10m\"\n"),
+        "--part",
+        "1/2",
+    ]);
+    assert_eq!(part.status, 2, "{}", part.stderr);
+    assert!(
+        part.stderr.contains("give --time and --blocks"),
+        "{}",
+        part.stderr
+    );
+}
+
+#[test]
+#[cfg(tier_all)]
+fn a_run_within_a_budget_keeps_its_plan_and_lends_its_noise_to_the_next() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    // Each trial is expected to take 3 s beside the measured time.
+    let keys = "within = \"75s\"\nshort = true\ncontrol = false\nblocks = 5\n";
+    let budgeted = file(&bench, "budgeted", keys);
+    let ended = bench.run(&["run", &budgeted]);
+    assert!([0, 3].contains(&ended.status), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("5 blocks of 4 s find"),
+        "{}",
+        ended.stderr
+    );
+    let run = &bench.runs()[0];
+    let shown = bench.json(run);
+    assert_eq!(trials(&shown).len(), 10, "{shown}");
+    let overrides = shown["run"]["overrides"].to_string();
+    assert_eq!(overrides, "[\"--time\",\"4s\"]", "{shown}");
+    let resumed = bench.run(&["run", "--resume", &run.display().to_string()]);
+    assert!([0, 3].contains(&resumed.status), "{}", resumed.stderr);
+    assert_eq!(trials(&bench.json(run)).len(), 10);
+    let next = bench.run(&["check", &budgeted]);
+    let known = "by the noise of budgeted-";
+    assert!(next.stdout.contains(known), "{}", next.stdout);
+    assert!(
+        next.stdout.contains("(4 degrees of freedom)"),
+        "{}",
+        next.stdout
+    );
+}
+
+#[test]
 fn what_a_pause_would_change_is_refused_at_its_place() {
     let bench = Bench::new();
     let base = "time = \"3s\"\n";

@@ -4,7 +4,7 @@ use super::Results;
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status};
 use crate::run::machine::{limits, volume};
-use crate::run::plan::history;
+use crate::run::plan::budget;
 use crate::run::prepare::servers::Provided;
 use crate::run::prepare::{self, preflight, space, unapplied};
 use crate::run::{Expected, Progress, Request, RunError, Workloads};
@@ -34,7 +34,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args) -> Result<Status, Failure> {
     let experiment = experiment::load(&args.experiment, &args.overrides)?;
-    let request = Request {
+    let mut request = Request {
         experiment,
         overrides: Vec::new(),
         seed: 1,
@@ -48,6 +48,7 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
         tolerance: stats::TOLERANCE,
         workloads: Workloads::default(),
     };
+    super::run::plan(&mut request)?;
     let plan = request.plan()?;
     let trials: Vec<PlannedTrial> = plan.trials().collect();
     prepare::check_workload(&request, &trials)?;
@@ -57,7 +58,7 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
     }
     screen::show(&expected(&request, &plan, &trials)?);
     let home = Home::from_environment().map_err(Failure::usage)?;
-    if let Some(sees) = history::sentence(&request, &trials, &home.work()) {
+    if let Some(sees) = budget::sees(&request, &trials, &home.work()) {
         screen::show(&sees);
     }
     prepare::check_memory_limits(&request, &trials)?;

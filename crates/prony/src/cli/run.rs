@@ -5,6 +5,7 @@ use super::failure::{Failure, Status, print};
 use super::gate::{self, When};
 use super::shard::Sharing;
 use super::{Allow, Results, terminal};
+use crate::run::plan::budget;
 use crate::run::results::folder;
 use crate::run::shards::common_seed;
 use crate::run::{Conducted, Progress, Request, Workloads, conduct};
@@ -61,6 +62,12 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
     let document = document(&conducted, &args.gate);
     print_result(&conducted, &document, args.detail);
     status(&document, &args.gate)
+}
+
+/// Lets the budget of the experiment choose the time and the blocks, if it has one.
+pub(super) fn plan(request: &mut Request) -> Result<(), Failure> {
+    let home = Home::from_environment().map_err(Failure::usage)?;
+    Ok(budget::spend(request, &home.work())?)
 }
 
 /// Executes the request and shows its progress on stderr.
@@ -121,6 +128,7 @@ fn fresh(args: &Args) -> Result<Request, Failure> {
     if args.part.is_some() && args.seed.is_none() {
         request.seed = common_seed(&request);
     }
+    plan(&mut request)?;
     Ok(request)
 }
 

@@ -5,7 +5,7 @@
 use super::audit::answers::Samples;
 use super::measure::Measuring;
 use super::measure::bench::Bench;
-use super::plan::history;
+use super::plan::budget;
 use super::plan::{Means, Request};
 use super::prepare::prepare;
 use super::results::folder::{RunFolder, write_aside};
@@ -119,7 +119,7 @@ fn steps(
     means
         .progress
         .say(&format!("run {path}: {up_to}{count} trials"));
-    if let Some(sees) = history::sentence(request, &trials, &means.home.work()) {
+    if let Some(sees) = budget::sees(request, &trials, &means.home.work()) {
         means.progress.say(&sees);
     }
     let measuring = Measuring {

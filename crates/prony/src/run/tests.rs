@@ -695,7 +695,7 @@ fn the_newest_run_of_the_same_experiment_predicts_what_the_next_one_sees() {
     let setup = Setup::with(comparable());
     let request = request_to_compare(&setup, compared("3"));
     let planned = spec::plan::expand(&request.experiment, request.seed).unwrap();
-    let sees = || super::plan::history::sentence(&request, &planned, setup.folder.path()).unwrap();
+    let sees = || super::plan::budget::sees(&request, &planned, setup.folder.path()).unwrap();
     assert!(sees().contains("has no comparable run of t"), "{}", sees());
     for _ in 0..2 {
         let conducted = setup.conduct(&request).unwrap();

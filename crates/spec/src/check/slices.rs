@@ -4,7 +4,7 @@
 //! chooses the cells of a group, crate `load` runs the slices.
 
 use crate::experiment::place::{Late, Path, answer, path, path_for};
-use crate::experiment::{Experiment, Protocol, ServerSpec, WarmupSpec};
+use crate::experiment::{Experiment, Protocol, SLICES_MIN, ServerSpec, WarmupSpec};
 use crate::file::mistake::SpecError;
 use crate::load::PlannedLoad;
 use crate::machine::host::HostPatch;
@@ -16,8 +16,6 @@ use record::{Finding, Subject, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// A trial has at least so many slices: with fewer, the order of the servers is not balanced.
-const SLICES_MIN: u32 = 4;
 /// Workloads whose clients can pause between any two operations.
 const WORKLOADS: [&str; 2] = ["oltp", "sql"];
 const OFF: &str = "or write slices = \"off\" in [protocol]";

@@ -5,14 +5,11 @@
 
 use super::traces;
 use crate::experiment::place::{Late, Path, answer, changes, path};
-use crate::experiment::{Experiment, FactorSpec, RoundKind};
+use crate::experiment::{Experiment, FactorSpec, RoundKind, SHORTEST};
 use crate::file::mistake::SpecError;
 use crate::load::{LoadPatch, LoadSpec};
 use record::LoadFactor;
 use std::time::Duration;
-
-/// Shorter loads vary more within a trial than between trials.
-const SHORTEST: Duration = Duration::from_secs(20);
 
 /// Whether a timed load is shorter than an experiment file may request without saying so.
 pub(crate) fn is_short(time: Duration) -> bool {

@@ -184,6 +184,23 @@ pub struct Protocol {
     pub reconnect: Option<Duration>,
     /// Timed load only: the middle length of the slices in which servers take turns; None: trials one after another.
     pub slices: Option<Duration>,
+    /// Timed load in slices only: the budget that chooses what the file does not state.
+    pub within: Option<Within>,
+}
+
+/// A trial has at least so many slices: with fewer, the order of the servers is not balanced.
+pub(crate) const SLICES_MIN: u32 = 4;
+/// Shorter loads vary more within a trial than between trials.
+pub(crate) const SHORTEST: Duration = Duration::from_secs(20);
+
+/// A budget of time for all blocks, without loading the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Within {
+    pub budget: Duration,
+    /// Whether it chooses the measured time of a trial. Until then `time` is the shortest that is allowed.
+    pub chooses_time: bool,
+    /// Whether it chooses the number of blocks.
+    pub chooses_blocks: bool,
 }
 
 /// The part of a timed load that is not measured.

@@ -75,5 +75,13 @@ impl Protocol {
     pub fn set_looks(&mut self, looks: Looks) {
         self.blocks = looks.most();
         self.looks = Some(looks);
+        self.blocks_are_given();
+    }
+
+    /// A budget does not choose them any more.
+    pub(crate) fn blocks_are_given(&mut self) {
+        if let Some(within) = &mut self.within {
+            within.chooses_blocks = false;
+        }
     }
 }

@@ -3,13 +3,13 @@
 //! Purpose: its keys, defaults, ranges and combinations. Boundaries: `check::timed` checks that the workload supports them.
 
 use super::blocks;
-use crate::experiment::{Protocol, RoundKind, Unit, WarmupSpec};
+use crate::experiment::{Protocol, RoundKind, SHORTEST, SLICES_MIN, Unit, WarmupSpec, Within};
 use crate::file::lists::names;
 use crate::file::read::{Node, Section};
 use crate::text::unit;
 use std::time::Duration;
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "rounds",
     "unit",
     "blocks",
@@ -24,6 +24,7 @@ const KEYS: [&str; 14] = [
     "reconnect",
     "short",
     "slices",
+    "within",
 ];
 const OF_ROUNDS: [&str; 4] = ["rounds", "unit", "query_timeout", "queries"];
 const OF_TIME: [&str; 6] = [
@@ -38,6 +39,8 @@ const OF_TIME: [&str; 6] = [
 /// Shorter slices spend more time on changing the server than on measuring; longer ones are trials.
 const SLICE_SHORTEST: Duration = Duration::from_millis(200);
 const SLICE_LONGEST: Duration = Duration::from_secs(30);
+/// A budget chooses at least so many blocks.
+const BLOCKS_MIN: u32 = 3;
 
 /// Reads `[protocol]`. The default is one block of one cold and two hot rounds over all queries.
 pub(crate) fn protocol(file: &Section) -> Protocol {
@@ -57,6 +60,7 @@ pub(crate) fn protocol(file: &Section) -> Protocol {
         series: false,
         reconnect: None,
         slices: None,
+        within: None,
     };
     let Some(section) = file
         .get("protocol")
@@ -71,39 +75,49 @@ pub(crate) fn protocol(file: &Section) -> Protocol {
     protocol.control = truth(&section, "control").unwrap_or(true);
     protocol.shared_machine = truth(&section, "shared_machine").unwrap_or(false);
     refuse_the_other_kind(&section);
-    match section.get("time") {
-        Some(node) => timed(&mut protocol, &section, &node),
+    match timed_by(&section) {
+        Some(_) => timed(&mut protocol, &section),
         None => in_rounds(&mut protocol, &section),
     }
     protocol
 }
 
+/// The key that requests a timed load.
+fn timed_by<'s>(section: &'s Section) -> Option<Node<'s>> {
+    section.get("time").or_else(|| section.get("within"))
+}
+
 /// A trial has rounds or a time, never both.
 fn refuse_the_other_kind(section: &Section) {
-    let (refused, says, help) = match section.get("time") {
-        Some(_) => (
+    let (refused, says, help) = match timed_by(section) {
+        Some(node) => (
             OF_ROUNDS.as_slice(),
-            "applies to rounds of queries, but \"time\" requests a timed load",
-            "keep \"time\" or this one",
+            format!(
+                "applies to rounds of queries, but \"{}\" requests a timed load",
+                node.key
+            ),
+            format!("keep \"{}\" or this one", node.key),
         ),
         None => (
             OF_TIME.as_slice(),
-            "applies only to a timed load, which requires \"time\"",
-            "add time = \"60s\", or remove it",
+            "applies only to a timed load, which requires \"time\"".to_string(),
+            "add time = \"60s\", or remove it".to_string(),
         ),
     };
     for node in refused.iter().filter_map(|key| section.get(key)) {
         node.note(
             format!("\"{}\" {says}", node.key),
             "does not belong here",
-            help,
+            help.as_str(),
         );
     }
 }
 
-fn timed(protocol: &mut Protocol, section: &Section, time: &Node) {
+fn timed(protocol: &mut Protocol, section: &Section) {
     protocol.rounds = Vec::new();
-    protocol.time = time.duration("time = \"60s\"");
+    if let Some(time) = section.get("time") {
+        protocol.time = time.duration("time = \"60s\"");
+    }
     if let Some(warmup) = section.get("warmup").and_then(|node| warmup(&node)) {
         protocol.warmup = warmup;
     }
@@ -114,6 +128,61 @@ fn timed(protocol: &mut Protocol, section: &Section, time: &Node) {
         .get("reconnect")
         .and_then(|node| node.duration("reconnect = \"900s\""));
     protocol.slices = section.get("slices").and_then(|node| slices(&node));
+    if let Some(node) = section.get("within") {
+        within(protocol, section, &node);
+    }
+}
+
+/// Reads `within`, and what it chooses: until then that has the least value which is allowed.
+fn within(protocol: &mut Protocol, section: &Section, node: &Node) {
+    let within = Within {
+        budget: node.duration("within = \"10m\"").unwrap_or_default(),
+        chooses_time: section.get("time").is_none(),
+        chooses_blocks: section.get("blocks").is_none(),
+    };
+    if let Some((says, help)) = refused_within(protocol, &within) {
+        node.note(says, "cannot plan this", help);
+    }
+    if within.chooses_time {
+        protocol.time = Some(shortest(protocol));
+    }
+    if within.chooses_blocks {
+        protocol.blocks = BLOCKS_MIN;
+    }
+    protocol.within = Some(within);
+}
+
+/// The least measured time that a budget chooses, in whole seconds: with enough slices, and long enough for an experiment.
+fn shortest(protocol: &Protocol) -> Duration {
+    let slices = protocol.slices.unwrap_or_default() * SLICES_MIN;
+    let whole = Duration::from_secs(slices.as_secs_f64().ceil() as u64);
+    match protocol.short {
+        true => whole,
+        false => whole.max(SHORTEST),
+    }
+}
+
+/// Why a budget cannot choose, and the way out.
+fn refused_within(protocol: &Protocol, within: &Within) -> Option<(&'static str, &'static str)> {
+    Some(match (&protocol.slices, within) {
+        (None, _) => (
+            "\"within\" plans loads in slices only",
+            "write slices = \"1s\" too, or time and blocks instead",
+        ),
+        (_, within) if !within.chooses_time && !within.chooses_blocks => (
+            "\"within\" has nothing to choose: \"time\" and \"blocks\" are both given",
+            "remove one of the three; blocks = { first = 3, most = 9, within = \"2h\" } has a limit of its own",
+        ),
+        _ if protocol.looks.is_some() || protocol.blocks < 2 && !within.chooses_blocks => (
+            "\"within\" chooses the time for a fixed number of blocks, at least two",
+            "write blocks = 5, or remove \"blocks\"",
+        ),
+        _ if matches!(protocol.warmup, WarmupSpec::Share(_)) => (
+            "\"within\" cannot plan a warm-up that is a share of the time",
+            "write a duration such as warmup = \"10s\"",
+        ),
+        _ => return None,
+    })
 }
 
 /// None for `"off"`, and for a mistake.

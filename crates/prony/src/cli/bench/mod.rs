@@ -54,6 +54,9 @@ pub(super) struct Args {
     /// Servers take turns in slices of about this length, so that they are compared within the same seconds: 1s
     #[arg(long, conflicts_with_all = ["rate", "rounds"])]
     slices: Option<String>,
+    /// Time for all blocks with --slices, without loading the data; it chooses --time and --blocks, as far as they are not given: 10m
+    #[arg(long, value_name = "TIME", requires = "slices", conflicts_with = "dry")]
+    within: Option<String>,
     /// Scale of ssb and tpch; warehouses of tpcc, about 86 MB each [default: 1]
     #[arg(long)]
     scale: Option<String>,
@@ -171,7 +174,7 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
     }
     let gate = args.gate;
     gate.check_size(experiment.claims.len(), experiment.servers.len())?;
-    let request = Request {
+    let mut request = Request {
         experiment,
         overrides: Vec::new(),
         seed: run::rand_seed(),
@@ -185,6 +188,7 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
         tolerance: gate.tolerance,
         workloads: Workloads::default(),
     };
+    run::plan(&mut request)?;
     let conducted = run::carry_out(&request).map_err(Failure::of_flags)?;
     let document = run::document(&conducted, &gate);
     match args.format {
@@ -206,6 +210,7 @@ impl Args {
             time: self.time.clone(),
             warmup: self.warmup.clone(),
             slices: self.slices.clone(),
+            within: self.within.clone(),
             scale: self.scale.clone(),
             tables: self.tables,
             rows: self.rows,

@@ -1,13 +1,14 @@
-//! Earlier runs of an experiment on this machine, from which the detection limit of the next one is predicted.
+//! Earlier runs of an experiment on this machine, from which the detection limit of the next one is predicted, and its budget planned.
 //!
-//! Purpose: the newest run in the results folder whose trials are comparable. Outside this module: the formula (`stats`).
+//! Purpose: the newest runs in the results folder whose trials are comparable. Outside this module: the formula (`stats`).
 
 use super::request::Request;
+use crate::run::RunError;
 use crate::run::results::folder::{self, Recorded};
 use host::machine;
 use record::{Environment, Question, Run, Trial};
 use spec::plan::PlannedTrial;
-use stats::Power;
+use stats::{Power, SliceFigures};
 use std::path::Path;
 use store::Store;
 
@@ -18,8 +19,8 @@ pub(crate) struct Predicted {
     pub power: Power,
 }
 
-/// Says what the run will see, or why that is unknown. None with one block, which has no verdict.
-pub(crate) fn sentence(request: &Request, trials: &[PlannedTrial], work: &Path) -> Option<String> {
+/// Says what a run without slices will see, or why that is unknown. None with one block, which has no verdict.
+pub(super) fn sentence(request: &Request, trials: &[PlannedTrial], work: &Path) -> Option<String> {
     let blocks = request.experiment.protocol.blocks;
     if blocks <= 1 {
         return None;
@@ -27,60 +28,138 @@ pub(crate) fn sentence(request: &Request, trials: &[PlannedTrial], work: &Path) 
     let workload = request.workload_note(trials).ok()?;
     let question = spec::question(&request.experiment, trials.len() as u64, workload);
     let here = machine::environment(work);
-    let how = How {
-        is_unlimited: trials.iter().any(|trial| !trial.lifted.names().is_empty()),
-        is_sliced: request.experiment.protocol.slices.is_some(),
-    };
-    Some(match predicted(&request.results, &question, &here, how) {
-        Some(Predicted { from, power }) => {
-            format!("{}, by the noise of {from}", power.sentence())
-        }
-        None => format!(
-            "the smallest effect that {blocks} blocks see is unknown before they are measured: the folder {} has no comparable run of {} on this machine",
-            request.results.display(),
-            question.name
-        ),
-    })
+    let is_unlimited = trials.iter().any(|trial| !trial.lifted.names().is_empty());
+    Some(
+        match predicted(&request.results, &question, &here, is_unlimited) {
+            Some(Predicted { from, power }) => {
+                format!("{}, by the noise of {from}", power.sentence())
+            }
+            None => format!(
+                "the smallest effect that {blocks} blocks see is unknown before they are measured: the folder {} has no comparable run of {} on this machine",
+                request.results.display(),
+                question.name
+            ),
+        },
+    )
 }
 
-/// What the noise of a run depends on, beside the machine and the experiment.
-#[derive(Clone, Copy, PartialEq)]
-struct How {
-    /// Whether it runs without its limits.
-    is_unlimited: bool,
-    is_sliced: bool,
-}
-
-/// The prediction of the newest run that was measured in the same way and allows one.
+/// The prediction of the newest run that was measured in the same way and allows one: trials one after another, with limits or without.
 fn predicted(
     results: &Path,
     question: &Question,
     here: &Environment,
-    how: How,
+    is_unlimited: bool,
 ) -> Option<Predicted> {
-    let is_comparable = |run: &Run| {
-        let there = &run.environment;
-        run.question.name == question.name
-            && run.question.workload.summary == question.workload.summary
-            && (&there.machine, &there.cpu, there.cores) == (&here.machine, &here.cpu, here.cores)
-    };
-    let comparable = |one: Recorded| {
-        let run = one.run.ok().filter(is_comparable)?;
-        Some((run.id, one.record))
-    };
-    let newest_first = folder::runs(results).into_iter().rev();
-    newest_first
-        .filter_map(comparable)
-        .find_map(|(from, record)| {
-            let trials = Store::open(&record).ok()?.trials().ok()?;
-            let then = How {
-                is_unlimited: trials.iter().any(Trial::is_unlimited),
-                is_sliced: trials.iter().any(|trial| trial.slices().is_some()),
-            };
-            if then != how {
+    let of_it = comparable(results, question, here).filter(|run| run.name == question.name);
+    of_it
+        .filter_map(|run| {
+            let trials = run.store.trials().ok()?;
+            let is_sliced = trials.iter().any(|trial| trial.slices().is_some());
+            if is_sliced || trials.iter().any(Trial::is_unlimited) != is_unlimited {
                 return None;
             }
             let power = stats::power(question, &trials, question.blocks)?;
-            Some(Predicted { power, from })
+            Some(Predicted {
+                power,
+                from: run.id,
+            })
         })
+        .next()
+}
+
+/// An earlier run on this machine with the same workload.
+struct Earlier {
+    id: String,
+    /// Of its experiment.
+    name: String,
+    store: Store,
+}
+
+/// The newest first.
+fn comparable(
+    results: &Path,
+    question: &Question,
+    here: &Environment,
+) -> impl Iterator<Item = Earlier> {
+    let is_comparable = |run: &Run| {
+        let there = &run.environment;
+        run.question.workload.summary == question.workload.summary
+            && (&there.machine, &there.cpu, there.cores) == (&here.machine, &here.cpu, here.cores)
+    };
+    let earlier = move |one: Recorded| {
+        let run = one.run.ok().filter(is_comparable)?;
+        Some(Earlier {
+            id: run.id,
+            name: run.question.name,
+            store: Store::open(&one.record).ok()?,
+        })
+    };
+    folder::runs(results).into_iter().rev().filter_map(earlier)
+}
+
+/// What earlier runs in slices of the same length, with the same load, show.
+#[derive(Default)]
+pub(super) struct Shown {
+    pub figures: Option<SliceFigures>,
+    runs: Vec<String>,
+}
+
+impl Shown {
+    /// `bench-20261126-090000 and 2 more runs`.
+    pub(super) fn names(&self) -> String {
+        let newest = self.runs.first().map_or("", String::as_str);
+        match self.runs.len() {
+            0 | 1 => newest.to_string(),
+            2 => format!("{newest} and 1 more run"),
+            more => format!("{newest} and {} more runs", more - 1),
+        }
+    }
+}
+
+/// More degrees of freedom do not make a plan better.
+const FREEDOM_ENOUGH: f64 = 20.0;
+
+/// The newest runs in slices, until they show enough. `block` has the trials of one block.
+pub(super) fn in_slices(
+    request: &Request,
+    block: &[PlannedTrial],
+    work: &Path,
+) -> Result<Shown, RunError> {
+    let Some(length) = request.experiment.protocol.slices else {
+        return Ok(Shown::default());
+    };
+    let workload = request.workload_note(block)?;
+    let question = spec::question(&request.experiment, block.len() as u64, workload);
+    let here = machine::environment(work);
+    let is_alike = |trial: &Trial| {
+        let slices = trial.slices();
+        let mode = trial.load.as_ref().map(|load| &load.mode);
+        slices.is_some_and(|slices| slices.length_s == length.as_secs_f64())
+            && block
+                .iter()
+                .any(|planned| mode == Some(&planned.load.mode()))
+    };
+    let of_run = |run: &Earlier| {
+        if !run.store.trials().ok()?.iter().any(is_alike) {
+            return None;
+        }
+        let mut trials = run.store.trials_whole().ok()?;
+        trials.extend(run.store.controls_whole().ok()?);
+        SliceFigures::of(trials.iter().filter(|trial| is_alike(trial)))
+    };
+    let (mut all, mut runs, mut freedom) = (Vec::new(), Vec::new(), 0.0);
+    for run in comparable(&request.results, &question, &here) {
+        if let Some(figures) = of_run(&run) {
+            freedom += figures.freedom;
+            all.push(figures);
+            runs.push(run.id);
+        }
+        if freedom >= FREEDOM_ENOUGH {
+            break;
+        }
+    }
+    Ok(Shown {
+        figures: SliceFigures::pooled(&all),
+        runs,
+    })
 }

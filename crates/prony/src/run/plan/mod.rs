@@ -1,8 +1,9 @@
 //! What a run measures, and what the planner learns while it runs.
 //!
-//! Purpose: the request with its workloads, the expected time, earlier runs, and what the looks at the claims leave undecided. Outside
+//! Purpose: the request with its workloads, the expected time, what a budget buys, earlier runs, and what the looks at the claims leave undecided. Outside
 //! this module: the order of the trials (`spec::plan`).
 
+pub(crate) mod budget;
 mod expected;
 pub(crate) mod figures;
 pub(crate) mod history;

@@ -20,13 +20,15 @@ pub struct BenchRequest {
     /// As written: `500`, `60% of max`.
     pub rate: Vec<String>,
     pub workers: Vec<u32>,
-    /// As written: `30s`. None: ten seconds, or rounds if the workload has queries.
+    /// As written: `30s`. None: ten seconds, what `within` chooses, or rounds if the workload has queries.
     pub time: Option<String>,
     /// `cold`, `hot`; empty: the default of `prony bench`.
     pub rounds: Vec<String>,
     pub warmup: Option<String>,
     /// As written: `1s`, `off`.
     pub slices: Option<String>,
+    /// As written: `10m`. It chooses the time or the blocks that no flag gives.
+    pub within: Option<String>,
     /// As written: `2`, `0.1`.
     pub scale: Option<String>,
     pub tables: Option<u64>,
@@ -297,8 +299,9 @@ fn protocol(request: &BenchRequest) -> Table {
     let mut protocol = Table::new();
     if request.is_in_rounds() || !request.rounds.is_empty() {
         protocol.insert("rounds".into(), rounds(request));
-    } else {
-        let time = request.time.as_deref().unwrap_or(TIME);
+    } else if let Some(time) =
+        (request.time.as_deref()).or(request.within.is_none().then_some(TIME))
+    {
         protocol.insert("time".into(), time.into());
         if unit::duration(time).is_ok_and(is_short) {
             protocol.insert("short".into(), true.into());
@@ -309,6 +312,9 @@ fn protocol(request: &BenchRequest) -> Table {
     }
     if let Some(slices) = &request.slices {
         protocol.insert("slices".into(), slices.clone().into());
+    }
+    if let Some(within) = &request.within {
+        protocol.insert("within".into(), within.clone().into());
     }
     let longest = [
         request.clients.len(),
@@ -325,6 +331,8 @@ fn protocol(request: &BenchRequest) -> Table {
     }
     if let Some(blocks) = request.blocks {
         protocol.insert("blocks".into(), i64::from(blocks).into());
+    }
+    if request.blocks.is_some() || request.within.is_some() {
         protocol.insert("control".into(), false.into());
     }
     protocol

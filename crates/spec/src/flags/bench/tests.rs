@@ -56,6 +56,28 @@ fn the_file_matches_the_flags() {
 }
 
 #[test]
+fn a_budget_replaces_the_default_time_and_the_control() {
+    let request = BenchRequest {
+        clients: vec![8],
+        time: None,
+        slices: Some("1s".into()),
+        within: Some("10m".into()),
+        ..update_index()
+    };
+    let protocol = read(&request).unwrap().protocol;
+    let within = protocol.within.unwrap();
+    assert!(within.chooses_time && within.chooses_blocks && !protocol.control);
+    assert_eq!(protocol.time, Some(Duration::from_secs(20)));
+    let timed = BenchRequest {
+        time: Some("10s".into()),
+        ..request
+    };
+    let protocol = read(&timed).unwrap().protocol;
+    assert_eq!(protocol.time, Some(Duration::from_secs(10)));
+    assert!(!protocol.within.unwrap().chooses_time);
+}
+
+#[test]
 fn tables_that_a_load_changes_are_restored_before_each_trial() {
     let request = BenchRequest {
         workload: "tpcc".into(),

@@ -79,6 +79,9 @@ impl Experiment {
             return Err(mistake("--time 0 measures nothing", "write --time 30s"));
         }
         self.protocol.time = Some(time);
+        if let Some(within) = &mut self.protocol.within {
+            within.chooses_time = false;
+        }
         Ok(self)
     }
 

@@ -124,6 +124,7 @@ impl Experiment {
         }
         self.protocol.blocks = blocks;
         self.protocol.looks = None;
+        self.protocol.blocks_are_given();
         Ok(self)
     }
 

@@ -38,6 +38,7 @@ fn protocol(query_timeout: Option<Duration>) -> Protocol {
         preload: false,
         reconnect: None,
         slices: None,
+        within: None,
         series: false,
     }
 }

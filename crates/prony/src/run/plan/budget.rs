@@ -1,0 +1,191 @@
+//! What a budget of time buys for a run in slices, and what the run will find.
+//!
+//! Purpose: choose the measured time and the blocks that the file leaves to `within`, and keep them as overrides, so that a resumed run has
+//! the same. Outside this module: the formula (`stats::Budget`), and the runs whose noise is used (`history`).
+
+use super::expected::Expected;
+use super::history::{self, Shown};
+use super::request::Request;
+use crate::run::RunError;
+use record::Subject;
+use spec::plan::PlannedTrial;
+use spec::{Experiment, OverrideError, Within};
+use stats::{Budget, SliceNoise, Spent};
+use std::path::Path;
+
+/// Chooses what the experiment leaves to its budget. Does nothing without one.
+///
+/// # Errors
+/// A budget that is too small, or a part of a run: its other parts could choose otherwise.
+pub(crate) fn spend(request: &mut Request, work: &Path) -> Result<(), RunError> {
+    let chooses = |within: &Within| within.chooses_time || within.chooses_blocks;
+    let Some(within) = request.experiment.protocol.within.filter(chooses) else {
+        return Ok(());
+    };
+    if request.part.is_some() {
+        return Err(RunError::Usage(
+            "--part: \"within\" could choose otherwise for each part; give --time and --blocks"
+                .into(),
+        ));
+    }
+    let block = block(request.plan()?.trials());
+    let figures = Figures::of(request, &block, work)?;
+    let budget = budget(request, &within, &figures, block.len() as u32);
+    let Some(spent) = budget.spend(&figures.noise) else {
+        return Err(RunError::Usage(too_small(&budget, &within)));
+    };
+    apply(request, &within, &spent).map_err(|error| RunError::Usage(error.to_string()))
+}
+
+/// Says what the run will see, or why that is unknown; None where it compares nothing.
+pub(crate) fn sees(request: &Request, trials: &[PlannedTrial], work: &Path) -> Option<String> {
+    let protocol = &request.experiment.protocol;
+    if protocol.slices.is_none() {
+        return history::sentence(request, trials, work);
+    }
+    let block = block(trials.iter().cloned());
+    let measured = block.iter().filter(|trial| !trial.key.is_control());
+    if measured.count() < 2 {
+        return None;
+    }
+    let figures = Figures::of(request, &block, work).ok()?;
+    let (blocks, time_s) = (protocol.blocks, protocol.time?.as_secs_f64());
+    let claims = claims(&request.experiment);
+    let finds = figures.noise.finds(time_s, blocks, claims)?;
+    Some(format!(
+        "{blocks} blocks of {time_s} s find a difference in throughput of {} or more between servers that take turns, with 80 % probability, {}",
+        stats::effect(finds),
+        figures.whose
+    ))
+}
+
+/// The trials of one block.
+fn block(trials: impl Iterator<Item = PlannedTrial>) -> Vec<PlannedTrial> {
+    trials.filter(|trial| trial.key.block == 0).collect()
+}
+
+/// How many claims share an error rate.
+fn claims(experiment: &Experiment) -> usize {
+    let is_tested = |subject: &Subject| !matches!(subject, Subject::Finds { .. });
+    let claims = experiment.claims.iter();
+    claims.filter(|claim| is_tested(&claim.subject)).count()
+}
+
+fn budget(request: &Request, within: &Within, figures: &Figures, trials: u32) -> Budget {
+    let protocol = &request.experiment.protocol;
+    Budget {
+        within_s: within.budget.as_secs_f64(),
+        trials,
+        start_s: figures.start_s,
+        time_s: protocol.time.unwrap_or_default().as_secs_f64(),
+        chooses_time: within.chooses_time,
+        blocks: protocol.blocks,
+        chooses_blocks: within.chooses_blocks,
+        claims: claims(&request.experiment),
+    }
+}
+
+fn too_small(budget: &Budget, within: &Within) -> String {
+    format!(
+        "within: {:.0} s are too few for {} blocks of {} trials, which take {:.0} s each: {:.1} s beside the measured time, and {} s that are measured; \
+         allow at least {:.0}s, compare fewer cells, or give \"time\" or \"blocks\"",
+        within.budget.as_secs_f64(),
+        budget.blocks,
+        budget.trials,
+        budget.start_s + budget.time_s,
+        budget.start_s,
+        budget.time_s,
+        budget.least_s().ceil()
+    )
+}
+
+/// Keeps the choice in the experiment and in the overrides of the record.
+fn apply(request: &mut Request, within: &Within, spent: &Spent) -> Result<(), OverrideError> {
+    let mut experiment = request.experiment.clone();
+    let mut keep = |flag: &str, value: &str| request.overrides.extend([flag.into(), value.into()]);
+    if within.chooses_time {
+        let time = format!("{}s", spent.time_s);
+        experiment = experiment.with_time(&time)?;
+        keep("--time", &time);
+    }
+    if within.chooses_blocks {
+        experiment = experiment.with_blocks(spent.blocks)?;
+        keep("--blocks", &spent.blocks.to_string());
+    }
+    request.experiment = experiment;
+    Ok(())
+}
+
+/// The noise and the costs of a run in slices.
+struct Figures {
+    noise: SliceNoise,
+    /// What a trial takes beside its measured time (s).
+    start_s: f64,
+    /// `by the noise of bench-20261126-090000`.
+    whose: String,
+}
+
+impl Figures {
+    /// Those of comparable runs; else the assumed noise, and expected costs.
+    fn of(request: &Request, block: &[PlannedTrial], work: &Path) -> Result<Figures, RunError> {
+        let protocol = &request.experiment.protocol;
+        let shown = history::in_slices(request, block, work)?;
+        let warmup_s = match protocol.warmup_note() {
+            record::Warmup::Seconds(warmup_s) => warmup_s,
+            record::Warmup::Find => 0.0,
+        };
+        let start_s = match &shown.figures {
+            Some(figures) => figures.start_s + warmup_s,
+            None => expected_start_s(request, block)?,
+        };
+        let measured = shown
+            .figures
+            .and_then(|figures| Some((figures, figures.noise()?)));
+        Ok(match measured {
+            Some((figures, noise)) => Figures {
+                noise,
+                start_s,
+                whose: format!(
+                    "by the noise of {} ({:.0} degrees of freedom)",
+                    shown.names(),
+                    figures.freedom
+                ),
+            },
+            None => Figures {
+                noise: SliceNoise::ASSUMED,
+                start_s,
+                whose: assumed(&shown, request),
+            },
+        })
+    }
+}
+
+/// `by assumed noise (1.5 % from start to start, 1.2 % within 20 s): results has no comparable run in slices`
+fn assumed(shown: &Shown, request: &Request) -> String {
+    let noise = SliceNoise::ASSUMED;
+    let why = match shown.figures {
+        Some(_) => format!("{} has too few blocks to tell", shown.names()),
+        None => format!(
+            "the folder {} has no comparable run in slices on this machine",
+            request.results.display()
+        ),
+    };
+    format!(
+        "by assumed noise ({:.1} % from start to start, {:.1} % within 20 s): {why}",
+        noise.starts.sqrt() * 100.0,
+        (noise.second / 20.0).sqrt() * 100.0
+    )
+}
+
+/// The mean time of a trial beside its measured time, before any was measured (s).
+fn expected_start_s(request: &Request, block: &[PlannedTrial]) -> Result<f64, RunError> {
+    let expected = Expected::of(request, block)?;
+    let time_s = request
+        .experiment
+        .protocol
+        .time
+        .unwrap_or_default()
+        .as_secs_f64();
+    let all = block.iter().map(|trial| expected.trial_s(trial) - time_s);
+    Ok(all.sum::<f64>() / block.len().max(1) as f64)
+}
