@@ -279,3 +279,56 @@ fn by_operation_lists_the_operations_of_an_unstable_load() {
     assert_eq!(unstable["by_operation"][0]["name"], "update");
     assert!(unstable["by_operation"][0]["starts"].as_u64().unwrap() > 0);
 }
+
+/// Two servers that take turns; the second is 1 % faster, and in turn 2 % more and less.
+fn undecided(blocks: u32) -> (record::Run, Vec<record::Trial>) {
+    let (mut run, mut trials) = timed::by_clients(blocks, 30);
+    run.question.claims.clear();
+    trials.retain(|trial| {
+        let level = |factor, level| trial.key.level(factor) == Some(level);
+        level("clients", "8") && level("variant", "thread_concurrency=0")
+    });
+    for trial in &mut trials {
+        let is_new = trial.key.server_name() == "5.6";
+        let (block, side) = (trial.key.block, if is_new { 1.0 } else { -1.0 });
+        let start = if block % 2 == 0 { side } else { -side };
+        let load = trial.load.as_mut().unwrap();
+        let second = |at: usize| {
+            let swing = (at / 2 * 7 % 5) as f64 - 2.0;
+            1000.0 * (1.0 + 0.005 * side + 0.01 * start + 0.02 * side * swing)
+        };
+        load.series.insert(
+            "throughput".into(),
+            (0..30).map(|at| Some(second(at))).collect(),
+        );
+        load.engine.slices = Some(record::Slices {
+            length_s: 1.0,
+            count: 25,
+            servers: 2,
+            spanned_s: 50.0,
+            finishing_s_max: 0.0,
+            edges_share: None,
+            first_s_mean: None,
+            operation_s_mean: None,
+            written_between_bytes: None,
+        });
+        load.summary = Some(stats::summarise(load));
+        let began_ns = 1_000_000_000_000 * i64::from(block);
+        trial.started_ns = began_ns + if is_new { 10_000_000_000 } else { 0 };
+        trial.ended_ns = began_ns + 80_000_000_000;
+    }
+    (run, trials)
+}
+
+#[test]
+fn an_undecided_throughput_in_slices_says_what_to_buy_next() {
+    let (run, trials) = undecided(6);
+    let text = forms::markdown(&run, &trials);
+    let says = "The ratio of two servers that take turns varies by 2.";
+    let at = text.find(says).unwrap_or_else(|| panic!("{text}"));
+    let next = text[at..].lines().next().unwrap();
+    insta::assert_snapshot!(next, @"The ratio of two servers that take turns varies by 2.2 % from block to block (standard deviation): 2.0 % from start to start, 0.8 % within 25 s. What is undecided needs about 24 blocks of 25 s, 32 min in all. 25 blocks of 20 s find the same in 30 min.");
+    // Four blocks have too few degrees of freedom to say so.
+    let (run, trials) = undecided(4);
+    assert!(!forms::markdown(&run, &trials).contains(says));
+}

@@ -1,7 +1,9 @@
 //! How timed loads were divided, where servers took turns.
 
+use crate::document::Document;
 use crate::format;
-use record::{Slices, Trial};
+use record::{Judged, Slices, Subject, Trial, Value, Warmup};
+use stats::{Budget, SliceFigures};
 
 /// `Measured in slices of about 1 s (12 of 14 trials): ...`; None where no trial was.
 pub(super) fn sentence<'t>(trials: impl Iterator<Item = &'t Trial>) -> Option<String> {
@@ -27,6 +29,86 @@ pub(super) fn sentence<'t>(trials: impl Iterator<Item = &'t Trial>) -> Option<St
         first.length_s,
         format::plural(most as usize, "server"),
     ))
+}
+
+/// The least measured time that a plan proposes, unless the trials were shorter (s).
+const SHORTEST_S: f64 = 20.0;
+/// Another length of trials is named where it costs at most this share.
+const CHEAPER: f64 = 0.95;
+
+/// What to buy next where a throughput is undecided and the run shows its noise. None otherwise.
+///
+/// `The ratio of two servers that take turns varies by 2.1 % from block to block (standard deviation): 1.5 % from start to start, 1.4 % within
+/// 20 s. What is undecided needs about 31 blocks of 20 s, 24 min in all. 18 blocks of 45 s find the same in 20 min.`
+pub(super) fn next(document: &Document, trials: &[Trial]) -> Option<String> {
+    let (undecided, claims) = undecided(document);
+    let blocks = undecided?;
+    let controls = document.controls.iter().map(|control| control.trial);
+    let all: Vec<&Trial> = trials.iter().chain(controls).collect();
+    let figures = SliceFigures::of(all.iter().copied())?;
+    let noise = figures.noise()?;
+    let first = all.iter().find(|trial| trial.slices().is_some())?;
+    let load = first.load.as_ref()?;
+    let time_s = f64::from(stats::summary(load).steady.seconds());
+    let warmup_s = match load.warmup {
+        Warmup::Seconds(warmup_s) => warmup_s,
+        Warmup::Find => 0.0,
+    };
+    let of_block = all
+        .iter()
+        .filter(|trial| trial.key.block == first.key.block);
+    let budget = Budget {
+        within_s: f64::INFINITY,
+        trials: of_block.count() as u32,
+        start_s: figures.start_s + warmup_s,
+        time_s: time_s.min(SHORTEST_S),
+        chooses_time: true,
+        blocks: 3,
+        chooses_blocks: true,
+        claims,
+    };
+    let cheapest = budget.cheapest(&noise, noise.finds(time_s, blocks, claims)?)?;
+    let costs_s = budget.costs_s(blocks, time_s);
+    let cheapest_s = budget.costs_s(cheapest.blocks, cheapest.time_s);
+    let minutes = |seconds: f64| format!("{:.0} min", (seconds / 60.0).ceil());
+    let other = match cheapest_s < CHEAPER * costs_s {
+        true => format!(
+            "{} blocks of {} s find the same in {}",
+            cheapest.blocks,
+            cheapest.time_s,
+            minutes(cheapest_s)
+        ),
+        false => "Trials of another length find it no sooner".to_string(),
+    };
+    let percent = |variance: f64| format!("{:.1} %", variance.sqrt() * 100.0);
+    Some(format!(
+        "The ratio of two servers that take turns varies by {} from block to block (standard deviation): {} from start to start, {} within {time_s} s. \
+         What is undecided needs about {blocks} blocks of {time_s} s, {} in all. {other}.",
+        percent(noise.of_block(time_s)),
+        percent(noise.starts),
+        percent(noise.second / time_s),
+        minutes(costs_s),
+    ))
+}
+
+/// How many blocks decide all that is undecided about a throughput, and how many tests share the error rate.
+fn undecided(document: &Document) -> (Option<u32>, usize) {
+    let claims = document.claims.iter().map(|claim| &claim.judged);
+    let contrasts = document.contrasts.iter();
+    let contrasts = contrasts.filter(|contrast| contrast.subject.decides);
+    let judged = claims.chain(contrasts.map(|contrast| &contrast.judged));
+    let tested = |judged: &&Judged| !matches!(judged.claim.subject, Subject::Finds { .. });
+    let judged: Vec<&Judged> = judged.filter(tested).collect();
+    let is_throughput = |judged: &&&Judged| {
+        let value = match &judged.claim.subject {
+            Subject::Ratio { value, .. } | Subject::Spread { value, .. } => Some(value),
+            Subject::Finds { .. } => None,
+        };
+        value == Some(&Value::Throughput)
+    };
+    let blocks = judged.iter().filter(is_throughput);
+    let blocks = blocks.filter_map(|judged| judged.blocks_to_decide).max();
+    (blocks, judged.len())
 }
 
 /// What pauses did to the servers, in sentences.

@@ -12,7 +12,8 @@ pub(crate) fn section(document: &Document, trials: &[Trial]) -> Option<Section> 
     let split = stats::variance(&document.run.question, trials);
     let further = power(document.run, trials)
         .into_iter()
-        .chain(split.map(|split| split.sentence()));
+        .chain(split.map(|split| split.sentence()))
+        .chain(slices::next(document, trials));
     let further = further.map(|text| Block::text(text).everywhere());
     let controls = document.controls.iter().map(|control| control.trial);
     let sliced = slices::sentence(trials.iter().chain(controls));
