@@ -3,52 +3,34 @@
 //! Purpose: a value for each key, null where the load has none. Boundaries: series of the server's counters are in `csv::samples`.
 
 use record::{
-    Account, Conformance, Conforming, Counters, EngineNote, Kind, LevelShift, Loaded, Mode,
-    Percentile, Percentiles, Period, StaleReads, Stall, Summary,
+    Account, Conformance, Conforming, Counters, EngineNote, Kind, Latency, LevelShift, Loaded, Mode,
+    Percentiles, Period, StaleReads, Stall, Summary,
 };
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Milliseconds; null where fewer than ten operations lie above a percentile.
-#[derive(Serialize)]
-pub(super) struct LatencyNote {
-    p50: Option<f64>,
-    p95: Option<f64>,
-    p99: Option<f64>,
-    p999: Option<f64>,
-    max: f64,
-    /// Percentiles with fewer than 100 operations above them, or with operations of fewer than ten seconds.
-    uncertain: Vec<Percentile>,
-    mean: f64,
-}
-
-impl LatencyNote {
-    pub(super) fn of(summary: &Summary, kind: Kind) -> Option<LatencyNote> {
-        summary.latency.of(kind).map(LatencyNote::from)
-    }
-}
-
-impl From<&Percentiles> for LatencyNote {
-    fn from(found: &Percentiles) -> LatencyNote {
-        LatencyNote {
-            p50: found.p50_ms,
-            p95: found.p95_ms,
-            p99: found.p99_ms,
-            p999: found.p999_ms,
-            max: found.max_ms,
-            uncertain: found.uncertain.clone(),
-            mean: found.mean_ms,
-        }
-    }
+pub(super) fn latency(latency: &Latency, kind: Kind) -> Option<Value> {
+    let found = latency.of(kind)?;
+    Some(json!({
+        "p50": found.p50_ms,
+        "p95": found.p95_ms,
+        "p99": found.p99_ms,
+        "p999": found.p999_ms,
+        "max": found.max_ms,
+        "uncertain": found.uncertain,
+        "mean": found.mean_ms,
+    }))
 }
 
 /// What only timed loads have; all null, or empty, for rounds.
 #[derive(Default, Serialize)]
 pub(super) struct LoadNote<'a> {
     load: Option<&'a Mode>,
-    wait_ms: Option<LatencyNote>,
-    service_ms: Option<LatencyNote>,
-    failed_ms: Option<LatencyNote>,
+    wait_ms: Option<Value>,
+    service_ms: Option<Value>,
+    failed_ms: Option<Value>,
     offered: Option<f64>,
     completed: Option<f64>,
     queued_at_end: Option<u64>,
@@ -56,13 +38,13 @@ pub(super) struct LoadNote<'a> {
     dropped: Option<u64>,
     stable: Option<bool>,
     unstable: Option<String>,
-    steady: Option<SteadyNote>,
+    steady: Option<Value>,
     /// The standard deviation of the throughput of single seconds as a share of its mean.
     variation: Option<f64>,
     retried: Option<u64>,
     errors_by_code: BTreeMap<u16, u64>,
-    by_operation: Vec<OperationNote>,
-    counted: Option<CountedNote>,
+    by_operation: Vec<Value>,
+    counted: Option<Value>,
     stalls: Vec<Stall>,
     level_shifts: Vec<LevelShift>,
     period: Option<Period>,
@@ -71,48 +53,6 @@ pub(super) struct LoadNote<'a> {
     operations_counted: Option<u64>,
     unknown: Option<u64>,
     stale_reads: Option<StaleReads>,
-}
-
-#[derive(Serialize)]
-struct SteadyNote {
-    shown: bool,
-    shape: record::Shape,
-    from_s: u32,
-    until_s: u32,
-    reason: String,
-}
-
-/// The figure of the benchmark's standard.
-#[derive(Serialize)]
-struct CountedNote {
-    operation: String,
-    per_second: Option<f64>,
-    per_minute: Option<f64>,
-    /// `NOTPM`
-    per_minute_name: String,
-}
-
-#[derive(Serialize)]
-struct OperationNote {
-    name: String,
-    latency_ms: Option<LatencyNote>,
-    wait_ms: Option<LatencyNote>,
-    service_ms: Option<LatencyNote>,
-    failed_ms: Option<LatencyNote>,
-    /// Operations done in the measured part.
-    count: u64,
-    /// The share of the operations of the mix, from 0 to 1.
-    share: Option<f64>,
-    minimum_share: Option<f64>,
-    p90_ms: Option<f64>,
-    limit_ms: Option<f64>,
-    limit_met: Option<bool>,
-    starts: u64,
-    ends: u64,
-    /// Still running at the end of the load.
-    unfinished: u64,
-    errors: u64,
-    errors_by_code: BTreeMap<u16, u64>,
 }
 
 #[derive(Serialize)]
@@ -150,9 +90,9 @@ impl<'a> LoadNote<'a> {
         let offered = summary.offered.as_ref();
         LoadNote {
             load: Some(&load.mode),
-            wait_ms: LatencyNote::of(summary, Kind::Wait),
-            service_ms: LatencyNote::of(summary, Kind::Service),
-            failed_ms: LatencyNote::of(summary, Kind::Failed),
+            wait_ms: latency(&summary.latency, Kind::Wait),
+            service_ms: latency(&summary.latency, Kind::Service),
+            failed_ms: latency(&summary.latency, Kind::Failed),
             offered: offered.map(|offered| offered.offered),
             completed: offered.map(|offered| offered.completed),
             queued_at_end: offered.map(|offered| offered.queued_at_end),
@@ -166,7 +106,7 @@ impl<'a> LoadNote<'a> {
             unknown: Some(summary.unknown),
             errors_by_code: errors_by_code(load, summary),
             by_operation: operations(summary),
-            counted: summary.conformance.as_ref().map(CountedNote::from),
+            counted: summary.conformance.as_ref().map(counted),
             stalls: summary.stalls.clone(),
             level_shifts: summary.shifts.clone(),
             period: summary.period.clone(),
@@ -185,30 +125,29 @@ impl<'a> LoadNote<'a> {
     }
 }
 
-fn steady(summary: &Summary) -> SteadyNote {
+fn steady(summary: &Summary) -> Value {
     let steady = &summary.steady;
-    SteadyNote {
-        shown: steady.shape.is_steady(),
-        shape: steady.shape,
-        from_s: steady.from_s,
-        until_s: steady.until_s,
-        reason: steady.reason.clone(),
-    }
+    json!({
+        "shown": steady.shape.is_steady(),
+        "shape": steady.shape,
+        "from_s": steady.from_s,
+        "until_s": steady.until_s,
+        "reason": steady.reason,
+    })
 }
 
-impl From<&Conformance> for CountedNote {
-    fn from(found: &Conformance) -> CountedNote {
-        CountedNote {
-            operation: found.counted.clone(),
-            per_second: found.rate,
-            per_minute: found.rate.map(|rate| rate * 60.0),
-            per_minute_name: found.per_minute.clone(),
-        }
-    }
+/// The figure of the benchmark's standard.
+fn counted(found: &Conformance) -> Value {
+    json!({
+        "operation": found.counted,
+        "per_second": found.rate,
+        "per_minute": found.rate.map(|rate| rate * 60.0),
+        "per_minute_name": found.per_minute,
+    })
 }
 
 /// Every operation, also one that never completed.
-fn operations(summary: &Summary) -> Vec<OperationNote> {
+fn operations(summary: &Summary) -> Vec<Value> {
     let required = summary.conformance.as_ref();
     let required: &[Conforming] = required.map_or(&[], |conformance| &conformance.operations);
     let accounts = summary.accounts.iter();
@@ -217,30 +156,30 @@ fn operations(summary: &Summary) -> Vec<OperationNote> {
         .collect()
 }
 
-fn operation(account: &Account, summary: &Summary, required: &[Conforming]) -> OperationNote {
+fn operation(account: &Account, summary: &Summary, required: &[Conforming]) -> Value {
     let name = account.name.as_str();
     let mut known = summary.by_operation.iter();
-    let latency = known.find(|(known, _)| known == name);
-    let of = |kind| latency.and_then(|(_, latency)| latency.of(kind).map(LatencyNote::from));
+    let own = known.find(|(known, _)| known == name);
+    let of = |kind| own.and_then(|(_, own)| latency(own, kind));
     let required = required.iter().find(|required| required.name == name);
-    OperationNote {
-        name: name.to_string(),
-        latency_ms: of(Kind::Response),
-        wait_ms: of(Kind::Wait),
-        service_ms: of(Kind::Service),
-        failed_ms: of(Kind::Failed),
-        count: required.map_or(account.done, |required| required.count),
-        share: required.and_then(|required| required.share),
-        minimum_share: required.and_then(|required| required.minimum_share),
-        p90_ms: required.and_then(|required| required.p90_ms),
-        limit_ms: required.map(|required| required.limit_ms),
-        limit_met: required.and_then(Conforming::limit_met),
-        starts: account.starts,
-        ends: account.ends,
-        unfinished: account.unfinished,
-        errors: account.errors,
-        errors_by_code: account.errors_by_code.clone(),
-    }
+    json!({
+        "name": name,
+        "latency_ms": of(Kind::Response),
+        "wait_ms": of(Kind::Wait),
+        "service_ms": of(Kind::Service),
+        "failed_ms": of(Kind::Failed),
+        "count": required.map_or(account.done, |required| required.count),
+        "share": required.and_then(|required| required.share),
+        "minimum_share": required.and_then(|required| required.minimum_share),
+        "p90_ms": required.and_then(|required| required.p90_ms),
+        "limit_ms": required.map(|required| required.limit_ms),
+        "limit_met": required.and_then(Conforming::limit_met),
+        "starts": account.starts,
+        "ends": account.ends,
+        "unfinished": account.unfinished,
+        "errors": account.errors,
+        "errors_by_code": account.errors_by_code,
+    })
 }
 
 /// The errors in the measured part and after it, by code.

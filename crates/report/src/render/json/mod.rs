@@ -13,15 +13,14 @@ pub use contrasts::comparison_json;
 
 use super::csv;
 use crate::document::{Claim, Document, Recorded};
-use contrasts::{ContrastNote, SlimNote};
-use load::{LatencyNote, LoadNote, Sample};
+use load::{LoadNote, Sample};
 use record::names::{DEVICE_READ, SERVER_READ};
 use record::{
-    BlocksUsed, Coldness, Counters, DatasetNote, DecidedAfter, Direction, Environment, EventNote,
-    Flag, Kind, Limit, LimitNote, Role, Run, Sharing, Trial, TrialState, Verdict,
+    Coldness, Counters, DatasetNote, Environment, EventNote, Flag, Kind, LimitNote, Role, Run,
+    Sharing, Trial, TrialState,
 };
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use stats::{Control, FailedShares, OtherWork, Progress};
 use std::collections::BTreeMap;
 
@@ -37,26 +36,23 @@ pub fn json(document: &Document) -> String {
         seed: run.seed,
         experiment: &run.question.name,
         valid: document.valid,
-        incomplete: document.faults.missing.map(ProgressNote::of),
+        incomplete: document.faults.missing.map(progress),
         environment: &run.environment,
         sharing: run.sharing.as_ref(),
-        slim: run.slim.as_ref().map(SlimNote::of),
+        slim: run.slim.as_ref().map(contrasts::slim),
         trials: (document.trials.iter().chain(&document.controls))
             .map(|recorded| trial(run, recorded))
             .collect(),
         claims: document.claims.iter().map(claim).collect(),
-        blocks: document.blocks.as_ref().map(looks::BlocksNote::of),
+        blocks: document.blocks.as_ref().map(looks::blocks),
         caveat: document.caveat,
         largest_difference: document.largest.as_ref().map(why::largest),
         plans: document.plans.iter().map(plans::query).collect(),
-        comparisons: document.contrasts.iter().map(ContrastNote::of).collect(),
-        control: document.control.as_ref().map(ControlNote::of),
+        comparisons: document.contrasts.iter().map(contrasts::contrast).collect(),
+        control: document.control.as_ref().map(control),
         headline: &document.headline,
     };
-    let mut text =
-        serde_json::to_string_pretty(&note).expect("plain data with text keys always serialises");
-    text.push('\n');
-    text
+    written(&note)
 }
 
 #[derive(Serialize)]
@@ -68,103 +64,54 @@ struct RunNote<'a> {
     experiment: &'a str,
     valid: bool,
     /// How far a run is that was interrupted; None for a complete one.
-    incomplete: Option<ProgressNote>,
+    incomplete: Option<Value>,
     environment: &'a Environment,
     /// Set if several machines share the load.
     #[serde(skip_serializing_if = "Option::is_none")]
     sharing: Option<&'a Sharing>,
     /// Set if the record is slim: it has no seconds, so the samples of its trials are empty.
     #[serde(skip_serializing_if = "Option::is_none")]
-    slim: Option<SlimNote<'a>>,
+    slim: Option<Value>,
     /// All trials; those of the control are last.
     trials: Vec<TrialNote<'a>>,
-    claims: Vec<ClaimNote<'a>>,
+    claims: Vec<Value>,
     /// None for a fixed number of blocks.
-    blocks: Option<looks::BlocksNote<'a>>,
+    blocks: Option<Value>,
     /// A warning to readers of the explanations.
     caveat: Option<&'static str>,
     largest_difference: Option<Value>,
     /// The plans of each query; empty for timed loads.
     plans: Vec<Value>,
     /// The servers against the first one, if there are no claims.
-    comparisons: Vec<ContrastNote<'a>>,
-    control: Option<ControlNote>,
+    comparisons: Vec<Value>,
+    control: Option<Value>,
     /// The answer in a sentence or two.
     headline: &'a str,
 }
 
 /// How far a run is.
-#[derive(Serialize)]
-struct ProgressNote {
-    recorded: u64,
-    planned: u64,
+fn progress(progress: Progress) -> Value {
+    json!({ "recorded": progress.recorded, "planned": progress.planned })
 }
 
-impl ProgressNote {
-    fn of(progress: Progress) -> ProgressNote {
-        let Progress { recorded, planned } = progress;
-        ProgressNote { recorded, planned }
-    }
-}
-
-/// Shares of failed operations that differ, from 0 to 1.
-#[derive(Serialize)]
-struct FailedNote<'a> {
-    /// None: all of the mix.
-    operation: Option<&'a str>,
-    old: f64,
-    new: f64,
-}
-
-impl FailedNote<'_> {
-    fn of(shares: &FailedShares) -> FailedNote<'_> {
-        FailedNote {
-            operation: shares.operation.as_deref(),
-            old: shares.old,
-            new: shares.new,
-        }
-    }
+/// Shares of failed operations that differ, from 0 to 1. Without an operation: all of the mix.
+fn failed(shares: &FailedShares) -> Value {
+    json!({ "operation": shares.operation, "old": shares.old, "new": shares.new })
 }
 
 /// An operation that does other work on one side.
-#[derive(Serialize)]
-struct WorkNote<'a> {
-    operation: &'a str,
-    /// `changed_nothing` and `found_nothing`: shares of its operations, from 0 to 1; `rows_changed` and `rows_found`: rows per operation.
-    what: &'static str,
-    old: f64,
-    new: f64,
-}
-
-impl WorkNote<'_> {
-    fn of(work: &OtherWork) -> WorkNote<'_> {
-        WorkNote {
-            operation: &work.operation,
-            what: work.word(),
-            old: work.old,
-            new: work.new,
-        }
-    }
+fn work(work: &OtherWork) -> Value {
+    json!({ "operation": work.operation, "what": work.word(), "old": work.old, "new": work.new })
 }
 
 /// The A/A control.
-#[derive(Serialize)]
-struct ControlNote {
-    measured: Option<f64>,
-    ci: Option<(f64, f64)>,
-    /// Whether it differs from itself: the interval excludes 1, by more than what counts as equivalent.
-    differs: bool,
-}
-
-impl ControlNote {
-    fn of(control: &Control) -> ControlNote {
-        let figure = control.figure.as_ref().ok();
-        ControlNote {
-            measured: figure.map(|twice| twice.measured),
-            ci: figure.and_then(|twice| twice.ci),
-            differs: figure.is_some_and(|twice| twice.is_bad()),
-        }
-    }
+fn control(control: &Control) -> Value {
+    let figure = control.figure.as_ref().ok();
+    json!({
+        "measured": figure.map(|twice| twice.measured),
+        "ci": figure.and_then(|twice| twice.ci),
+        "differs": figure.is_some_and(|twice| twice.is_bad()),
+    })
 }
 
 #[derive(Serialize)]
@@ -178,14 +125,14 @@ struct TrialNote<'a> {
     /// Throughput (ops/s): in rounds over the time that they took, else over the measured part.
     throughput: Option<f64>,
     /// A load of queries in rounds has too few operations for percentiles.
-    latency_ms: Option<LatencyNote>,
+    latency_ms: Option<Value>,
     samples: Vec<Sample>,
     operations: u64,
     errors: u64,
     flags: &'a [Flag],
     limits: &'a [LimitNote],
     events: Vec<Event<'a>>,
-    audit: Option<audit::Audit<'a>>,
+    audit: Option<Value>,
     #[serde(flatten)]
     timed: LoadNote<'a>,
     dataset: Option<&'a DatasetNote>,
@@ -222,28 +169,6 @@ struct QueryNote<'a> {
     client: u32,
     /// Bytes read by the server's process, or else by all processes; null where neither is known.
     disk_read_bytes: Option<i64>,
-}
-
-#[derive(Serialize)]
-struct ClaimNote<'a> {
-    says: &'a str,
-    published: Option<f64>,
-    measured: Option<f64>,
-    ci: Option<(Option<f64>, Option<f64>)>,
-    limit: Option<Limit>,
-    verdict: Verdict,
-    direction: Option<Direction>,
-    published_inside: Option<bool>,
-    blocks_to_decide: Option<u32>,
-    decided_after: Option<DecidedAfter>,
-    blocks: Option<BlocksUsed>,
-    /// None if the same share failed on both sides, and for a claim without a second side.
-    failed_share: Option<FailedNote<'a>>,
-    /// None where the operations of both sides do the same.
-    other_work: Option<WorkNote<'a>>,
-    /// What the figures do not show: why a claim is undecided or has no figure, and what a shape was.
-    reason: Option<&'a str>,
-    why: Option<Value>,
 }
 
 /// An event during the load, with what was measured of it.
@@ -288,7 +213,7 @@ fn trial<'a>(run: &'a Run, recorded: &'a Recorded) -> TrialNote<'a> {
     };
     TrialNote {
         throughput: summary.throughput,
-        latency_ms: LatencyNote::of(summary, Kind::Response),
+        latency_ms: load::latency(&summary.latency, Kind::Response),
         samples: load::samples(load, summary),
         operations: summary.operations,
         errors: summary.errors,
@@ -331,7 +256,7 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
             .map(|event| Event::of(event, trial.started_ns))
             .collect(),
         load_started_s: None,
-        audit: trial.audit.as_ref().map(audit::Audit::of),
+        audit: trial.audit.as_ref().map(audit::audit),
         timed: LoadNote::default(),
         rounds,
     }
@@ -380,23 +305,36 @@ fn finite(high: f64) -> Option<f64> {
     Some(high).filter(|high| high.is_finite())
 }
 
-fn claim(claim: &Claim) -> ClaimNote<'_> {
-    let judged = &claim.judged;
-    ClaimNote {
-        says: &judged.claim.says,
-        published: judged.claim.published,
-        measured: judged.measured,
-        ci: judged.ci.map(|(low, high)| (Some(low), finite(high))),
-        limit: judged.limit,
-        verdict: judged.verdict,
-        direction: judged.direction,
-        published_inside: judged.published_inside,
-        blocks_to_decide: judged.blocks_to_decide,
-        decided_after: judged.decided_after,
-        blocks: judged.blocks,
-        failed_share: claim.basis.failed.as_ref().map(FailedNote::of),
-        other_work: claim.basis.other_work.as_ref().map(WorkNote::of),
-        reason: judged.reason.as_deref(),
-        why: claim.why.as_ref().map(why::explained),
+fn claim(claim: &Claim) -> Value {
+    let (judged, basis) = (&claim.judged, &claim.basis);
+    json!({
+        "says": judged.claim.says,
+        "published": judged.claim.published,
+        "measured": judged.measured,
+        "ci": judged.ci.map(|(low, high)| (low, finite(high))),
+        "limit": judged.limit,
+        "verdict": judged.verdict,
+        "direction": judged.direction,
+        "published_inside": judged.published_inside,
+        "blocks_to_decide": judged.blocks_to_decide,
+        "decided_after": judged.decided_after,
+        "blocks": judged.blocks,
+        "failed_share": basis.failed.as_ref().map(failed),
+        "other_work": basis.other_work.as_ref().map(work),
+        "reason": judged.reason,
+        "why": claim.why.as_ref().map(why::explained),
+    })
+}
+
+fn written(keys: &impl Serialize) -> String {
+    let text = serde_json::to_string_pretty(keys);
+    text.expect("plain data with text keys always serialises") + "\n"
+}
+
+/// The object without those of these keys that are null.
+fn without_nulls(mut object: Value, keys: &[&str]) -> Value {
+    if let Value::Object(all) = &mut object {
+        all.retain(|key, value| !value.is_null() || !keys.contains(&key.as_str()));
     }
+    object
 }
