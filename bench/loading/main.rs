@@ -11,9 +11,9 @@ mod median;
 #[path = "../peer.rs"]
 mod peer;
 
-use datagen::Format;
 use datagen::ssb::{self, Ssb};
 use datagen::tpch::{self, Tpch};
+use datagen::{Benchmark, Format};
 use server::Session;
 use spec::Dsn;
 use std::io::{self, BufWriter, Write};

@@ -4,7 +4,7 @@
 //! Non-goals: files, threads, servers. The caller decides where the bytes go and how many chunks are generated in parallel.
 //!
 //! ```
-//! use datagen::Format;
+//! use datagen::{Benchmark, Format};
 //! use datagen::tpcc::{Table, Tpcc};
 //!
 //! let mut text = Vec::new();
@@ -13,12 +13,14 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod chunk;
 mod format;
 pub mod oltp;
 pub mod random;
-mod range;
 pub mod ssb;
+mod text;
 pub mod tpcc;
 pub mod tpch;
 
+pub use chunk::{Benchmark, Chunk};
 pub use format::Format;

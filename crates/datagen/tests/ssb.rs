@@ -5,8 +5,8 @@
 use crate::checksums;
 use crate::tier::{Tier, tier};
 use crate::writing::{assert_returns_write_errors, assert_within_10_percent};
-use datagen::Format;
 use datagen::ssb::{Ssb, Table};
+use datagen::{Benchmark, Format};
 use proptest::prelude::*;
 
 fn check(scale: &str, table: Table) {
@@ -60,7 +60,7 @@ fn the_dimensions_at_other_scales_equal_the_reference() {
 
 fn text(ssb: Ssb, table: Table, chunks: usize, format: Format) -> String {
     let mut bytes = Vec::new();
-    for chunk in ssb.chunks(table, chunks) {
+    for chunk in ssb.whole(table).split(chunks as u64) {
         let rows = chunk.rows();
         assert_eq!(chunk.write(&mut bytes, format).unwrap(), rows);
     }

@@ -2,9 +2,9 @@
 
 use crate::checksums;
 use crate::writing::{assert_returns_write_errors, assert_within_10_percent};
-use datagen::Format;
 use datagen::tpcc::{Constants, LAST_NAME_A, LAST_NAME_MAX, LOADED_AT, SEED, Table, Tpcc};
 use datagen::tpcc::{last_name, mass};
+use datagen::{Benchmark, Format};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;

@@ -2,8 +2,8 @@
 
 use crate::checksums;
 use crate::writing::{assert_returns_write_errors, assert_within_10_percent};
-use datagen::Format;
 use datagen::tpch::{Table, Tpch};
+use datagen::{Benchmark, Chunk, Format};
 use proptest::prelude::*;
 
 fn check(scale: &str, table: Table) {
@@ -78,7 +78,7 @@ fn first_rows_match_the_reference() {
     );
 }
 
-fn text(chunk: datagen::tpch::Chunk, pieces: u64, format: Format) -> String {
+fn text(chunk: Chunk<Tpch>, pieces: u64, format: Format) -> String {
     let mut bytes = Vec::new();
     for piece in chunk.split(pieces) {
         let rows = piece.rows();

@@ -1,15 +1,13 @@
-//! Ranges of a table's rows. Each range is generated independently, on any thread.
+//! The rows of the tables.
 
 use std::io::{self, Write};
 use std::ops::Range;
 
 use super::text::{C_BYTES, PAD_BYTES, write_groups};
 use crate::Format;
+use crate::chunk::{BUFFER_BYTES, Benchmark};
 use crate::random::{below, hash, stream};
-use crate::range::part;
 
-/// Size of the write buffer.
-const BUFFER_BYTES: usize = 64 << 10;
 /// Length of the longest row: two numbers, two texts, separators.
 const ROW_BYTES_MAX: usize = 2 * 10 + C_BYTES + PAD_BYTES + 5;
 /// The largest INT: a larger id does not fit the column.
@@ -25,22 +23,13 @@ pub struct Oltp {
 }
 
 /// Why a number of tables or rows is not possible.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SizeError {
+    #[error("0 tables: give at least 1")]
     NoTables,
+    #[error("rows per table are out of range: give 1 to {max}", max = ROWS_MAX)]
     Rows,
 }
-
-impl std::fmt::Display for SizeError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            SizeError::NoTables => write!(f, "0 tables: give at least 1"),
-            SizeError::Rows => write!(f, "rows per table are out of range: give 1 to {ROWS_MAX}"),
-        }
-    }
-}
-
-impl std::error::Error for SizeError {}
 
 impl Oltp {
     /// Checks the sizes.
@@ -59,76 +48,43 @@ impl Oltp {
     pub fn tables(&self) -> u32 {
         self.tables
     }
+}
 
-    /// The number of rows in each table.
-    pub fn rows(&self) -> u64 {
+impl Benchmark for Oltp {
+    /// Its number, from 1.
+    type Table = u32;
+
+    fn name(table: u32) -> String {
+        format!("sbtest{table}")
+    }
+
+    /// Rows.
+    fn units(&self, _: u32) -> u64 {
         self.rows
     }
 
-    /// All rows of table number `table` (from 1).
-    pub fn whole(&self, table: u32) -> Chunk {
-        let ids = 1..self.rows + 1;
-        Chunk {
-            oltp: *self,
-            table,
-            ids,
-        }
-    }
-}
-
-/// A range of a table's rows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chunk {
-    oltp: Oltp,
-    /// The number of the table, from 1.
-    table: u32,
-    ids: Range<u64>,
-}
-
-impl Chunk {
-    /// The table's number, from 1.
-    pub fn table(&self) -> u32 {
-        self.table
+    fn rows_in(&self, _: u32, units: Range<u64>) -> u64 {
+        units.end - units.start
     }
 
-    /// The number of rows in this chunk.
-    pub fn rows(&self) -> u64 {
-        self.ids.end - self.ids.start
+    /// Every number is taken to be as long as the largest.
+    fn bytes_estimate(&self, _: u32) -> u64 {
+        let digits = u64::from(self.rows.ilog10()) + 1;
+        self.rows * (2 * digits + (C_BYTES + PAD_BYTES + 5) as u64)
     }
 
-    /// Estimated size of the chunk as text, in bytes. Every number is taken to be as long as the largest.
-    pub fn bytes_estimate(&self) -> u64 {
-        let digits = u64::from(self.oltp.rows.ilog10()) + 1;
-        self.rows() * (2 * digits + (C_BYTES + PAD_BYTES + 5) as u64)
-    }
-
-    /// Part `i` (from 0) of `n` parts of about equal size.
-    ///
-    /// # Panics
-    /// If `i` is not below `n`.
-    pub fn part(&self, i: u64, n: u64) -> Chunk {
-        Chunk {
-            ids: part(&self.ids, i, n),
-            ..self.clone()
-        }
-    }
-
-    /// Splits the chunk into `n` chunks (at least one) of about equal size, in order.
-    pub fn split(&self, n: u64) -> impl Iterator<Item = Chunk> + use<> {
-        let whole = self.clone();
-        let n = n.max(1);
-        (0..n).map(move |i| whole.part(i, n))
-    }
-
-    /// Writes the rows `id, k, c, pad` and returns their number. `k` is drawn uniformly from the table's ids.
-    ///
-    /// # Errors
-    /// Any error of `to`.
-    pub fn write(self, to: &mut dyn Write, format: Format) -> io::Result<u64> {
-        let (rows, seed) = (self.rows(), hash(SEED ^ u64::from(self.table)));
+    /// The columns are `id, k, c, pad`. `k` is drawn uniformly from the table's ids.
+    fn write(
+        &self,
+        table: u32,
+        units: Range<u64>,
+        to: &mut dyn Write,
+        format: Format,
+    ) -> io::Result<u64> {
+        let (rows, seed) = (units.end - units.start, hash(SEED ^ u64::from(table)));
         let mut text = Vec::with_capacity(BUFFER_BYTES);
-        for id in self.ids {
-            append(&mut text, seed, id, self.oltp.rows, format);
+        for id in units.start + 1..units.end + 1 {
+            append(&mut text, seed, id, self.rows, format);
             if text.len() > BUFFER_BYTES - ROW_BYTES_MAX {
                 to.write_all(&text)?;
                 text.clear();
@@ -175,9 +131,10 @@ fn append_number(text: &mut Vec<u8>, number: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Chunk;
     use proptest::prelude::*;
 
-    fn written(chunk: Chunk, format: Format) -> String {
+    fn written(chunk: Chunk<Oltp>, format: Format) -> String {
         let mut text = Vec::new();
         let rows = chunk.rows();
         assert_eq!(chunk.write(&mut text, format).unwrap(), rows);

@@ -7,6 +7,6 @@ mod chunk;
 mod keys;
 mod text;
 
-pub use chunk::{Chunk, Oltp, SizeError};
+pub use chunk::{Oltp, SizeError};
 pub use keys::{Distribution, Keys};
 pub use text::{C_BYTES, PAD_BYTES, write_digits, write_groups};

@@ -6,7 +6,8 @@
 use std::ops::Range;
 
 use super::calendar::Day;
-use super::text::{Fields, Text};
+use super::text::Fields;
+use crate::text::Text;
 
 #[rustfmt::skip]
 const MONTHS: [&str; 12] = [

@@ -19,7 +19,6 @@ mod supplier;
 mod table;
 mod text;
 
-pub use chunk::Chunk;
 pub use customer::{Customer, Customers};
 pub use date::{Date, Dates};
 pub use lineorder::{Line, Order, Orders};

@@ -5,7 +5,8 @@
 use std::ops::Range;
 
 use super::stream::{Stream, Uniform};
-use super::text::{Fields, Text};
+use super::text::Fields;
+use crate::text::Text;
 
 /// The stream of manufacturer and category, two draws per row. After the last part, the cities of suppliers and then of customers
 /// are drawn from it.

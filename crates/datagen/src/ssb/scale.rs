@@ -3,8 +3,6 @@
 //! Goal: the row counts and key ranges of the common C generator, extended to fractional scale factors.
 //! Non-goal: the generator's own handling of fractional scales, which also truncates the date table or drops the fraction.
 
-use super::table::Table;
-
 /// The largest scale factor for which the reference generator is defined.
 pub const MAX_SCALE: f64 = 1000.0;
 
@@ -16,20 +14,9 @@ const SUPPLIERS: f64 = 2_000.0;
 pub(super) const DATES: u64 = 2_556;
 
 /// A scale factor that is out of range.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[error("scale {0} is out of range: give a number above 0 and at most {max} (scale 1 is about 600 MB of text)", max = MAX_SCALE)]
 pub struct ScaleError(pub f64);
-
-impl std::fmt::Display for ScaleError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "scale {} is out of range: give a number above 0 and at most {MAX_SCALE} (scale 1 is about 600 MB of text)",
-            self.0
-        )
-    }
-}
-
-impl std::error::Error for ScaleError {}
 
 /// The benchmark's data at one scale factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,35 +57,13 @@ impl Ssb {
             suppliers: scaled(SUPPLIERS),
         })
     }
-
-    /// Estimated size of the table as `.tbl` text, in bytes. The error is below 10 % (keys are shorter at small scales).
-    pub fn bytes_estimate(&self, table: Table) -> u64 {
-        // Bytes per row at scale 1; for lineorder, bytes per order (four rows on average).
-        let width = match table {
-            Table::Customer => 94.57,
-            Table::Date => 89.97,
-            Table::Lineorder => 399.4,
-            Table::Part => 85.70,
-            Table::Supplier => 83.34,
-        };
-        (self.units(table) as f64 * width) as u64
-    }
-
-    /// The units that a table is split by: orders for lineorder, rows otherwise.
-    pub(super) fn units(&self, table: Table) -> u64 {
-        match table {
-            Table::Customer => self.customers,
-            Table::Date => DATES,
-            Table::Lineorder => self.orders,
-            Table::Part => self.parts,
-            Table::Supplier => self.suppliers,
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Benchmark as _;
+    use crate::ssb::Table;
 
     #[test]
     fn scales_out_of_range_are_refused() {

@@ -9,7 +9,8 @@ use super::phone::Phone;
 use super::place::{Address, City};
 use super::scale::Ssb;
 use super::stream::Stream;
-use super::text::{Fields, Text};
+use super::text::Fields;
+use crate::text::Text;
 
 /// A row of table supplier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

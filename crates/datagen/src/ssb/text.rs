@@ -1,43 +1,16 @@
-//! Rows as text: `.tbl` as the reference generator writes it, or CSV (RFC 4180, without a header).
+//! The fields of rows.
 //!
-//! Goal: append fields to one buffer, without an allocation per field. Non-goals: other separators, other quoting.
 //! Rows of lineorder, nearly all of the data, use the faster `lineorder::text` instead.
 
 use crate::Format;
+use crate::text::Text;
 
 /// A row that writes itself field by field.
 pub(super) trait Fields {
     fn write(&self, text: &mut Text);
 }
 
-/// A buffer of rows as text.
-pub(super) struct Text {
-    bytes: Vec<u8>,
-    format: Format,
-}
-
 impl Text {
-    pub(super) fn new(format: Format, capacity: usize) -> Text {
-        Text {
-            bytes: Vec::with_capacity(capacity),
-            format,
-        }
-    }
-
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.bytes.clear();
-    }
-
-    /// Appends an integer field.
-    pub(super) fn number(&mut self, value: u64) {
-        self.digits(value, 1);
-        self.end_field();
-    }
-
     /// Appends a field of some words, none of which contains a comma.
     pub(super) fn words(&mut self, words: &[&[u8]]) {
         for word in words {
@@ -60,29 +33,5 @@ impl Text {
         } else {
             self.words(&[text]);
         }
-    }
-
-    /// Ends the row.
-    pub(super) fn end_row(&mut self) {
-        if self.format == Format::Csv {
-            self.bytes.pop();
-        }
-        self.bytes.push(b'\n');
-    }
-
-    fn end_field(&mut self) {
-        self.bytes.push(self.format.separator());
-    }
-
-    fn digits(&mut self, mut value: u64, width: usize) {
-        let mut digits = [b'0'; 20];
-        let mut at = digits.len();
-        while value > 0 {
-            at -= 1;
-            digits[at] = b'0' + (value % 10) as u8;
-            value /= 10;
-        }
-        self.bytes
-            .extend_from_slice(&digits[at.min(digits.len() - width)..]);
     }
 }

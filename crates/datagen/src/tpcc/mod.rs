@@ -11,7 +11,7 @@ mod rows;
 mod table;
 mod text;
 
-pub use chunk::{Chunk, Tpcc};
+pub use chunk::Tpcc;
 pub use names::last_name;
 pub use random::{CUSTOMER_A, Constants, ITEM_A, LAST_NAME_A, LAST_NAME_MAX, mass, nurand};
 pub use rows::LOADED_AT;

@@ -6,9 +6,9 @@
 use super::names::syllables;
 use super::random::Constants;
 use super::table::{NEW_ORDERS_PER_DISTRICT, Table, place};
-use super::text::Text;
 use super::{CUSTOMERS_PER_DISTRICT, FIRST_NEW_ORDER, ITEMS};
 use crate::random::{Random, below, between, hash, stream};
+use crate::text::Text;
 
 /// The time of every date column. It is fixed, so that the same seed gives the same bytes.
 pub const LOADED_AT: &str = "2025-01-01 00:00:00";
@@ -127,7 +127,7 @@ fn customer(text: &mut Text, random: &mut Random, n: u64, constants: &Constants)
     text.number(warehouse);
     text.letters(random, 8, 16);
     text.word("OE");
-    text.words(syllables(name));
+    text.joined(syllables(name));
     address(text, random);
     text.phone(random);
     text.word(LOADED_AT);

@@ -1,10 +1,9 @@
-//! Rows as text, in one buffer.
+//! The fields of rows.
 //!
-//! Goal: append fields without an allocation. No field holds a separator, a quote or a backslash. NULL is `\N` in both formats,
-//! as LOAD DATA reads it.
+//! No field holds a separator, a quote or a backslash. NULL is `\N` in both formats, as LOAD DATA reads it.
 
-use crate::Format;
 use crate::random::{Random, below, between};
+use crate::text::Text;
 use rand::Rng;
 
 const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -22,27 +21,7 @@ const fn pairs() -> [[u8; 2]; PAIRS as usize] {
     pairs
 }
 
-/// A buffer of rows as text.
-pub(super) struct Text {
-    pub(super) bytes: Vec<u8>,
-    format: Format,
-}
-
 impl Text {
-    pub(super) fn new(format: Format, capacity: usize) -> Text {
-        Text {
-            bytes: Vec::with_capacity(capacity),
-            format,
-        }
-    }
-
-    /// An integer.
-    #[inline]
-    pub(super) fn number(&mut self, value: u64) {
-        self.digits(value, 1);
-        self.end_field();
-    }
-
     /// An amount in cents: `12.34`.
     #[inline]
     pub(super) fn cents(&mut self, cents: u64) {
@@ -67,7 +46,7 @@ impl Text {
     }
 
     /// Several words without a space between them.
-    pub(super) fn words(&mut self, words: [&str; 3]) {
+    pub(super) fn joined(&mut self, words: [&str; 3]) {
         for word in words {
             self.bytes.extend_from_slice(word.as_bytes());
         }
@@ -121,20 +100,6 @@ impl Text {
         self.end_field();
     }
 
-    /// Ends the row.
-    #[inline]
-    pub(super) fn end_row(&mut self) {
-        if self.format == Format::Csv {
-            self.bytes.pop();
-        }
-        self.bytes.push(b'\n');
-    }
-
-    #[inline]
-    fn end_field(&mut self) {
-        self.bytes.push(self.format.separator());
-    }
-
     #[inline]
     fn append_letters(&mut self, random: &mut Random, length: usize) {
         let from = self.bytes.len();
@@ -147,19 +112,6 @@ impl Text {
         if !rest.is_empty() {
             rest.copy_from_slice(&eight_letters(random)[..rest.len()]);
         }
-    }
-
-    #[inline]
-    fn digits(&mut self, mut value: u64, width: usize) {
-        let mut digits = [b'0'; 20];
-        let mut at = digits.len();
-        while value > 0 {
-            at -= 1;
-            digits[at] = b'0' + (value % 10) as u8;
-            value /= 10;
-        }
-        let from = at.min(digits.len() - width);
-        self.bytes.extend_from_slice(&digits[from..]);
     }
 }
 
@@ -179,6 +131,7 @@ fn eight_letters(random: &mut Random) -> [u8; 8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Format;
     use crate::random::stream;
 
     fn written(append: impl FnOnce(&mut Text)) -> String {

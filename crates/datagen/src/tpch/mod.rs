@@ -8,7 +8,6 @@ mod chunk;
 mod scale;
 mod table;
 
-pub use chunk::Chunk;
 pub use scale::{MAX_SCALE, ScaleError, Tpch};
 pub use table::Table;
 

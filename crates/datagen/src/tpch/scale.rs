@@ -17,30 +17,17 @@ const NATIONS: u64 = 25;
 const REGIONS: u64 = 5;
 
 /// Why a scale factor is not possible.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum ScaleError {
+    #[error("scale {0} is out of range: give a number above 0 and at most {max} (scale 1 is about 1.1 GB of text)", max = MAX_SCALE)]
     NotPositive(f64),
     /// The four suppliers of a part are computed from the number of suppliers (clause 4.2.3). Where there are few suppliers, two of
     /// the four can be the same, which is a duplicate key in partsupp.
+    #[error(
+        "scale {0} has parts with a duplicate supplier, which the primary key of partsupp forbids: give 0.01, or 0.025 or more"
+    )]
     SuppliersCoincide(f64),
 }
-
-impl std::fmt::Display for ScaleError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            ScaleError::NotPositive(scale) => write!(
-                f,
-                "scale {scale} is out of range: give a number above 0 and at most {MAX_SCALE} (scale 1 is about 1.1 GB of text)"
-            ),
-            ScaleError::SuppliersCoincide(scale) => write!(
-                f,
-                "scale {scale} has parts with a duplicate supplier, which the primary key of partsupp forbids: give 0.01, or 0.025 or more"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ScaleError {}
 
 /// The benchmark's data at one scale factor.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,24 +52,8 @@ impl Tpch {
         }
     }
 
-    /// Estimated size of the table as `.tbl` text, in bytes. The error is below 10 % (keys are shorter at small scales).
-    pub fn bytes_estimate(&self, table: Table) -> u64 {
-        // Bytes per unit at scale 1: per row; for lineitem per order (four rows on average); for partsupp per part (four rows).
-        let width = match table {
-            Table::Customer => 162.3,
-            Table::Lineitem => 506.6,
-            Table::Nation => 89.0,
-            Table::Orders => 114.6,
-            Table::Part => 120.7,
-            Table::Partsupp => 594.9,
-            Table::Region => 77.8,
-            Table::Supplier => 140.9,
-        };
-        (self.units(table) as f64 * width) as u64
-    }
-
     /// The number of generator units: orders for lineitem, parts for partsupp, rows otherwise.
-    pub(super) fn units(&self, table: Table) -> u64 {
+    pub(super) fn generator_units(&self, table: Table) -> u64 {
         let scaled = |rows: f64| (rows * self.scale) as u64;
         match table {
             Table::Customer => scaled(CUSTOMERS),
@@ -97,8 +68,8 @@ impl Tpch {
     /// Whether every part has four different suppliers. Supplier n of a part is n steps after the first, modulo the number of
     /// suppliers. A step is a quarter of that number, plus one for each time the part number has wrapped around (clause 4.2.3).
     fn suppliers_differ(&self) -> bool {
-        let suppliers = self.units(Table::Supplier);
-        let parts = self.units(Table::Part);
+        let suppliers = self.generator_units(Table::Supplier);
+        let parts = self.generator_units(Table::Part);
         if suppliers < SUPPLIERS_PER_PART || parts == 0 {
             return false;
         }
@@ -130,7 +101,7 @@ mod tests {
         for step in 0..120 {
             let scale = f64::from(step) * 0.0003 + 0.00026;
             let tpch = Tpch { scale };
-            let twice = (1..=tpch.units(Table::Part) as i64).any(|part| {
+            let twice = (1..=tpch.generator_units(Table::Part) as i64).any(|part| {
                 let supplier = |n| PartSuppGeneratorIterator::select_part_supplier(part, n, scale);
                 (0..4).map(supplier).collect::<HashSet<_>>().len() < 4
             });

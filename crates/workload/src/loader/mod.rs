@@ -28,7 +28,7 @@ use tally::Tally;
 
 pub use build::Indexes;
 pub use pieces::part;
-pub use pieces::{Cut, Part, Piece, WriteRows};
+pub use pieces::{Part, Piece, WriteRows};
 
 /// The parameters of a load.
 pub struct Job {

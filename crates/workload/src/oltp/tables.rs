@@ -1,12 +1,11 @@
 //! The tables `sbtest1`, `sbtest2`, ...: their statements and rows.
 
 use super::section::Data;
-use crate::generated::stored_tables::{Cost, Rows, Sqlite, Stored};
-use crate::loader::{Cut, Piece, Table};
+use crate::generated::generator::Generated;
+use crate::generated::stored_tables::{Cost, Sqlite, Stored};
 use crate::schema::indexes::IndexBuild;
 use crate::schema::marker;
-use datagen::Format;
-use datagen::oltp::{Chunk, Oltp};
+use datagen::oltp::Oltp;
 
 /// prony's own schema for these tables.
 pub const SCHEMA: &str = "prony_oltp";
@@ -27,17 +26,14 @@ const BYTES_PER_TABLE: u64 = 1 << 20;
 /// An estimate: those loads took 23 to 53 s with default redo logs, on two heavily shared cores.
 const SECONDS_PER_ROW: f64 = 12e-6;
 
-const CUT: Cut<Chunk> = Cut {
-    split: |chunk, n| chunk.split(n).collect(),
-    write: |chunk, to| chunk.write(to, Format::Tbl),
-};
-
 /// The tables of a section.
 ///
 /// # Panics
 /// If there are no tables or no rows; the section refuses such data.
 pub fn tables(data: &Data) -> Stored {
-    let rows = Generated::new(data);
+    let oltp = Oltp::new(data.tables, data.rows).expect("the section has checked it");
+    // Tables load side by side, each in the order of its ids.
+    let rows = Generated::new(oltp, (1..=data.tables).map(|n| (n, COLUMNS)));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     Stored {
         fingerprint: fingerprint(data),
@@ -52,7 +48,7 @@ pub fn tables(data: &Data) -> Stored {
             instead: "name a server of the MySQL family",
         },
         pattern: Some("sbtest%"),
-        connections: rows.names.len().min(cores).min(CONNECTIONS_MAX),
+        connections: (data.tables as usize).min(cores).min(CONNECTIONS_MAX),
         cost: cost(data),
         rows: Box::new(rows),
         after_rows: Vec::new(),
@@ -109,51 +105,6 @@ fn cost(data: &Data) -> Cost {
         load_s: 1.0 + rows as f64 * SECONDS_PER_ROW,
         round_cold_s: 0.0,
         round_hot_s: 0.0,
-    }
-}
-
-/// The rows of all tables. Tables load side by side, each in the order of its ids.
-struct Generated {
-    oltp: Oltp,
-    names: Vec<String>,
-    /// Of each table.
-    rows: u64,
-}
-
-impl Generated {
-    fn new(data: &Data) -> Generated {
-        Generated {
-            oltp: Oltp::new(data.tables, data.rows).expect("the section has checked it"),
-            names: (1..=data.tables).map(|n| format!("sbtest{n}")).collect(),
-            rows: data.rows,
-        }
-    }
-}
-
-impl Rows for Generated {
-    fn names(&self) -> Vec<&str> {
-        self.names.iter().map(String::as_str).collect()
-    }
-
-    fn tables(&self) -> Vec<Table> {
-        let table = |name: &String| Table {
-            name: name.clone(),
-            columns: COLUMNS,
-            rows: self.rows,
-        };
-        self.names.iter().map(table).collect()
-    }
-
-    fn text_bytes(&self) -> u64 {
-        self.names.len() as u64 * self.oltp.whole(1).bytes_estimate()
-    }
-
-    fn pieces(&self, rows_per_piece: Option<u64>) -> Vec<Piece> {
-        let pieces = |table: usize| {
-            let whole = self.oltp.whole(table as u32 + 1);
-            CUT.pieces(table, self.rows, rows_per_piece, &whole)
-        };
-        (0..self.names.len()).flat_map(pieces).collect()
     }
 }
 

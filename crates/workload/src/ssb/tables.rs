@@ -1,9 +1,7 @@
 //! The five tables for the loader: names, rows, and pieces from the generator.
 
-use crate::generated::generator::{Generated, Generator};
-use crate::loader::Cut;
-use datagen::Format;
-use datagen::ssb::{Chunk, Ssb, Table as Kind};
+use crate::generated::generator::Generated;
+use datagen::ssb::{Ssb, Table as Kind};
 
 /// In loading order: small tables first, so that a rejection shows early.
 const ORDER: [(Kind, usize); 5] = [
@@ -14,30 +12,18 @@ const ORDER: [(Kind, usize); 5] = [
     (Kind::Lineorder, 17),
 ];
 
-const GENERATOR: Generator<Ssb, Kind, Chunk> = Generator {
-    name: |kind| kind.name(),
-    rows: |ssb, kind| ssb.rows(kind),
-    bytes: |ssb, kind| ssb.bytes_estimate(kind),
-    whole: |ssb, kind| ssb.whole(kind),
-    cut: Cut {
-        split: |chunk, n| chunk.split(n).collect(),
-        write: |chunk, to| chunk.write(to, Format::Tbl),
-    },
-};
-
-pub(super) type Tables = Generated<Ssb, Kind, Chunk, 5>;
-
 /// # Panics
 /// If the generator does not support the scale; the section rejects those.
-pub(super) fn tables(scale: f64) -> Tables {
+pub(super) fn tables(scale: f64) -> Generated<Ssb> {
     let ssb = Ssb::new(scale).expect("the section accepts only supported scales");
-    Generated::new(ssb, GENERATOR, &ORDER)
+    Generated::new(ssb, ORDER)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::generated::stored_tables::Rows as _;
+    use datagen::{Benchmark as _, Format};
 
     #[test]
     fn pieces_hold_every_row_of_every_table_once() {

@@ -3,13 +3,12 @@
 use super::SCHEMA;
 use super::conditions::{self, When};
 use super::section::Section;
-use crate::generated::generator::{Generated, Generator};
+use crate::generated::generator::Generated;
 use crate::generated::stored_tables::{Changing, Cost, Sqlite, Stored};
-use crate::loader::Cut;
 use crate::schema::indexes::IndexBuild;
 use crate::schema::marker;
-use datagen::Format;
-use datagen::tpcc::{CUSTOMERS_PER_DISTRICT, Chunk, SEED, Table as Kind, Tpcc};
+use datagen::Benchmark as _;
+use datagen::tpcc::{CUSTOMERS_PER_DISTRICT, SEED, Table as Kind, Tpcc};
 
 const CREATE: &str = include_str!("schema.sql");
 /// A key that the standard does not have. Group Replication refuses to change a table without one, and Galera cannot delete from it.
@@ -42,17 +41,6 @@ const ORDER: [(Kind, usize); 9] = [
     (Kind::NewOrder, 3),
 ];
 
-const ROWS: Generator<Tpcc, Kind, Chunk> = Generator {
-    name: |kind| kind.name(),
-    rows: |tpcc, kind| tpcc.rows(kind),
-    bytes: |tpcc, kind| tpcc.bytes_estimate(kind),
-    whole: |tpcc, kind| tpcc.whole(kind),
-    cut: Cut {
-        split: |chunk, n| chunk.split(n).collect(),
-        write: |chunk, to| chunk.write(to, Format::Tbl),
-    },
-};
-
 /// The tables of a section.
 pub(super) fn tables(section: &Section) -> Stored {
     let tpcc = Tpcc::new(section.warehouses, SEED);
@@ -71,7 +59,7 @@ pub(super) fn tables(section: &Section) -> Stored {
         pattern: None,
         connections: cores.min(CONNECTIONS_MAX),
         cost: cost(section.warehouses),
-        rows: Box::new(Generated::new(tpcc, ROWS, &ORDER)),
+        rows: Box::new(Generated::new(tpcc, ORDER)),
         after_rows: section
             .history_key
             .then(|| HISTORY_KEY.to_owned())
@@ -151,6 +139,7 @@ mod tests {
     use crate::Dataset as _;
     use crate::generated::stored_tables::Rows as _;
     use crate::schema::{self, indexes};
+    use datagen::Format;
     use datagen::tpcc::Constants;
 
     fn of(text: &str) -> Stored {
@@ -159,7 +148,7 @@ mod tests {
 
     #[test]
     fn pieces_hold_every_row_of_every_table_once() {
-        let rows = Generated::new(Tpcc::new(1, SEED), ROWS, &ORDER);
+        let rows = Generated::new(Tpcc::new(1, SEED), ORDER);
         for rows_per_piece in [None, Some(70_000)] {
             let mut counts = [0; 9];
             for piece in rows.pieces(rows_per_piece) {

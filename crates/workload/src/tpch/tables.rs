@@ -1,9 +1,7 @@
 //! The eight tables for the loader: names, rows, and pieces from the generator.
 
-use crate::generated::generator::{Generated, Generator};
-use crate::loader::Cut;
-use datagen::Format;
-use datagen::tpch::{Chunk, Table as Kind, Tpch};
+use crate::generated::generator::Generated;
+use datagen::tpch::{Table as Kind, Tpch};
 
 /// In loading order: small tables first, so that a rejection shows early.
 const ORDER: [(Kind, usize); 8] = [
@@ -17,30 +15,18 @@ const ORDER: [(Kind, usize); 8] = [
     (Kind::Lineitem, 16),
 ];
 
-const GENERATOR: Generator<Tpch, Kind, Chunk> = Generator {
-    name: |kind| kind.name(),
-    rows: |tpch, kind| tpch.rows(kind),
-    bytes: |tpch, kind| tpch.bytes_estimate(kind),
-    whole: |tpch, kind| tpch.whole(kind),
-    cut: Cut {
-        split: |chunk, n| chunk.split(n).collect(),
-        write: |chunk, to| chunk.write(to, Format::Tbl),
-    },
-};
-
-pub(super) type Tables = Generated<Tpch, Kind, Chunk, 8>;
-
 /// # Panics
 /// If the generator does not support the scale; the section rejects those.
-pub(super) fn tables(scale: f64) -> Tables {
+pub(super) fn tables(scale: f64) -> Generated<Tpch> {
     let tpch = Tpch::new(scale).expect("the section accepts only supported scales");
-    Generated::new(tpch, GENERATOR, &ORDER)
+    Generated::new(tpch, ORDER)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::generated::stored_tables::Rows as _;
+    use datagen::{Benchmark as _, Format};
 
     #[test]
     fn pieces_hold_every_row_of_every_table_once() {

@@ -4,14 +4,13 @@
 //! the lengths of the pieces before it are known, and writes it at its offset. Outside this module: resuming a file.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::chunk::Chunk;
-use datagen::Format;
+use datagen::{Benchmark, Chunk, Format};
 
 /// Approximate bytes of a piece. It fits into a core's own cache until it is written.
 const PIECE_BYTES: u64 = 512 << 10;
@@ -32,6 +31,32 @@ pub(super) enum Failure {
     File { path: PathBuf, cause: io::Error },
 }
 
+/// A part of a table of any benchmark.
+pub(super) trait Rows: Send + Sync {
+    /// Part `i` (from 0) of `n`.
+    fn part(&self, i: u64, n: u64) -> Box<dyn Rows>;
+
+    /// Approximate bytes as `.tbl` text.
+    fn bytes_estimate(&self) -> u64;
+
+    /// Writes the rows of part `i` (from 0) of `n`. Returns their number.
+    fn write_part(&self, i: u64, n: u64, to: &mut dyn Write, format: Format) -> io::Result<u64>;
+}
+
+impl<B: Benchmark> Rows for Chunk<B> {
+    fn part(&self, i: u64, n: u64) -> Box<dyn Rows> {
+        Box::new(self.part(i, n))
+    }
+
+    fn bytes_estimate(&self) -> u64 {
+        self.bytes_estimate()
+    }
+
+    fn write_part(&self, i: u64, n: u64, to: &mut dyn Write, format: Format) -> io::Result<u64> {
+        self.part(i, n).write(to, format)
+    }
+}
+
 /// Creates a folder and its missing parents.
 pub(super) fn make_folder(path: &Path) -> Result<(), Failure> {
     fs::create_dir_all(path).map_err(|cause| Failure::Folder {
@@ -42,7 +67,7 @@ pub(super) fn make_folder(path: &Path) -> Result<(), Failure> {
 
 /// A file that is being written. It has a temporary name until it is complete. If dropped before, it is removed.
 pub(super) struct Output {
-    chunk: Chunk,
+    table: Box<dyn Rows>,
     path: PathBuf,
     part: PathBuf,
     file: File,
@@ -69,7 +94,7 @@ pub(super) struct Written {
 
 impl Output {
     /// Creates the file under a temporary name. When it is complete, it replaces any older file at `path`.
-    pub(super) fn create(chunk: Chunk, path: PathBuf) -> Result<Output, Failure> {
+    pub(super) fn create(table: Box<dyn Rows>, path: PathBuf) -> Result<Output, Failure> {
         let mut part = path.clone().into_os_string();
         part.push(".part");
         let part = PathBuf::from(part);
@@ -77,9 +102,9 @@ impl Output {
             path: part.clone(),
             cause,
         })?;
-        let pieces = chunk.bytes_estimate() / PIECE_BYTES + 1;
+        let pieces = table.bytes_estimate() / PIECE_BYTES + 1;
         Ok(Output {
-            chunk,
+            table,
             path,
             part,
             file,
@@ -90,7 +115,7 @@ impl Output {
     }
 
     pub(super) fn bytes_estimate(&self) -> u64 {
-        self.chunk.bytes_estimate()
+        self.table.bytes_estimate()
     }
 
     fn end(&self) -> MutexGuard<'_, End> {
@@ -216,10 +241,8 @@ impl Work<'_> {
     /// Writes one piece. Returns false if writing was stopped.
     fn write_piece(&self, output: &Output, piece: u64, text: &mut Vec<u8>) -> io::Result<bool> {
         text.clear();
-        let rows = output
-            .chunk
-            .part(piece, output.pieces)
-            .write(text, self.format)?;
+        let (table, pieces) = (&output.table, output.pieces);
+        let rows = table.write_part(piece, pieces, text, self.format)?;
         let Some(begin) = output.place(piece, rows, text.len() as u64) else {
             return Ok(false);
         };
@@ -248,7 +271,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ssb = Ssb::new(0.02).unwrap();
         let mut output = Output::create(
-            Chunk::Ssb(ssb.whole(Table::Lineorder)),
+            Box::new(ssb.whole(Table::Lineorder)),
             folder.path().join("lineorder.tbl"),
         )
         .unwrap();
@@ -263,7 +286,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ssb = Ssb::new(0.02).unwrap();
         let path = folder.path().join("lineorder.tbl");
-        let output = Output::create(Chunk::Ssb(ssb.whole(Table::Lineorder)), path.clone()).unwrap();
+        let output = Output::create(Box::new(ssb.whole(Table::Lineorder)), path.clone()).unwrap();
         let written = write(vec![output], Format::Tbl, 50, &|_| ()).unwrap();
         let mut whole = Vec::new();
         assert_eq!(

@@ -3,22 +3,20 @@
 //! Purpose: writes the same files as the reference generator, or a shard of them, at the speed of the disk. A file gets its name
 //! when it is complete. Outside this module: loading, which streams rows from the generator and needs no file.
 
-mod chunk;
 mod files;
 
 use std::path::PathBuf;
 use std::time::Instant;
 
-use datagen::Format;
 use datagen::oltp::Oltp;
 use datagen::ssb::{self, Ssb};
 use datagen::tpcc::{self, SEED, Tpcc};
 use datagen::tpch::{self, Tpch};
+use datagen::{Benchmark, Format};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::failure::{Failure, Status};
-use chunk::Chunk;
-use files::{Output, Written};
+use files::{Output, Rows, Written};
 
 /// Writes a workload's tables to files.
 #[derive(Debug, clap::Args)]
@@ -71,6 +69,9 @@ struct Shard {
     of: u64,
 }
 
+/// A table with its name.
+type Named = (String, Box<dyn Rows>);
+
 fn number(text: &str) -> Result<f64, String> {
     text.parse()
         .map_err(|_| format!("`{text}` is not a number, such as 0.1 or 10"))
@@ -122,30 +123,23 @@ impl Args {
         }
     }
 
-    /// The complete tables.
-    fn tables(&self) -> Result<Vec<Chunk>, Failure> {
+    /// The complete tables with their names.
+    fn tables(&self) -> Result<Vec<Named>, Failure> {
         let scale = || self.scale.expect("clap requires it");
         Ok(match self.workload {
             Workload::Ssb => {
                 let ssb = Ssb::new(scale()).map_err(Failure::usage)?;
-                let table = |table| Chunk::Ssb(ssb.whole(table));
-                ssb::Table::ALL.map(table).into()
+                all(ssb, ssb::Table::ALL)
             }
             Workload::Tpch => {
                 let tpch = Tpch::new(scale()).map_err(Failure::usage)?;
-                let table = |table| Chunk::Tpch(tpch.whole(table));
-                tpch::Table::ALL.map(table).into()
+                all(tpch, tpch::Table::ALL)
             }
-            Workload::Tpcc => {
-                let tpcc = Tpcc::new(warehouses(scale())?, SEED);
-                let table = |table| Chunk::Tpcc(tpcc.whole(table));
-                tpcc::Table::ALL.map(table).into()
-            }
+            Workload::Tpcc => all(Tpcc::new(warehouses(scale())?, SEED), tpcc::Table::ALL),
             Workload::Oltp => {
                 let rows = self.rows.expect("clap requires them");
                 let oltp = Oltp::new(self.tables.unwrap_or(1), rows).map_err(Failure::usage)?;
-                let table = |n| Chunk::Oltp(oltp.whole(n));
-                (1..=oltp.tables()).map(table).collect()
+                all(oltp, 1..=oltp.tables())
             }
         })
     }
@@ -157,6 +151,12 @@ impl Args {
             None => format!("{table}.{extension}"),
         }
     }
+}
+
+fn all<B: Benchmark>(benchmark: B, tables: impl IntoIterator<Item = B::Table>) -> Vec<Named> {
+    let rows = |table| -> Box<dyn Rows> { Box::new(benchmark.whole(table)) };
+    let named = |table| (B::name(table), rows(table));
+    tables.into_iter().map(named).collect()
 }
 
 /// A whole number of warehouses, as `[workload.tpcc]` accepts it.
@@ -173,12 +173,12 @@ fn warehouses(scale: f64) -> Result<u32, Failure> {
     }
 }
 
-fn outputs(args: &Args, tables: &[Chunk]) -> Result<Vec<Output>, files::Failure> {
+fn outputs(args: &Args, tables: &[Named]) -> Result<Vec<Output>, files::Failure> {
     let Shard { index, of } = args.shard.unwrap_or(Shard { index: 1, of: 1 });
     files::make_folder(&args.out)?;
-    let output = |table: &Chunk| {
-        let path = args.out.join(args.file_name(&table.table()));
-        Output::create(table.part(index - 1, of), path)
+    let output = |(name, rows): &Named| {
+        let path = args.out.join(args.file_name(name));
+        Output::create(rows.part(index - 1, of), path)
     };
     tables.iter().map(output).collect()
 }

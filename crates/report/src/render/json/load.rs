@@ -3,8 +3,8 @@
 //! Purpose: a value for each key, null where the load has none. Boundaries: series of the server's counters are in `csv::samples`.
 
 use record::{
-    Account, Conformance, Conforming, Counters, EngineNote, Kind, Latency, LevelShift, Loaded, Mode,
-    Percentiles, Period, StaleReads, Stall, Summary,
+    Account, Conformance, Conforming, Counters, EngineNote, Kind, Latency, LevelShift, Loaded,
+    Mode, Percentiles, Period, StaleReads, Stall, Summary,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
