@@ -155,7 +155,7 @@ impl<'s> Section<'s> {
     }
 
     /// The value of a key, or the default without it. None for a mistake, which `read` notes.
-    pub(crate) fn get_or<T>(
+    pub fn get_or<T>(
         &self,
         key: &str,
         default: T,

@@ -1,11 +1,20 @@
 //! Columns of a row as the record's types.
 
 use rusqlite::types::{Type, ValueRef};
-use rusqlite::{Error, Result, Row};
+use rusqlite::{Connection, Error, Params, Result, Row};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, DeserializeSeed};
 
-/// A JSON column.
+/// What `of` makes of each row of a query.
+pub(super) fn list<T>(
+    at: &Connection,
+    sql: &str,
+    params: impl Params,
+    of: impl FnMut(&Row) -> Result<T>,
+) -> Result<Vec<T>> {
+    at.prepare_cached(sql)?.query_map(params, of)?.collect()
+}
+
 pub(super) fn json<'a, T: Deserialize<'a>>(row: &'a Row, column: usize) -> Result<T> {
     let text = row
         .get_ref(column)?

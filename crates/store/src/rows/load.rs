@@ -231,10 +231,9 @@ pub(crate) struct HistogramRow {
 
 /// Reads no counts: SQLite skips the last column, which fills most pages.
 pub(crate) fn histogram_rows(at: &Connection, trial: i64) -> Result<Vec<HistogramRow>> {
-    let mut statement = at.prepare_cached(
-        "select id, operation, kind, every_s, start_s from histogram where trial = ?1 order by id",
-    )?;
-    let rows = statement.query_map([trial], |row| {
+    let sql =
+        "select id, operation, kind, every_s, start_s from histogram where trial = ?1 order by id";
+    column::list(at, sql, [trial], |row| {
         Ok(HistogramRow {
             id: row.get(0)?,
             operation: row.get(1)?,
@@ -242,8 +241,7 @@ pub(crate) fn histogram_rows(at: &Connection, trial: i64) -> Result<Vec<Histogra
             every_s: row.get(3)?,
             start_s: row.get(4)?,
         })
-    })?;
-    rows.collect()
+    })
 }
 
 /// Adds the counts of one histogram to the sum, without unpacking it.
@@ -256,10 +254,9 @@ pub(crate) fn add_histogram(at: &Connection, id: i64, sum: &mut HistogramSum) ->
 }
 
 fn histograms(at: &Connection, trial: i64) -> Result<Vec<HistogramNote>> {
-    let mut statement = at.prepare_cached(
-        "select operation, kind, every_s, start_s, v2 from histogram where trial = ?1 order by id",
-    )?;
-    let notes = statement.query_map([trial], |row| {
+    let sql =
+        "select operation, kind, every_s, start_s, v2 from histogram where trial = ?1 order by id";
+    column::list(at, sql, [trial], |row| {
         Ok(HistogramNote {
             operation: row.get(0)?,
             kind: column::word(row, 1)?,
@@ -267,15 +264,12 @@ fn histograms(at: &Connection, trial: i64) -> Result<Vec<HistogramNote>> {
             start_s: row.get(3)?,
             nanoseconds: PackedHistogram::from_v2(row.get(4)?).map_err(|e| spoiled(4, e))?,
         })
-    })?;
-    notes.collect()
+    })
 }
 
 pub(crate) fn errors(at: &Connection, trial: i64) -> Result<Vec<ErrorCount>> {
-    let mut statement = at.prepare_cached(
-        "select second, code, count, kind, operation from error where trial = ?1 order by n",
-    )?;
-    let errors = statement.query_map([trial], |row| {
+    let sql = "select second, code, count, kind, operation from error where trial = ?1 order by n";
+    column::list(at, sql, [trial], |row| {
         Ok(ErrorCount {
             second: row.get(0)?,
             code: row.get(1)?,
@@ -283,8 +277,7 @@ pub(crate) fn errors(at: &Connection, trial: i64) -> Result<Vec<ErrorCount>> {
             kind: column::word_or_none(row, 3)?,
             operation: row.get(4)?,
         })
-    })?;
-    errors.collect()
+    })
 }
 
 fn spoiled(

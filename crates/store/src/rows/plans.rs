@@ -33,16 +33,13 @@ pub(super) fn texts(at: &Connection) -> Result<HashMap<String, String>> {
 }
 
 pub(super) fn forms(at: &Connection, trial: i64) -> Result<Vec<PlanForm>> {
-    let mut statement = at.prepare_cached(
-        "select query, plan, kind, text from plan_form where trial = ?1 order by n",
-    )?;
-    let forms = statement.query_map([trial], |row| {
+    let sql = "select query, plan, kind, text from plan_form where trial = ?1 order by n";
+    column::list(at, sql, [trial], |row| {
         Ok(PlanForm {
             query: row.get(0)?,
             plan: row.get(1)?,
             kind: column::word(row, 2)?,
             text: row.get(3)?,
         })
-    })?;
-    forms.collect()
+    })
 }

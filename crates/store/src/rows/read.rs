@@ -1,6 +1,6 @@
 //! From rows back into the data model.
 
-use super::column::{json, json_or_none, unreadable, word};
+use super::column::{json, json_or_none, list, unreadable, word};
 use super::counters::Lists;
 use super::value::{self, FIRST_NODE};
 use super::{audit, load, plans, slim};
@@ -53,26 +53,22 @@ pub(crate) fn run(at: &Connection) -> Result<Run> {
 
 /// The keys of all trials except failed ones.
 pub(crate) fn finished(at: &Connection) -> Result<Vec<TrialKey>> {
-    let mut statement = at.prepare(
-        "select block, server, levels_json, role from trial where state <> 'failed' order by id",
-    )?;
-    let keys = statement.query_map([], |row| {
+    let sql =
+        "select block, server, levels_json, role from trial where state <> 'failed' order by id";
+    list(at, sql, [], |row| {
         Ok(TrialKey {
             block: row.get(0)?,
             server: row.get(1)?,
             levels: levels(row, 2)?,
             role: word(row, 3)?,
         })
-    })?;
-    keys.collect()
+    })
 }
 
 /// The states of all trials except the control, failed ones among them.
 pub(crate) fn states(at: &Connection) -> Result<Vec<TrialState>> {
-    let mut statement =
-        at.prepare("select state from trial where role = 'measured' order by id")?;
-    let states = statement.query_map([], |row| word(row, 0))?;
-    states.collect()
+    let sql = "select state from trial where role = 'measured' order by id";
+    list(at, sql, [], |row| word(row, 0))
 }
 
 /// The trials of one role, in the order in which they ended.
@@ -89,12 +85,13 @@ pub(crate) fn trials<'c>(at: &'c Connection, role: Role, depth: Depth<'c>) -> Re
         lists: Lists::read(at)?,
         plans: plans::texts(at)?,
     };
-    let mut statement = at.prepare(
+    list(
+        at,
         "select id, block, server, levels_json, state, flags_json, started_ns, ended_ns, start_s_json, data_bytes, plans_json, dataset_json
          from trial where role = ?1 order by id",
-    )?;
-    let trials = statement.query_map([value::word(role)], |row| reader.trial(row, role))?;
-    trials.collect()
+        [value::word(role)],
+        |row| reader.trial(row, role),
+    )
 }
 
 /// These names of settings, and those whose values differ between trials.
@@ -161,11 +158,10 @@ impl Reader<'_> {
     }
 
     fn rounds(&self, trial: i64) -> Result<Vec<Round>> {
-        let mut statement = self.at.prepare_cached(
+        let sql =
             "select id, name, idx, started_ns, ended_ns, elapsed_s, proof_json, names, moved_json
-             from round where trial = ?1 order by n",
-        )?;
-        let rounds = statement.query_map([trial], |row| {
+             from round where trial = ?1 order by n";
+        list(self.at, sql, [trial], |row| {
             Ok(Round {
                 name: row.get(1)?,
                 index: row.get(2)?,
@@ -176,8 +172,7 @@ impl Reader<'_> {
                 queries: self.queries(row.get(0)?)?,
                 counters: self.lists.unpack(row, 7)?,
             })
-        })?;
-        rounds.collect()
+        })
     }
 
     fn queries(&self, round: i64) -> Result<Vec<Query>> {
@@ -185,11 +180,9 @@ impl Reader<'_> {
             Depth::Times(_) | Depth::Settings => HashMap::new(),
             Depth::Whole => self.query_counters(round)?,
         };
-        let mut statement = self.at.prepare_cached(
-            "select n, name, elapsed_ns, rows, answer, answer_hash, plan, profile_json, error, client
-             from query where round = ?1 order by n",
-        )?;
-        let queries = statement.query_map([round], |row| {
+        let sql = "select n, name, elapsed_ns, rows, answer, answer_hash, plan, profile_json, error, client
+             from query where round = ?1 order by n";
+        list(self.at, sql, [round], |row| {
             Ok(Query {
                 name: row.get(1)?,
                 elapsed_ns: row.get::<_, i64>(2)? as u64,
@@ -202,8 +195,7 @@ impl Reader<'_> {
                 error: row.get::<_, Option<String>>(8)?.map(QueryError::from),
                 client: row.get(9)?,
             })
-        })?;
-        queries.collect()
+        })
     }
 
     /// The counters of each query, by its place in the round.
@@ -217,10 +209,8 @@ impl Reader<'_> {
     }
 
     fn events(&self, trial: i64) -> Result<Vec<EventNote>> {
-        let mut statement = self.at.prepare_cached(
-            "select at_ns, kind, text, ended_ns, node, numbers_json from event where trial = ?1 order by n",
-        )?;
-        let events = statement.query_map([trial], |row| {
+        let sql = "select at_ns, kind, text, ended_ns, node, numbers_json from event where trial = ?1 order by n";
+        list(self.at, sql, [trial], |row| {
             Ok(EventNote {
                 at_ns: row.get(0)?,
                 ended_ns: row.get(3)?,
@@ -229,22 +219,18 @@ impl Reader<'_> {
                 numbers: json_or_none(row, 5)?.unwrap_or_default(),
                 text: row.get(2)?,
             })
-        })?;
-        events.collect()
+        })
     }
 
     fn limits(&self, trial: i64) -> Result<Vec<LimitNote>> {
-        let mut statement = self.at.prepare_cached(
-            "select name, asked, measured from trial_limit where trial = ?1 order by n",
-        )?;
-        let limits = statement.query_map([trial], |row| {
+        let sql = "select name, asked, measured from trial_limit where trial = ?1 order by n";
+        list(self.at, sql, [trial], |row| {
             Ok(LimitNote {
                 name: row.get(0)?,
                 asked: row.get(1)?,
                 measured: row.get(2)?,
             })
-        })?;
-        limits.collect()
+        })
     }
 
     /// The settings by node. At the depth of times they are read one by one, since a server has twenty times as many.

@@ -59,10 +59,7 @@ fn has_seconds(at: &Connection) -> Result<bool> {
 /// Writes the summary of every load by the rules of this prony, while the seconds are still there.
 fn keep_summaries(at: &Connection) -> Result<()> {
     let lists = Lists::read(at)?;
-    let mut loads = at.prepare("select trial from load")?;
-    let loads: Vec<i64> = loads
-        .query_map([], |row| row.get(0))?
-        .collect::<Result<_>>()?;
+    let loads = column::list(at, "select trial from load", [], |row| row.get(0))?;
     for trial in loads {
         let summary = load::brief(at, trial, &lists)?.and_then(|load| load.summary);
         let kept = params![trial, stats::RULES, summary.as_ref().map(json)];

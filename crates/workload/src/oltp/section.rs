@@ -94,10 +94,8 @@ impl Section {
         let transactions = truth(section, "transactions", true);
         let mut policy = Policy::read(section);
         let distribution = of_ids(section);
-        let mix = match section.get("operations") {
-            Some(node) => mix(&node)?,
-            None => vec![(operations::find("read-write").expect("the default"), 1)],
-        };
+        let usual = operations::find("read-write").expect("the default");
+        let mix = section.get_or("operations", vec![(usual, 1)], mix)?;
         if mix.iter().any(|(operation, _)| operation.deletes()) {
             policy.also.push(DUPLICATE);
         }
@@ -137,10 +135,7 @@ impl Section {
 /// `distribution`, with its figure.
 fn of_ids(section: &spec::Section) -> Option<Distribution> {
     let names = distribution::NAMES.map(|name| (name, name));
-    let name = match section.get("distribution") {
-        Some(node) => node.choice(&names)?,
-        None => "uniform",
-    };
+    let name = section.get_or("distribution", "uniform", |node| node.choice(&names))?;
     distribution::no_other_figure(name, section);
     distribution::read(name, section)
 }

@@ -62,14 +62,10 @@ impl Plan {
         let section = node.section(example)?;
         section.allow(kind, &[&["node", "restart", "within"], others].concat());
         let number = number(&section)?;
-        let restart = match section.get("restart") {
-            Some(node) => Some(node.truth("restart = true")?),
-            None => None,
-        };
-        let within = match section.get("within") {
-            Some(node) => within(&node)?,
-            None => WITHIN_MAX,
-        };
+        let restart = section.get_or("restart", None, |node| {
+            node.truth("restart = true").map(Some)
+        })?;
+        let within = section.get_or("within", WITHIN_MAX, within)?;
         Some(Plan {
             kind,
             node: number,
@@ -81,10 +77,9 @@ impl Plan {
 
 /// The number of the node that an event happens to, by default the first; `spec` checks that the server has it.
 pub(super) fn number(section: &spec::Section) -> Option<u32> {
-    match section.get(spec::NODE) {
-        Some(node) => Some(node.whole(1..=i64::from(u32::MAX), "node = 1")? as u32),
-        None => Some(1),
-    }
+    let numbers = 1..=i64::from(u32::MAX);
+    let number = section.get_or(spec::NODE, 1, |node| node.whole(numbers, "node = 1"))?;
+    Some(number as u32)
 }
 
 fn within(node: &spec::Node) -> Option<Duration> {

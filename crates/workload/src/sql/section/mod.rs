@@ -119,10 +119,7 @@ fn of_rounds(section: &spec::Section, node: &Node, source: Option<&Source>) -> O
 /// `tables`: the number of tables that `{n}` may name.
 fn of_timed_load(section: &spec::Section, tables: Option<u32>) -> Option<Runs> {
     let policy = Policy::read(section);
-    let parameters = match section.get("parameter") {
-        Some(node) => parameter::all(&node),
-        None => Some(Vec::new()),
-    };
+    let parameters = section.get_or("parameter", Vec::new(), parameter::all);
     let operations = operations(section)?;
     if operations.iter().any(writes_file) {
         return None;
@@ -274,10 +271,7 @@ fn from_table<'s>(node: &Node<'s>) -> Option<Written<'s>> {
     let section = node.section(OPERATION)?;
     let called = format!("[workload.sql.operation.{name}]");
     section.allow(&called, &["statements", "weight"]);
-    let weight = match section.get("weight") {
-        Some(node) => node.whole(0..=WEIGHT_MAX, "weight = 3"),
-        None => Some(1),
-    };
+    let weight = section.get_or("weight", 1, |node| node.whole(0..=WEIGHT_MAX, "weight = 3"));
     let statements = section.require(&called, "statements", OPERATION)?;
     Some(Written {
         sql: statements.text(OPERATION)?,

@@ -41,14 +41,9 @@ struct Planned {
 fn read(node: &spec::Node) -> Option<Action> {
     let plan = Plan::read(POWER_CUT, node, EXAMPLE, &["survive", "seed"])?;
     let section = node.section(EXAMPLE)?;
-    let survive = match section.get("survive") {
-        Some(node) => survive(&node)?,
-        None => Survive::None,
-    };
-    let seed = match section.get("seed") {
-        Some(node) => node.whole(0..=i64::from(u32::MAX), "seed = 1")? as u64,
-        None => 1,
-    };
+    let survive = section.get_or("survive", Survive::None, survive)?;
+    let seeds = 0..=i64::from(u32::MAX);
+    let seed = section.get_or("seed", 1, |node| node.whole(seeds, "seed = 1"))? as u64;
     let cut = Planned { survive, seed };
     Some(Arc::new(move |happening| match happening.server {
         Some(_) => outage(happening, &plan, |own, node| cut.make(own, node)),
