@@ -2,7 +2,7 @@
 //!
 //! Boundaries: no joins, and sums only within a primary key's prefix, so that no server needs a temporary table.
 
-use super::cells::{cents, numbers, whole};
+use super::cells::{Cells, cents, numbers, whole};
 use super::{Customer, District, Key, Lines, Order, Payment, Warehouse};
 use server::{ServerError, Session};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -152,25 +152,32 @@ impl<'a> Reader<'a> {
         Ok(strays)
     }
 
+    /// What `of` makes of each row of a query.
+    fn rows<T, C: Default + Extend<T>>(
+        &mut self,
+        sql: &str,
+        of: impl Fn(Cells) -> T,
+    ) -> Result<C, ServerError> {
+        let mut all = C::default();
+        self.session.each(sql, &mut |row| all.extend([of(row)]))?;
+        Ok(all)
+    }
+
     fn ytd(&mut self, w: i64) -> Result<Option<i64>, ServerError> {
         let schema = self.schema;
         let sql = format!("SELECT w_ytd FROM {schema}.warehouse WHERE w_id = {w}");
-        let mut ytd = None;
-        self.session
-            .each(&sql, &mut |row| ytd = Some(cents(row[0])))?;
-        Ok(ytd)
+        let found: Vec<i64> = self.rows(&sql, |row| cents(row[0]))?;
+        Ok(found.last().copied())
     }
 
     fn districts(&mut self, w: i64) -> Result<BTreeMap<i64, District>, ServerError> {
         let schema = self.schema;
         let sql =
             format!("SELECT d_id, d_next_o_id, d_ytd FROM {schema}.district WHERE d_w_id = {w}");
-        let mut districts = BTreeMap::new();
-        self.session.each(&sql, &mut |row| {
+        self.rows(&sql, |row| {
             let ([d, next_o_id], ytd) = (numbers(row), cents(row[2]));
-            districts.insert(d, District { ytd, next_o_id });
-        })?;
-        Ok(districts)
+            (d, District { ytd, next_o_id })
+        })
     }
 
     fn orders(&mut self, w: i64) -> Result<Vec<Order>, ServerError> {
@@ -178,18 +185,16 @@ impl<'a> Reader<'a> {
         let sql = format!(
             "SELECT o_d_id, o_id, o_c_id, o_ol_cnt, o_all_local, o_carrier_id FROM {schema}.orders WHERE o_w_id = {w} ORDER BY o_d_id, o_id"
         );
-        let mut orders = Vec::new();
-        self.session.each(&sql, &mut |row| {
+        self.rows(&sql, |row| {
             let [d, o, customer, ol_cnt, all_local] = numbers(row);
-            orders.push(Order {
+            Order {
                 key: (d, o),
                 customer,
                 ol_cnt,
                 is_all_local: all_local != 0,
                 carrier: row[5].map(|cell| whole(Some(cell))),
-            });
-        })?;
-        Ok(orders)
+            }
+        })
     }
 
     fn new_orders(&mut self, w: i64) -> Result<Vec<Key>, ServerError> {
@@ -197,12 +202,10 @@ impl<'a> Reader<'a> {
         let sql = format!(
             "SELECT no_d_id, no_o_id FROM {schema}.new_order WHERE no_w_id = {w} ORDER BY no_d_id, no_o_id"
         );
-        let mut new_orders = Vec::new();
-        self.session.each(&sql, &mut |row| {
+        self.rows(&sql, |row| {
             let [d, o] = numbers(row);
-            new_orders.push((d, o));
-        })?;
-        Ok(new_orders)
+            (d, o)
+        })
     }
 
     fn lines(&mut self, w: i64) -> Result<Vec<Lines>, ServerError> {
@@ -210,18 +213,16 @@ impl<'a> Reader<'a> {
         let sql = format!(
             "SELECT ol_d_id, ol_o_id, COUNT(*), COUNT(ol_delivery_d), SUM(ol_amount), SUM(IF(ol_delivery_d IS NULL, 0, ol_amount)) FROM {schema}.order_line WHERE ol_w_id = {w} GROUP BY ol_w_id, ol_d_id, ol_o_id ORDER BY ol_w_id, ol_d_id, ol_o_id"
         );
-        let mut lines = Vec::new();
-        self.session.each(&sql, &mut |row| {
+        self.rows(&sql, |row| {
             let [d, o, count, delivered] = numbers(row);
-            lines.push(Lines {
+            Lines {
                 key: (d, o),
                 count,
                 delivered,
                 amount: cents(row[4]),
                 delivered_amount: cents(row[5]),
-            });
-        })?;
-        Ok(lines)
+            }
+        })
     }
 
     fn customers(&mut self, w: i64) -> Result<Vec<Customer>, ServerError> {
@@ -229,17 +230,15 @@ impl<'a> Reader<'a> {
         let sql = format!(
             "SELECT c_d_id, c_id, c_payment_cnt, c_delivery_cnt, c_balance, c_ytd_payment FROM {schema}.customer WHERE c_w_id = {w} ORDER BY c_d_id, c_id"
         );
-        let mut customers = Vec::new();
-        self.session.each(&sql, &mut |row| {
+        self.rows(&sql, |row| {
             let [d, c, payments, deliveries] = numbers(row);
-            customers.push(Customer {
+            Customer {
                 key: (d, c),
                 payments,
                 deliveries,
                 balance: cents(row[4]),
                 ytd_payment: cents(row[5]),
-            });
-        })?;
-        Ok(customers)
+            }
+        })
     }
 }
