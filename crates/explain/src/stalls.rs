@@ -112,6 +112,7 @@ enum Sign {
     Reaches(&'static str, f64),
 }
 
+#[rustfmt::skip]
 const CAUSES: [(StallCause, &[Sign]); 9] = [
     (
         StallCause::LogFull,
@@ -121,32 +122,14 @@ const CAUSES: [(StallCause, &[Sign]); 9] = [
             Sign::Rises(State::LogSpaceWaits),
         ],
     ),
-    (
-        StallCause::FlushBurst,
-        &[Sign::Rises(State::FlushedAdaptive)],
-    ),
-    (
-        StallCause::NoFreePage,
-        &[
-            Sign::Rises(State::FreePageWaits),
-            Sign::Rises(State::SingleFlushes),
-        ],
-    ),
+    (StallCause::FlushBurst, &[Sign::Rises(State::FlushedAdaptive)]),
+    (StallCause::NoFreePage, &[Sign::Rises(State::FreePageWaits), Sign::Rises(State::SingleFlushes)]),
     (StallCause::LruFlushing, &[Sign::Rises(State::FlushedLru)]),
     (StallCause::LogBuffer, &[Sign::Rises(State::LogWaits)]),
-    (
-        StallCause::RowLocks,
-        &[
-            Sign::Rises(State::LockWaitMs),
-            Sign::Rises(State::Deadlocks),
-        ],
-    ),
+    (StallCause::RowLocks, &[Sign::Rises(State::LockWaitMs), Sign::Rises(State::Deadlocks)]),
     (StallCause::Purge, &[Sign::Rises(State::HistoryLength)]),
     (StallCause::DiskBusy, &[Sign::Reaches("device busy", BUSY)]),
-    (
-        StallCause::Stolen,
-        &[Sign::Reaches("machine stolen", STOLEN)],
-    ),
+    (StallCause::Stolen, &[Sign::Reaches("machine stolen", STOLEN)]),
 ];
 
 /// The kinds of the events that overlap these seconds, each once.

@@ -21,16 +21,11 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The scripts in order, each with its names in the various families and versions. A build needs the first two, and of
 /// the others those that it has.
+#[rustfmt::skip]
 const SCRIPTS: [&[&str]; 6] = [
     &["mariadb_system_tables.sql", "mysql_system_tables.sql"],
-    &[
-        "mariadb_system_tables_data.sql",
-        "mysql_system_tables_data.sql",
-    ],
-    &[
-        "mariadb_performance_tables.sql",
-        "mysql_performance_tables.sql",
-    ],
+    &["mariadb_system_tables_data.sql", "mysql_system_tables_data.sql"],
+    &["mariadb_performance_tables.sql", "mysql_performance_tables.sql"],
     &["maria_add_gis_sp_bootstrap.sql"],
     &["mariadb_sys_schema.sql", "mysql_sys_schema.sql"],
     &["fill_help_tables.sql"],

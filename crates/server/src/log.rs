@@ -83,81 +83,26 @@ const MEMORY: &[&str] = &[
 ];
 
 /// Known errors, the most specific explanation first.
+#[rustfmt::skip]
 const SIGNS: &[Sign] = &[
-    sign(
-        "error while loading shared libraries",
-        "a library that the server needs is missing on this machine",
-        &[],
-    ),
-    sign(
-        "Address already in use",
-        "another program uses its port or socket",
-        &[],
-    ),
-    sign(
-        "Port already in use?",
-        "another program uses the port for the other nodes",
-        &[],
-    ),
-    sign(
-        "failed to reach primary view",
-        "it did not reach the other nodes of its cluster",
-        &[],
-    ),
+    sign("error while loading shared libraries", "a library that the server needs is missing on this machine", &[]),
+    sign("Address already in use", "another program uses its port or socket", &[]),
+    sign("Port already in use?", "another program uses the port for the other nodes", &[]),
+    sign("failed to reach primary view", "it did not reach the other nodes of its cluster", &[]),
     sign("No space left on device", "the disk is full", &[]),
     sign("Errcode: 28", "the disk is full", &[]),
-    sign(
-        "Cannot allocate memory for the buffer pool",
-        "there is not enough memory",
-        MEMORY,
-    ),
+    sign("Cannot allocate memory for the buffer pool", "there is not enough memory", MEMORY),
     sign("failed; errno 12", "there is not enough memory", MEMORY),
     sign("Out of memory", "there is not enough memory", MEMORY),
-    sign(
-        "is of different size",
-        "the data folder was created with another redo log file size",
-        &["innodb_log_file"],
-    ),
-    sign(
-        "is of a different size",
-        "the data folder was created with another data file size",
-        &["innodb_data_file_path"],
-    ),
-    sign(
-        "different page size",
-        "the data folder was created with another page size",
-        &["innodb_page_size"],
-    ),
-    sign(
-        "data dictionary upgrade",
-        "the data folder was created by another version",
-        &[],
-    ),
-    sign(
-        "Unable to lock",
-        "another server uses this data folder",
-        &[],
-    ),
-    sign(
-        "Permission denied",
-        "the server has no permission to read or write its folders",
-        &[],
-    ),
-    sign(
-        "Errcode: 13",
-        "the server has no permission to read or write its folders",
-        &[],
-    ),
-    sign(
-        "Plugin 'InnoDB' init function returned error",
-        "InnoDB did not start",
-        &["innodb_"],
-    ),
-    sign(
-        "Unknown/unsupported storage engine",
-        "the storage engine did not start",
-        &["innodb", "default_storage_engine"],
-    ),
+    sign("is of different size", "the data folder was created with another redo log file size", &["innodb_log_file"]),
+    sign("is of a different size", "the data folder was created with another data file size", &["innodb_data_file_path"]),
+    sign("different page size", "the data folder was created with another page size", &["innodb_page_size"]),
+    sign("data dictionary upgrade", "the data folder was created by another version", &[]),
+    sign("Unable to lock", "another server uses this data folder", &[]),
+    sign("Permission denied", "the server has no permission to read or write its folders", &[]),
+    sign("Errcode: 13", "the server has no permission to read or write its folders", &[]),
+    sign("Plugin 'InnoDB' init function returned error", "InnoDB did not start", &["innodb_"]),
+    sign("Unknown/unsupported storage engine", "the storage engine did not start", &["innodb", "default_storage_engine"]),
 ];
 
 const fn sign(

@@ -474,6 +474,7 @@ pub(crate) fn noun(counter: &str) -> Option<&'static str> {
     known.map(|(_, noun)| *noun)
 }
 
+#[rustfmt::skip]
 const NOUNS: [(&str, &str); 39] = [
     ("device reads", "disk reads"),
     ("server read bytes", "bytes read from disk"),
@@ -483,33 +484,15 @@ const NOUNS: [(&str, &str); 39] = [
     ("buffer_pages_read", "pages read"),
     ("Innodb_data_read", "bytes read by InnoDB"),
     ("Innodb_data_reads", "read calls of InnoDB"),
-    (
-        "Innodb_buffer_pool_read_requests",
-        "page requests to the buffer pool",
-    ),
+    ("Innodb_buffer_pool_read_requests", "page requests to the buffer pool"),
     ("Innodb_buffer_pool_wait_free", "waits for a free page"),
-    (
-        "buffer_LRU_get_free_loops",
-        "failed searches for a free page",
-    ),
-    (
-        "buffer_flush_sync_total_pages",
-        "pages flushed because the redo log was full",
-    ),
-    (
-        "buffer_flush_neighbor_total_pages",
-        "pages flushed together with a neighbour",
-    ),
+    ("buffer_LRU_get_free_loops", "failed searches for a free page"),
+    ("buffer_flush_sync_total_pages", "pages flushed because the redo log was full"),
+    ("buffer_flush_neighbor_total_pages", "pages flushed together with a neighbour"),
     ("Innodb_pages_written", "pages written"),
     ("Innodb_buffer_pool_pages_flushed", "pages flushed"),
-    (
-        "Innodb_dblwr_pages_written",
-        "pages written to the doublewrite buffer",
-    ),
-    (
-        "buffer_flush_adaptive_total_pages",
-        "pages flushed by adaptive flushing",
-    ),
+    ("Innodb_dblwr_pages_written", "pages written to the doublewrite buffer"),
+    ("buffer_flush_adaptive_total_pages", "pages flushed by adaptive flushing"),
     ("device flushes", "flushes of the disk's cache"),
     ("Handler_write", "rows written"),
     ("Handler_tmp_write", "rows written into temporary tables"),

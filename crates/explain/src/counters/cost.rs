@@ -107,19 +107,10 @@ const COSTS: [(Event, f64, f64); 14] = [
 const PAGE_COPY: (f64, f64) = (6e-6, 30e-6);
 
 /// The counters that cost time, by what happens when they move. A counter that is not listed explains nothing.
+#[rustfmt::skip]
 const EVENTS: [(Event, &[&str]); 17] = [
-    (
-        Event::Fsync,
-        &[
-            "Innodb_os_log_fsyncs",
-            "Innodb_data_fsyncs",
-            names::DEVICE_FLUSHES,
-        ],
-    ),
-    (
-        Event::RandomRead,
-        &["Innodb_buffer_pool_reads", "buffer_pool_reads", "Key_reads"],
-    ),
+    (Event::Fsync, &["Innodb_os_log_fsyncs", "Innodb_data_fsyncs", names::DEVICE_FLUSHES]),
+    (Event::RandomRead, &["Innodb_buffer_pool_reads", "buffer_pool_reads", "Key_reads"]),
     (Event::AnyRead, &["Innodb_pages_read", "buffer_pages_read"]),
     (Event::DiskRead, &[names::DEVICE_READS]),
     (Event::DiskByte, &[names::SERVER_READ]),
@@ -137,14 +128,7 @@ const EVENTS: [(Event, &[&str]); 17] = [
             "buffer_LRU_batch_flush_total_pages",
         ],
     ),
-    (
-        Event::PageVisit,
-        &[
-            "Innodb_buffer_pool_read_requests",
-            "buffer_pool_read_requests",
-            "Key_read_requests",
-        ],
-    ),
+    (Event::PageVisit, &["Innodb_buffer_pool_read_requests", "buffer_pool_read_requests", "Key_read_requests"]),
     (
         Event::Row,
         &[
@@ -172,10 +156,7 @@ const EVENTS: [(Event, &[&str]); 17] = [
     (Event::TemporaryTable, &["Created_tmp_tables"]),
     (Event::DiskTable, &["Created_tmp_disk_tables"]),
     (Event::LockWait, &["Innodb_row_lock_waits"]),
-    (
-        Event::Repetition,
-        &["lock_deadlocks", "Innodb_deadlocks", "lock_timeouts"],
-    ),
+    (Event::Repetition, &["lock_deadlocks", "Innodb_deadlocks", "lock_timeouts"]),
     (Event::LogWait, &["Innodb_log_waits"]),
     (
         Event::FreePageWait,

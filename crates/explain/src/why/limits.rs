@@ -32,23 +32,12 @@ pub struct LimitReason {
 /// A limit, what it counts, and the counters that do (any of them), with the factor to the limit's unit.
 type Limited = (&'static str, &'static str, &'static [(&'static str, f64)]);
 
+#[rustfmt::skip]
 const LIMITED: [Limited; 6] = [
-    (
-        "read_iops",
-        "disk reads",
-        &[(names::DEVICE_READS, 1.0), ("Innodb_data_reads", 1.0)],
-    ),
+    ("read_iops", "disk reads", &[(names::DEVICE_READS, 1.0), ("Innodb_data_reads", 1.0)]),
     ("write_iops", "writes", &[("Innodb_data_writes", 1.0)]),
-    (
-        "read_bandwidth",
-        "bytes read from disk",
-        &[(names::SERVER_READ, 1.0), ("Innodb_data_read", 1.0)],
-    ),
-    (
-        "write_bandwidth",
-        "bytes written",
-        &[("Innodb_data_written", 1.0)],
-    ),
+    ("read_bandwidth", "bytes read from disk", &[(names::SERVER_READ, 1.0), ("Innodb_data_read", 1.0)]),
+    ("write_bandwidth", "bytes written", &[("Innodb_data_written", 1.0)]),
     ("cpus", "s of CPU time", &[(names::SERVER_CPU, 1e-6)]),
     ("memory", "disk reads", &[(names::DEVICE_READS, 1.0)]),
 ];

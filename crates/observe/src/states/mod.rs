@@ -42,6 +42,7 @@ enum Source {
 }
 
 /// Each level with its sources, the best first.
+#[rustfmt::skip]
 const LEVELS: [(State, &[Source]); 8] = [
     (
         State::CheckpointAge,
@@ -56,63 +57,27 @@ const LEVELS: [(State, &[Source]); 8] = [
             Source::Between(monitor::LSN, monitor::CHECKPOINT),
         ],
     ),
-    (
-        State::CheckpointAgeLimit,
-        &[Source::Value(&[
-            "Innodb_checkpoint_max_age",
-            "log_max_modified_age_sync",
-        ])],
-    ),
-    (
-        State::DirtyPages,
-        &[Source::Value(&["Innodb_buffer_pool_pages_dirty"])],
-    ),
-    (
-        State::FreePages,
-        &[Source::Value(&["Innodb_buffer_pool_pages_free"])],
-    ),
-    (
-        State::CachePages,
-        &[Source::Value(&["Innodb_buffer_pool_pages_total"])],
-    ),
-    (
-        State::HistoryLength,
-        &[Source::Value(&[
-            "Innodb_history_list_length",
-            "trx_rseg_history_len",
-            monitor::HISTORY,
-        ])],
-    ),
-    (
-        State::ClusterSize,
-        &[Source::Value(&["wsrep_cluster_size"])],
-    ),
-    (
-        State::ReceiveQueue,
-        &[Source::Value(&["wsrep_local_recv_queue"])],
-    ),
+    (State::CheckpointAgeLimit, &[Source::Value(&["Innodb_checkpoint_max_age", "log_max_modified_age_sync"])]),
+    (State::DirtyPages, &[Source::Value(&["Innodb_buffer_pool_pages_dirty"])]),
+    (State::FreePages, &[Source::Value(&["Innodb_buffer_pool_pages_free"])]),
+    (State::CachePages, &[Source::Value(&["Innodb_buffer_pool_pages_total"])]),
+    (State::HistoryLength, &[Source::Value(&["Innodb_history_list_length", "trx_rseg_history_len", monitor::HISTORY])]),
+    (State::ClusterSize, &[Source::Value(&["wsrep_cluster_size"])]),
+    (State::ReceiveQueue, &[Source::Value(&["wsrep_local_recv_queue"])]),
 ];
 
 /// Each rate with the counters that hold it; a server has one of them.
+#[rustfmt::skip]
 const RATES: [(State, &[&str]); 17] = [
     (State::LogBytes, &["Innodb_os_log_written"]),
     (State::LogWaits, &["Innodb_log_waits"]),
     (State::LogSpaceWaits, &["log_on_file_space_waits"]),
     (State::PagesRead, &["Innodb_pages_read"]),
     (State::PagesWritten, &["Innodb_pages_written"]),
-    (
-        State::FlushedAdaptive,
-        &["buffer_flush_adaptive_total_pages"],
-    ),
-    (
-        State::FlushedBackground,
-        &["buffer_flush_background_total_pages"],
-    ),
+    (State::FlushedAdaptive, &["buffer_flush_adaptive_total_pages"]),
+    (State::FlushedBackground, &["buffer_flush_background_total_pages"]),
     (State::FlushedSync, &["buffer_flush_sync_total_pages"]),
-    (
-        State::FlushedNeighbour,
-        &["buffer_flush_neighbor_total_pages"],
-    ),
+    (State::FlushedNeighbour, &["buffer_flush_neighbor_total_pages"]),
     (
         State::FlushedLru,
         &[
@@ -127,10 +92,7 @@ const RATES: [(State, &[&str]); 17] = [
     (State::LockWaits, &["Innodb_row_lock_waits"]),
     (State::LockWaitMs, &["Innodb_row_lock_time"]),
     (State::Deadlocks, &["Innodb_deadlocks", "lock_deadlocks"]),
-    (
-        State::FlowControlPausedNs,
-        &["wsrep_flow_control_paused_ns"],
-    ),
+    (State::FlowControlPausedNs, &["wsrep_flow_control_paused_ns"]),
     (State::CertificationFailures, &["wsrep_local_cert_failures"]),
 ];
 

@@ -68,23 +68,12 @@ const MB: u64 = 1_000_000;
 const MIB: u64 = 1 << 20;
 
 /// docs/REFERENCE.md, "Disks by name", cites the source of each figure.
+#[rustfmt::skip]
 const DISKS: [Disk; 4] = [
     // A request costs a seek and half a rotation: 1 / (8.5 ms + 4.17 ms) = 79.
-    Disk {
-        name: "7200rpm",
-        read_iops: 79,
-        write_iops: 79,
-        read_bandwidth: 156 * MB,
-        write_bandwidth: 156 * MB,
-    },
+    Disk { name: "7200rpm", read_iops: 79, write_iops: 79, read_bandwidth: 156 * MB, write_bandwidth: 156 * MB },
     // 1 / (12 ms + 5.56 ms) = 57.
-    Disk {
-        name: "5400rpm",
-        read_iops: 57,
-        write_iops: 57,
-        read_bandwidth: 110 * MB,
-        write_bandwidth: 110 * MB,
-    },
+    Disk { name: "5400rpm", read_iops: 57, write_iops: 57, read_bandwidth: 110 * MB, write_bandwidth: 110 * MB },
     // Intel 520, random 16 KiB requests: Vadim Tkachenko, 2012 (P4 in docs/REPLICATION.md).
     Disk {
         name: "sata-ssd",
@@ -93,13 +82,7 @@ const DISKS: [Disk; 4] = [
         read_bandwidth: 550 * MB,
         write_bandwidth: 520 * MB,
     },
-    Disk {
-        name: "nvme",
-        read_iops: 460_000,
-        write_iops: 175_000,
-        read_bandwidth: 2_800 * MB,
-        write_bandwidth: 2_000 * MB,
-    },
+    Disk { name: "nvme", read_iops: 460_000, write_iops: 175_000, read_bandwidth: 2_800 * MB, write_bandwidth: 2_000 * MB },
 ];
 
 /// Reads `[limits]` or the `limits` of a level. Explicit keys override those of a preset.

@@ -26,14 +26,9 @@ const fn query_of(
 }
 
 /// In numerical order. Q8 and Q14 are ratios of sums; of Q17, a sum by seven, the bounds of a sum are the narrower ones.
+#[rustfmt::skip]
 pub(super) const QUERIES: [Query; 22] = [
-    query_of(
-        "Q1",
-        &[0, 1],
-        &[
-            Exact, Exact, Exact, Sum, Sum, Sum, Ratio, Ratio, Ratio, Exact,
-        ],
-    ),
+    query_of("Q1", &[0, 1], &[Exact, Exact, Exact, Sum, Sum, Sum, Ratio, Ratio, Ratio, Exact]),
     query_of("Q2", &[0, 2, 1, 3], &[Exact; 8]),
     query_of("Q3", &[1, 2], &[Exact, Sum, Exact, Exact]),
     query_of("Q4", &[0], &[Exact, Exact]),
@@ -42,11 +37,7 @@ pub(super) const QUERIES: [Query; 22] = [
     query_of("Q7", &[0, 1, 2], &[Exact, Exact, Exact, Sum]),
     query_of("Q8", &[0], &[Exact, Ratio]),
     query_of("Q9", &[0, 1], &[Exact, Exact, Sum]),
-    query_of(
-        "Q10",
-        &[2],
-        &[Exact, Exact, Sum, Exact, Exact, Exact, Exact, Exact],
-    ),
+    query_of("Q10", &[2], &[Exact, Exact, Sum, Exact, Exact, Exact, Exact, Exact]),
     query_of("Q11", &[1], &[Exact, Sum]),
     query_of("Q12", &[0], &[Exact, Exact, Exact]),
     query_of("Q13", &[1, 0], &[Exact, Exact]),

@@ -19,27 +19,12 @@ struct Launcher {
     fix: &'static str,
 }
 
+#[rustfmt::skip]
 const LAUNCHERS: [Launcher; 4] = [
-    Launcher {
-        number: "SLURM_PROCID",
-        of: "SLURM_NTASKS",
-        fix: "start prony with srun -n N",
-    },
-    Launcher {
-        number: "OMPI_COMM_WORLD_RANK",
-        of: "OMPI_COMM_WORLD_SIZE",
-        fix: "start prony with mpirun -n N",
-    },
-    Launcher {
-        number: "PMI_RANK",
-        of: "PMI_SIZE",
-        fix: "start prony with mpiexec -n N",
-    },
-    Launcher {
-        number: "JOB_COMPLETION_INDEX",
-        of: TOTAL,
-        fix: "set it to the number of completions in the Job's manifest",
-    },
+    Launcher { number: "SLURM_PROCID", of: "SLURM_NTASKS", fix: "start prony with srun -n N" },
+    Launcher { number: "OMPI_COMM_WORLD_RANK", of: "OMPI_COMM_WORLD_SIZE", fix: "start prony with mpirun -n N" },
+    Launcher { number: "PMI_RANK", of: "PMI_SIZE", fix: "start prony with mpiexec -n N" },
+    Launcher { number: "JOB_COMPLETION_INDEX", of: TOTAL, fix: "set it to the number of completions in the Job's manifest" },
 ];
 
 /// Finds the shard in the variables that `variable` returns.

@@ -37,17 +37,14 @@ const BEFORE: [Column; 15] = [
 ];
 
 /// The columns after the percentiles.
+#[rustfmt::skip]
 const AFTER: [Column; 22] = [
     ("from_s", |line| shown(line.summary?.steady.from_s)),
     ("until_s", |line| shown(line.summary?.steady.until_s)),
     ("shape", |line| shape(line.summary?)),
     ("stalls", |line| shown(line.summary?.stalls.len())),
-    ("engine_cores", |line| {
-        Some(format!("{:.3}", line.summary?.engine.cores))
-    }),
-    ("lateness_p99_us", |line| {
-        shown(line.load?.engine.lateness_us_p99?)
-    }),
+    ("engine_cores", |line| Some(format!("{:.3}", line.summary?.engine.cores))),
+    ("lateness_p99_us", |line| shown(line.load?.engine.lateness_us_p99?)),
     ("note", |line| shown(&line.trial.flags.first()?.text)),
     ("acknowledged", |line| shown(line.audit()?.acknowledged)),
     ("refused", |line| shown(line.audit()?.refused)),
@@ -59,15 +56,11 @@ const AFTER: [Column; 22] = [
     ("seen_but_lost", |line| shown(line.audit()?.seen_but_lost)),
     ("loss_window_s", |line| shown(line.audit()?.loss_window_s?)),
     ("violations", |line| shown(line.audit()?.violations.len())),
-    ("failed_inputs", |line| {
-        shown(line.audit()?.failed_inputs().count())
-    }),
+    ("failed_inputs", |line| shown(line.audit()?.failed_inputs().count())),
     ("uncertain", |line| line.summary.map(uncertain)),
     ("load_rate_min", |line| shown(line.open()?.range?.min)),
     ("load_rate_max", |line| shown(line.open()?.range?.max)),
-    ("queued_at_start", |line| {
-        shown(line.offered()?.queued_at_start)
-    }),
+    ("queued_at_start", |line| shown(line.offered()?.queued_at_start)),
 ];
 
 struct Open {

@@ -30,32 +30,13 @@ struct Form {
 }
 
 /// From the widest to the narrowest.
+#[rustfmt::skip]
 const FORMS: [Form; 5] = [
-    Form {
-        on_two_lines: false,
-        splits_heads: false,
-        word_max: WORD_MAX,
-    },
-    Form {
-        on_two_lines: false,
-        splits_heads: true,
-        word_max: WORD_MAX,
-    },
-    Form {
-        on_two_lines: false,
-        splits_heads: true,
-        word_max: LABEL_MIN,
-    },
-    Form {
-        on_two_lines: true,
-        splits_heads: true,
-        word_max: WORD_MAX,
-    },
-    Form {
-        on_two_lines: true,
-        splits_heads: true,
-        word_max: LABEL_MIN,
-    },
+    Form { on_two_lines: false, splits_heads: false, word_max: WORD_MAX },
+    Form { on_two_lines: false, splits_heads: true, word_max: WORD_MAX },
+    Form { on_two_lines: false, splits_heads: true, word_max: LABEL_MIN },
+    Form { on_two_lines: true, splits_heads: true, word_max: WORD_MAX },
+    Form { on_two_lines: true, splits_heads: true, word_max: LABEL_MIN },
 ];
 
 /// Tables with the same rows, in the widest form in which all of them fit.
