@@ -18,6 +18,7 @@ mod format;
 pub mod oltp;
 pub mod random;
 pub mod ssb;
+mod table;
 mod text;
 pub mod tpcc;
 pub mod tpch;

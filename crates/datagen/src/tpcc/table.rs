@@ -4,49 +4,20 @@
 
 use super::{CUSTOMERS_PER_DISTRICT, DISTRICTS, FIRST_NEW_ORDER, ITEMS};
 
-/// A table of the benchmark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Table {
-    Item,
-    Warehouse,
-    District,
-    Customer,
-    History,
-    NewOrder,
-    Orders,
-    OrderLine,
-    Stock,
+// Each refers only to tables before it.
+crate::table::tables! {
+    Item = "item",
+    Warehouse = "warehouse",
+    Stock = "stock",
+    District = "district",
+    Customer = "customer",
+    History = "history",
+    Orders = "orders",
+    NewOrder = "new_order",
+    OrderLine = "order_line",
 }
 
 impl Table {
-    /// All tables. Each refers only to tables before it.
-    pub const ALL: [Table; 9] = [
-        Table::Item,
-        Table::Warehouse,
-        Table::Stock,
-        Table::District,
-        Table::Customer,
-        Table::History,
-        Table::Orders,
-        Table::NewOrder,
-        Table::OrderLine,
-    ];
-
-    /// The name in SQL and in file names, such as `order_line`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Table::Item => "item",
-            Table::Warehouse => "warehouse",
-            Table::District => "district",
-            Table::Customer => "customer",
-            Table::History => "history",
-            Table::NewOrder => "new_order",
-            Table::Orders => "orders",
-            Table::OrderLine => "order_line",
-            Table::Stock => "stock",
-        }
-    }
-
     /// Units of generation (4.3.3.1): rows, and orders for `order_line`, whose orders have 5 to 15 lines.
     pub(super) fn units(self, warehouses: u64) -> u64 {
         let districts = warehouses * DISTRICTS;

@@ -5,8 +5,8 @@ use crate::build::rows::left_out;
 use crate::format;
 use record::{Kind, Percentile, Summary};
 
-/// What a footnote is about; in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What a footnote is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum About {
     Missing,
     Unstable,
@@ -40,41 +40,25 @@ pub(crate) struct Note {
     pub marks: Vec<Vec<usize>>,
 }
 
-impl About {
-    const ALL: [About; 13] = [
-        About::Missing,
-        About::Unstable,
+/// In the order of their footnotes, with the words that these begin with.
+const ABOUT: [(About, &str); 13] = [
+    (About::Missing, "no figure"),
+    (About::Unstable, "no percentiles"),
+    (
         About::Invalid,
-        About::LeftOut,
-        About::Generator,
-        About::Failed,
-        About::Unknown,
-        About::NotSteady,
-        About::Stalls,
-        About::Shift,
-        About::Period,
-        About::TooFew,
-        About::Uncertain,
-    ];
-
-    fn words(self) -> &'static str {
-        match self {
-            About::Missing => "no figure",
-            About::Unstable => "no percentiles",
-            About::Invalid => "the percentiles include lateness of the load generator",
-            About::LeftOut => "a block is left out",
-            About::Generator => "the load generator affected the result",
-            About::Failed => "operations failed",
-            About::Unknown => "operations with unknown outcome",
-            About::NotSteady => "no steady state",
-            About::Stalls => "stalls",
-            About::Shift => "level shifts",
-            About::Period => "periodic drops",
-            About::TooFew => "too few operations",
-            About::Uncertain => "~ uncertain percentiles",
-        }
-    }
-}
+        "the percentiles include lateness of the load generator",
+    ),
+    (About::LeftOut, "a block is left out"),
+    (About::Generator, "the load generator affected the result"),
+    (About::Failed, "operations failed"),
+    (About::Unknown, "operations with unknown outcome"),
+    (About::NotSteady, "no steady state"),
+    (About::Stalls, "stalls"),
+    (About::Shift, "level shifts"),
+    (About::Period, "periodic drops"),
+    (About::TooFew, "too few operations"),
+    (About::Uncertain, "~ uncertain percentiles"),
+];
 
 /// Every caveat of a cell, whose table shows these percentiles, the first of them as its own.
 pub(crate) fn of(cell: &Cell, shown: &[Percentile]) -> Vec<Found> {
@@ -215,7 +199,7 @@ pub(crate) fn grouped(found: Vec<Vec<Found>>) -> Note {
         .iter()
         .filter(|of_cell| of_cell.iter().all(|one| one.about != About::Missing))
         .count();
-    for about in About::ALL {
+    for (about, words) in ABOUT {
         let mut own: Vec<&Found> = Vec::new();
         let mut cells: Vec<usize> = Vec::new();
         for (cell, of_cell) in found.iter().enumerate() {
@@ -230,10 +214,10 @@ pub(crate) fn grouped(found: Vec<Vec<Found>>) -> Note {
         };
         let alike = own.iter().all(|one| one.text == first.text);
         if cells.len() == measured && cells.len() > 1 && about != About::Missing {
-            note.remarks.push(remark(about, first, alike));
+            note.remarks.push(remark(words, first, alike));
             continue;
         }
-        note.texts.push(text(about, &own, cells.len(), alike));
+        note.texts.push(text(words, &own, cells.len(), alike));
         let number = note.texts.len();
         cells
             .into_iter()
@@ -242,29 +226,19 @@ pub(crate) fn grouped(found: Vec<Vec<Found>>) -> Note {
     note
 }
 
-fn remark(about: About, first: &Found, alike: bool) -> String {
+fn remark(words: &str, first: &Found, alike: bool) -> String {
     if alike {
         format!("Every cell: {}.", first.text)
     } else {
-        format!(
-            "Every cell: {}; {}: {}.",
-            about.words(),
-            first.cell,
-            first.text
-        )
+        format!("Every cell: {words}; {}: {}.", first.cell, first.text)
     }
 }
 
-fn text(about: About, own: &[&Found], cells: usize, alike: bool) -> String {
+fn text(words: &str, own: &[&Found], cells: usize, alike: bool) -> String {
     let first = own[0];
     match (alike, cells) {
-        (true, _) | (false, 1) => format!("{}: {}", about.words(), listed(own)),
-        (false, _) => format!(
-            "{}, in {cells} cells; {}: {}",
-            about.words(),
-            first.cell,
-            first.text
-        ),
+        (true, _) | (false, 1) => format!("{words}: {}", listed(own)),
+        (false, _) => format!("{words}, in {cells} cells; {}: {}", first.cell, first.text),
     }
 }
 
