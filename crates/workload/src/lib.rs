@@ -18,7 +18,6 @@ pub mod script;
 pub mod sql;
 pub mod sql_text;
 pub mod ssb;
-pub mod toy;
 pub mod tpcc;
 pub mod tpch;
 

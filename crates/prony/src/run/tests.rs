@@ -1,5 +1,7 @@
 //! Runs on fake servers: the order of trials, resuming, series and every failure of a trial, in milliseconds.
 
+pub(super) mod toy;
+
 use super::{Conducted, Means, Progress, Request, RunError, Workloads, conduct_with};
 use ::report::Detail;
 use host::{Home, Leases};
@@ -11,8 +13,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
+use toy::{Toy, ToyData};
 use workload::answers::Reference;
-use workload::toy::{Toy, ToyData};
 use workload::{AllowDrop, LoadError};
 
 /// A folder in memory, where fsync costs nothing.
@@ -737,7 +739,7 @@ fn an_audit_of_a_folder_finds_what_was_lost() {
             if let workload::Audited::Folder(folder) = place {
                 std::fs::write(folder.join("client-0"), "").unwrap();
             }
-            workload::toy::count_bytes(place, ended)
+            toy::count_bytes(place, ended)
         }),
         ..Toy::on_folder()
     };

@@ -29,7 +29,7 @@ impl Default for Workloads {
 }
 
 impl Workloads {
-    /// Opens workloads with `open`. Tests pass their own, such as `workload::toy::Toy`.
+    /// Opens workloads with `open`. Tests pass their own, such as `run::tests::toy::Toy`.
     pub fn opened_by(
         open: impl Fn(&str, &toml::Table) -> Result<Arc<dyn Workload>, SectionError>
         + Send
@@ -74,9 +74,9 @@ pub(crate) fn query_names(workload: &dyn Workload) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::tests::toy::Toy;
     use spec::plan::expand;
     use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-    use workload::toy::Toy;
 
     const SOURCE: &str = "title = \"t\"\n[server.a]\nbuild = \"mariadb\"\n[workload.ssb]\nscale = 0.01\n\
         [protocol]\nblocks = 3\ncontrol = false\n[factor.joins]\nansi = { workload = { joins = \"ansi\" } }\noriginal = { workload = { joins = \"original\" } }\n";

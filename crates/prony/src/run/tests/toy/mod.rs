@@ -4,11 +4,6 @@
 //! or on a folder. Every field is a script: take [`Toy::rounds`], [`Toy::timed`] or [`Toy::on_folder`] and change what the test is
 //! about. Boundaries: no experiment file can name it.
 
-use super::answers::Reference;
-use super::{
-    AllowDrop, AuditError, Audited, Auditor, Dataset, Ended, Estimate, Held, LoadError, Loaded,
-    Operation, Preloaded, Progress, Queries, State, Target, TargetKind, Unit, Work, Workload,
-};
 use load::{Ending, Failure, Io, Outcome, Placement, Request, Tally};
 use record::AuditNote;
 use server::{ServerError, Session};
@@ -18,9 +13,14 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
+use workload::answers::Reference;
+use workload::{
+    AllowDrop, AuditError, Audited, Auditor, Dataset, Ended, Estimate, Held, LoadError, Loaded,
+    Operation, Preloaded, Progress, Queries, State, Target, TargetKind, Unit, Work, Workload,
+};
 
 /// prony's own schema for this workload.
-pub const SCHEMA: &str = "prony_toy";
+pub(crate) const SCHEMA: &str = "prony_toy";
 const TABLE: &str = "toy";
 /// What a folder's load writes: a file for each client, a byte for each operation.
 const FILE: &str = "client-";
@@ -28,7 +28,7 @@ const FILE: &str = "client-";
 const CANNOT_WRITE: u16 = 60_001;
 
 /// See [`Auditor::audit`].
-pub type AuditBy = fn(Audited, &Ended) -> Result<AuditNote, AuditError>;
+pub(crate) type AuditBy = fn(Audited, &Ended) -> Result<AuditNote, AuditError>;
 
 /// An audit by script.
 struct ToyAudit(AuditBy);
@@ -44,7 +44,7 @@ impl Auditor for ToyAudit {
 }
 
 /// A workload by script.
-pub struct Toy {
+pub(crate) struct Toy {
     pub target: TargetKind,
     pub data: Option<ToyData>,
     /// Names of the queries of a round; empty: no rounds. Their SQL is [`sql`].
@@ -64,7 +64,7 @@ pub struct Toy {
 
 impl Toy {
     /// Two queries on a server with 10 rows.
-    pub fn rounds() -> Toy {
+    pub(crate) fn rounds() -> Toy {
         Toy {
             target: TargetKind::Server,
             data: Some(ToyData::new(10)),
@@ -79,7 +79,7 @@ impl Toy {
     }
 
     /// Two operations of 1 ms for a load on a server with 10 rows. No client connects to the server.
-    pub fn timed() -> Toy {
+    pub(crate) fn timed() -> Toy {
         Toy {
             queries: Vec::new(),
             operations: vec!["read", "write"],
@@ -88,7 +88,7 @@ impl Toy {
     }
 
     /// One operation of 1 ms that writes a byte to a file in the folder. The audit counts the bytes.
-    pub fn on_folder() -> Toy {
+    pub(crate) fn on_folder() -> Toy {
         Toy {
             target: TargetKind::Folder,
             data: None,
@@ -158,7 +158,7 @@ impl Queries for Toy {
 }
 
 /// The SQL of a query, for a fake server's script.
-pub fn sql(query: &str) -> String {
+pub(crate) fn sql(query: &str) -> String {
     format!("SELECT '{query}' FROM {TABLE}")
 }
 
@@ -166,7 +166,7 @@ pub fn sql(query: &str) -> String {
 ///
 /// # Errors
 /// If the folder cannot be read.
-pub fn count_bytes(place: Audited, ended: &Ended) -> Result<AuditNote, AuditError> {
+pub(crate) fn count_bytes(place: Audited, ended: &Ended) -> Result<AuditNote, AuditError> {
     let bytes = match place {
         Audited::Folder(folder) => written(folder)?,
         Audited::Server { .. } => 0,
@@ -210,7 +210,7 @@ fn written(folder: &Path) -> Result<u64, AuditError> {
 
 /// Data that is only counted. It sends one statement a step, so that a fake server can refuse or die anywhere, and believes any reply
 /// that is empty: one `ToyData` then stands for the data of one server. A reply with a cell says what the server holds instead.
-pub struct ToyData {
+pub(crate) struct ToyData {
     pub rows: u64,
     /// Why a load fails after half of the rows; None: it succeeds.
     pub fails: Option<fn() -> LoadError>,
@@ -218,7 +218,7 @@ pub struct ToyData {
 }
 
 impl ToyData {
-    pub fn new(rows: u64) -> ToyData {
+    pub(crate) fn new(rows: u64) -> ToyData {
         ToyData {
             rows,
             fails: None,
@@ -227,7 +227,7 @@ impl ToyData {
     }
 
     /// Data whose load fails after half of the rows.
-    pub fn failing(rows: u64, fails: fn() -> LoadError) -> ToyData {
+    pub(crate) fn failing(rows: u64, fails: fn() -> LoadError) -> ToyData {
         ToyData {
             fails: Some(fails),
             ..ToyData::new(rows)
@@ -284,7 +284,7 @@ impl Dataset for ToyData {
         let failed = LoadError::during("The toy's table cannot be created");
         let reply = session.query(&format!("SHOW TABLES FROM {SCHEMA}"));
         let present = reply.map_err(&failed)?.first_text();
-        if let Some(what) = present.filter(|_| !allow.allows_pronys()) {
+        if let Some(what) = present.filter(|_| *allow == AllowDrop::No) {
             let schema = SCHEMA.to_string();
             return Err(LoadError::Exists { schema, what });
         }
@@ -437,5 +437,4 @@ fn failure(path: &Path, error: &std::io::Error) -> Failure {
     }
 }
 
-#[cfg(test)]
 mod tests;
