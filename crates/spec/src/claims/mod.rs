@@ -9,7 +9,7 @@ mod value;
 use crate::file::lists::tables;
 use crate::file::read::{Node, Section};
 use crate::sections::names::Names;
-use record::{Bound, Claim, Finding, Subject};
+use record::{Bound, Cell, Claim, Finding, Subject, Value};
 
 const KEYS: [&str; 11] = [
     "says",
@@ -53,6 +53,16 @@ fn claim(section: &Section, names: &Names) -> Option<Claim> {
     })
 }
 
+fn value_of(section: &Section, names: &Names) -> Option<Value> {
+    let node = section.require("[[claim]]", "value", "value = \"elapsed\"")?;
+    value::value(&node, names)
+}
+
+fn cell_of(section: &Section, key: &str, example: &str, names: &Names) -> Option<Cell> {
+    let node = section.require("[[claim]]", key, example)?;
+    cell::cell(&node, names)
+}
+
 /// Keys that belong to another form of a claim.
 fn refuse(section: &Section, keys: &[&str], form: &str) {
     for node in keys.iter().filter_map(|key| section.get(key)) {
@@ -66,20 +76,11 @@ fn refuse(section: &Section, keys: &[&str], form: &str) {
 
 fn ratio(section: &Section, published: Option<f64>, names: &Names) -> Option<Subject> {
     refuse(section, &["text"], "of and to");
-    let value = section
-        .require("[[claim]]", "value", "value = \"elapsed\"")
-        .and_then(|node| value::value(&node, names));
+    let value = value_of(section, names);
     let noted = section.notes.count();
-    let of = section
-        .require("[[claim]]", "of", EXAMPLE_CELL)
-        .and_then(|node| cell::cell(&node, names));
-    let to = section
-        .require(
-            "[[claim]]",
-            "to",
-            "to = { server = \"5.5\", round = \"hot\" }",
-        )
-        .and_then(|node| cell::cell(&node, names));
+    let of = cell_of(section, "of", EXAMPLE_CELL, names);
+    let example = "to = { server = \"5.5\", round = \"hot\" }";
+    let to = cell_of(section, "to", example, names);
     let bound = bound(section, published);
     if let (true, Some(node)) = (
         of == to && section.notes.count() == noted,
@@ -146,9 +147,7 @@ fn spread(section: &Section, among: &Node, names: &Names) -> Option<Subject> {
         &["of", "to", "at_least", "at_most", "text"],
         "among",
     );
-    let value = section
-        .require("[[claim]]", "value", "value = \"elapsed\"")
-        .and_then(|node| value::value(&node, names));
+    let value = value_of(section, names);
     let among = cell::cell(among, names);
     let example = "within = 0.04 (the maximum is at most 4 % above the minimum)";
     let within = section
@@ -175,9 +174,7 @@ fn finding(section: &Section, finds: &Node, names: &Names) -> Option<Subject> {
         ],
         "finds",
     );
-    let of = section
-        .require("[[claim]]", "of", EXAMPLE_CELL)
-        .and_then(|node| cell::cell(&node, names));
+    let of = cell_of(section, "of", EXAMPLE_CELL, names);
     let finding = value::finding(section, finds, names);
     if !matches!(finding, Some(Finding::PlanHolds(_))) {
         refuse(

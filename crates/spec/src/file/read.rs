@@ -434,6 +434,17 @@ impl<'s> Node<'s> {
         chosen.map(|(_, value)| value.clone())
     }
 
+    /// One of these names; mistakes call the key `what`.
+    pub fn one_of<T: Clone>(&self, what: &str, example: &str, all: &[(&str, T)]) -> Option<T> {
+        let text = self.text(example)?;
+        let chosen = all.iter().find(|(name, _)| *name == text);
+        if chosen.is_none() {
+            let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+            self.notes.unknown(self.at(), what, text, &names);
+        }
+        chosen.map(|(_, value)| value.clone())
+    }
+
     /// A size in bytes: `"16K"`, `"1G"`.
     pub fn size(&self, example: &str) -> Option<u64> {
         let text = self.text(example)?;

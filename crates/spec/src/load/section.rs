@@ -170,18 +170,8 @@ fn queue(node: &Node) -> Option<QueueSpec> {
 }
 
 fn when_full(node: &Node) -> Option<WhenFull> {
-    let all = [WhenFull::Stop, WhenFull::Drop, WhenFull::Wait];
-    let text = node.text("when_full = \"stop\"")?;
-    let found = all.into_iter().find(|known| known.name() == text);
-    if found.is_none() {
-        node.notes.unknown(
-            node.at(),
-            "the value of when_full",
-            text,
-            &all.map(WhenFull::name),
-        );
-    }
-    found
+    let all = [WhenFull::Stop, WhenFull::Drop, WhenFull::Wait].map(|one| (one.name(), one));
+    node.one_of("the value of when_full", "when_full = \"stop\"", &all)
 }
 
 /// Reads the `load` of a level; `names` checks later that its keys match the kind of load.

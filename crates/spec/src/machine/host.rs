@@ -168,14 +168,7 @@ fn device(section: &Section) -> Option<PathBuf> {
 }
 
 fn filesystem(node: &Node) -> Option<FilesystemSpec> {
-    let name = node.text("filesystem = \"ext4\"")?;
-    let found = FILESYSTEMS.iter().find(|(known, _)| *known == name);
-    if found.is_none() {
-        let names = FILESYSTEMS.map(|(known, _)| known);
-        node.notes
-            .unknown(node.at(), "the file system", name, &names);
-    }
-    found.map(|(_, filesystem)| *filesystem)
+    node.one_of("the file system", "filesystem = \"ext4\"", &FILESYSTEMS)
 }
 
 fn volatile(section: &Section) -> Option<VolatileSpec> {
@@ -192,15 +185,8 @@ fn volatile(section: &Section) -> Option<VolatileSpec> {
 }
 
 fn lie(node: &Node) -> Option<bool> {
-    match node.text("lie = \"flush\"")? {
-        "flush" => Some(true),
-        NONE => Some(false),
-        other => {
-            node.notes
-                .unknown(node.at(), "the lie", other, &["flush", NONE]);
-            None
-        }
-    }
+    let lies = [("flush", true), (NONE, false)];
+    node.one_of("the lie", "lie = \"flush\"", &lies)
 }
 
 /// Notes each of these keys, which only the volumes of another kind have.

@@ -256,27 +256,13 @@ fn rounds(section: &Section) -> Option<Vec<RoundKind>> {
 }
 
 fn round(node: &Node) -> Option<RoundKind> {
-    match node.text("rounds = [\"cold\", \"hot\", \"hot\"]")? {
-        "cold" => Some(RoundKind::Cold),
-        "hot" => Some(RoundKind::Hot),
-        other => {
-            node.notes
-                .unknown(node.at(), "the round", other, &["cold", "hot"]);
-            None
-        }
-    }
+    let kinds = [("cold", RoundKind::Cold), ("hot", RoundKind::Hot)];
+    node.one_of("the round", "rounds = [\"cold\", \"hot\", \"hot\"]", &kinds)
 }
 
 fn unit(node: &Node) -> Option<Unit> {
-    match node.text("unit = \"round\"")? {
-        "round" => Some(Unit::Round),
-        "query" => Some(Unit::Query),
-        other => {
-            node.notes
-                .unknown(node.at(), "the unit", other, &["round", "query"]);
-            None
-        }
-    }
+    let units = [("round", Unit::Round), ("query", Unit::Query)];
+    node.one_of("the unit", "unit = \"round\"", &units)
 }
 
 fn warmup(node: &Node) -> Option<WarmupSpec> {

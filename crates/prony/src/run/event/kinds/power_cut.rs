@@ -52,13 +52,7 @@ fn read(node: &spec::Node) -> Option<Action> {
 }
 
 fn survive(node: &spec::Node) -> Option<Survive> {
-    let name = node.text("survive = \"none\"")?;
-    let found = Survive::named(name);
-    if found.is_none() {
-        let names = Survive::NAMED.map(|(known, _)| known);
-        node.notes.unknown(node.at(), "what survives", name, &names);
-    }
-    found
+    node.one_of("what survives", "survive = \"none\"", &Survive::NAMED)
 }
 
 impl Planned {
