@@ -501,7 +501,7 @@ fn driven(endpoint: load::Endpoint, during: impl FnOnce() + Send) -> load::Drive
     let target = workload::Target::Server {
         readers: None,
         login,
-        session: &[],
+        session: Vec::new(),
     };
     let driver = workload.work(&target, 1).unwrap().driver;
     let drive = load::Drive {

@@ -46,7 +46,7 @@ pub(crate) fn child(arguments: &[String]) {
         panic!("wrong arguments: the child process is started by its parent only");
     };
     let number = |text: &String| text.parse::<u32>().expect("a number");
-    let target = Target::Folder(folder.as_ref());
+    let target = Target::Folder(folder.into());
     let work = open(section).work(&target, 1).expect("it has operations");
     let drive = Drive::new(
         Load::closed(number(clients)),

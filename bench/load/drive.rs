@@ -19,7 +19,7 @@ pub(crate) fn drive(workload: &dyn Workload, address: &str, load: Load, time_s: 
     let target = workload::Target::Server {
         readers: None,
         login,
-        session: &[],
+        session: Vec::new(),
     };
     let work = workload.work(&target, 1).expect("it has operations");
     let drive = Drive::new(load, Duration::from_secs(u64::from(time_s)));

@@ -66,7 +66,7 @@ impl Running {
         let target = Target::Server {
             readers: None,
             login: self.login.clone(),
-            session,
+            session: session.to_vec(),
         };
         Driver::on(&target, &opened.script, opened.data().schema(), SEED).unwrap()
     }

@@ -105,7 +105,7 @@ impl Running {
         let target = Target::Server {
             readers: None,
             login: server::login(&dsn, Duration::from_secs(120)),
-            session: &[],
+            session: Vec::new(),
         };
         let mut auditor = of(warehouses).work(&target, 1).unwrap().audit.unwrap();
         let connect = || {

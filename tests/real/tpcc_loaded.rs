@@ -91,7 +91,7 @@ impl Loaded {
         let target = Target::Server {
             readers: None,
             login: self.login.clone(),
-            session,
+            session: session.to_vec(),
         };
         let load = Constants::load(SEED);
         Driver::on(&target, &section, &load, 7, ledger).unwrap()

@@ -123,19 +123,19 @@ pub struct Readers {
 pub type Further<'a> = &'a [(u32, Connect<'a>)];
 
 /// Where a load runs.
-pub enum Target<'a> {
+pub enum Target {
     Server {
         /// The workload replaces its schema by its own.
         login: wire::Login,
         /// Where operations go that only read; None: where all go.
         readers: Option<Box<Readers>>,
         /// Statements that each connection runs once it is open: `SET SESSION ...`.
-        session: &'a [String],
+        session: Vec<String>,
     },
-    Folder(&'a Path),
+    Folder(PathBuf),
 }
 
-impl Target<'_> {
+impl Target {
     pub fn kind(&self) -> TargetKind {
         match self {
             Target::Server { .. } => TargetKind::Server,

@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn every_workload_has_data_and_either_queries_or_operations_for_a_server() {
-        let folder = Target::Folder(std::path::Path::new("/"));
+        let folder = Target::Folder("/".into());
         for (name, section) in [
             ("ssb", ""),
             ("tpch", ""),
@@ -153,7 +153,7 @@ mod tests {
             let target = Target::Server {
                 readers: None,
                 login: login(),
-                session: &[],
+                session: Vec::new(),
             };
             assert_eq!(workload.target(), target.kind(), "{name}");
             assert!(workload.data().is_some(), "{name}");

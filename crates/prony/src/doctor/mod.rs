@@ -311,7 +311,7 @@ fn drive(
     clients: u32,
     time: Duration,
 ) -> Result<Measured, DoctorError> {
-    let work = workload.work(&Target::Folder(folder), 1);
+    let work = workload.work(&Target::Folder(folder.into()), 1);
     let work = work.ok_or_else(|| failed("the workload has no operations"))?;
     let settings = Drive {
         drain_timeout: Some(DRAIN),

@@ -350,7 +350,7 @@ mod tests {
         let target = Target::Server {
             readers: None,
             login: other.login.clone(),
-            session: &["SET SESSION a = 1".into()],
+            session: vec!["SET SESSION a = 1".into()],
         };
         let driver = Driver::on(&target, &other.script, "own", 1).unwrap();
         assert_eq!(driver.login.schema.as_deref(), Some("own"));

@@ -73,7 +73,7 @@ fn line(experiment: &Experiment, trial: &PlannedTrial) -> Result<String, Failure
         let target = workload::Target::Server {
             readers: None,
             login: null.login(used.len(), shift),
-            session: &[],
+            session: Vec::new(),
         };
         let work = workload
             .work(&target, 1)

@@ -8,7 +8,7 @@ pub(crate) mod homes;
 pub(crate) mod pool;
 pub(crate) mod reached_disk;
 
-use super::place::Place;
+use super::place::AnyPlace;
 use host::interrupt;
 use load::Tally;
 use record::{AuditNote, EventNote, FlagKind, InputCheck, Trial};
@@ -26,17 +26,20 @@ pub(crate) struct Pending {
 
 /// Lets the auditor read what it needs before the load starts.
 pub(crate) fn before(
-    place: &Place,
+    place: &AnyPlace,
     auditor: &mut dyn Auditor,
     temporary: &Path,
 ) -> Result<(), ServerError> {
-    place
-        .audited(|place| auditor.before(place, temporary))?
-        .map_err(failed)
+    let looked = place.audited(&mut |place| auditor.before(place, temporary).map(|()| None));
+    looked?.map(drop).map_err(failed)
 }
 
 /// Audits the data after the load. An interrupted trial is not saved, so nobody would see its audit.
-pub(crate) fn after(place: &Place, pending: Pending, trial: &mut Trial) -> Result<(), ServerError> {
+pub(crate) fn after(
+    place: &AnyPlace,
+    pending: Pending,
+    trial: &mut Trial,
+) -> Result<(), ServerError> {
     if interrupt::asked() {
         return Ok(());
     }

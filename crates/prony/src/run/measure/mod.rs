@@ -8,7 +8,7 @@ pub(crate) mod timed;
 pub(crate) mod trial;
 
 use super::audit::answers::{Answers, Samples};
-use super::place::{Place, Source};
+use super::place::{AnyPlace, Source};
 use super::plan::Expected;
 use super::plan::Request;
 use super::plan::figures;
@@ -104,7 +104,7 @@ impl<'r> Measuring<'r> {
     fn unit(
         &self,
         unit: &[PlannedTrial],
-        held: &mut Option<Place<'r>>,
+        held: &mut Option<Box<AnyPlace<'r>>>,
         store: &mut Store,
     ) -> Result<Vec<Trial>, RunError> {
         match unit {
@@ -226,7 +226,7 @@ impl<'r> Measuring<'r> {
     fn one(
         &self,
         planned: &PlannedTrial,
-        held: &mut Option<Place<'r>>,
+        held: &mut Option<Box<AnyPlace<'r>>>,
         store: &mut Store,
     ) -> Result<Trial, RunError> {
         let workload = self.request.workload(planned)?;

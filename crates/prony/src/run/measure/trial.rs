@@ -11,7 +11,7 @@ use crate::run::audit::{self, pool};
 use crate::run::event::kinds::has_outage;
 use crate::run::machine::neighbours::Stay;
 use crate::run::place::sessions;
-use crate::run::place::{Place, ServerPlace, Source};
+use crate::run::place::{AnyPlace, ServerPlace, Source};
 use crate::run::results::folder::log_name;
 use crate::run::results::recording::Recording;
 use crate::run::shards::{self, Meeting};
@@ -48,7 +48,7 @@ impl Bench<'_> {
         planned: &PlannedTrial,
         source: Source<'s>,
         workload: &Arc<dyn Workload>,
-        held: &mut Option<Place<'s>>,
+        held: &mut Option<Box<AnyPlace<'s>>>,
         live: EachSecond,
     ) -> Result<Trial, RunError> {
         let mut trial = Trial {
@@ -69,7 +69,7 @@ impl Bench<'_> {
         let met = self.meeting.map(shards::held);
         met.into_iter()
             .for_each(|mut meeting| meeting.begin_trial());
-        let outcome = self.phases(planned, &mut place, workload.as_ref(), &mut trial, live);
+        let outcome = self.phases(planned, place.as_mut(), workload.as_ref(), &mut trial, live);
         if let Some(meeting) = self.meeting {
             let failed = outcome.as_ref().err().map(ToString::to_string);
             shards::held(meeting).end_trial(failed.as_deref());
@@ -87,7 +87,7 @@ impl Bench<'_> {
         sessions::check_cache([&planned.session, &planned.settings], &mut trial);
         name_events(&mut trial);
         self.keep_log(&mut trial, &place.log());
-        self.keep_recording(&mut trial, &place);
+        self.keep_recording(&mut trial, place.as_ref());
         self.keep_disturbances(&mut trial, stay, &pace);
         trial.flags.extend(clock_stepped(clock_s, clock_step_s()));
         trial.ended_ns = now_ns();
@@ -110,8 +110,8 @@ impl Bench<'_> {
         planned: &PlannedTrial,
         source: Source<'s>,
         workload: &Arc<dyn Workload>,
-        held: &mut Option<Place<'s>>,
-    ) -> Result<Result<Place<'s>, ServerError>, RunError> {
+        held: &mut Option<Box<AnyPlace<'s>>>,
+    ) -> Result<Result<Box<AnyPlace<'s>>, ServerError>, RunError> {
         // Taking `held` stops the previous server before another one starts.
         if let (Some(mut place), true) = (held.take(), planned.continues) {
             place.continue_with(planned.clone());
@@ -127,13 +127,13 @@ impl Bench<'_> {
         };
         let lease = self.leases.folder(&folder)?;
         let (workload, leases) = (workload.clone(), self.leases.clone());
-        Ok(Place::new(planned.clone(), source, workload, leases, lease))
+        Ok(source.place(planned.clone(), workload, leases, lease))
     }
 
     fn phases(
         &self,
         planned: &PlannedTrial,
-        place: &mut Place,
+        place: &mut AnyPlace,
         workload: &dyn Workload,
         trial: &mut Trial,
         live: EachSecond,
@@ -179,7 +179,7 @@ impl Bench<'_> {
     }
 
     /// Prepares the place. The first shard loads changed tables anew, and the others find them as loaded.
-    fn prepare(&self, place: &mut Place, trial: &mut Trial) -> Result<(), ServerError> {
+    fn prepare(&self, place: &mut AnyPlace, trial: &mut Trial) -> Result<(), ServerError> {
         let come = |meeting: &Mutex<Meeting>| {
             let come = shards::held(meeting).after_first();
             come.map_err(|error| ServerError::Unusable(error.to_string()))
@@ -242,7 +242,7 @@ impl Bench<'_> {
     }
 
     /// Keeps the recording of the trial's disk with the run, for `prony crash replay`.
-    fn keep_recording(&self, trial: &mut Trial, place: &Place) {
+    fn keep_recording(&self, trial: &mut Trial, place: &AnyPlace) {
         let Some(made) = place.recording() else {
             return;
         };

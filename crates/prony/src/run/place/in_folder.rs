@@ -8,11 +8,11 @@ use crate::run::event::{Action, Means, PreparedEvents};
 use crate::run::machine::changes::Changes;
 use crate::run::machine::limits::{self, Held};
 use crate::run::machine::volume;
-use crate::run::place::coldness;
+use crate::run::place::{Look, Nodes, Place, coldness};
 use host::{Entered, Lease, Leases, disk, extents, facts, interrupt};
 use observe::{Prepared, Targets};
 use record::event::POWER_CUT;
-use record::{Flag, FlagKind, Trial};
+use record::{AuditNote, Flag, FlagKind, Trial};
 use server::ServerError;
 use spec::plan::PlannedTrial;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use workload::{Files, Workload};
+use workload::{AuditError, Audited, Files, Target, Workload};
 
 /// A leased folder, removed with the place after its volume.
 pub(crate) struct FolderPlace {
@@ -57,39 +57,6 @@ impl FolderPlace {
         }
     }
 
-    /// Continues a series: the next trial uses the files as the previous one left them.
-    pub(crate) fn continue_with(&mut self, planned: PlannedTrial) {
-        self.planned = planned;
-    }
-
-    /// Creates the folder with its files, unless an earlier trial of the series did.
-    pub(crate) fn prepare(
-        &mut self,
-        trial: &mut Trial,
-        progress: &Progress,
-    ) -> Result<(), ServerError> {
-        trial.flags.extend(volume::flags(&self.planned.host));
-        if self.data().exists() {
-            return Ok(());
-        }
-        let workload = self.workload.clone();
-        let files = workload.files();
-        let bytes = files.map_or(0, |files| files.bytes());
-        let is_on_device = (self.planned.host.volume()).is_some_and(|one| one.device().is_some());
-        if !is_on_device {
-            has_space(self.lease.path(), bytes)?;
-        }
-        // Blocks that the files do not write are written below the volume, or their first write would also allocate space there.
-        let is_written = files.is_some_and(|files| !files.are_written());
-        let host = &self.planned.host;
-        self.disks
-            .make_empty(host, bytes, is_written, &self.leases)?;
-        match files {
-            Some(files) => self.make(files, trial, progress),
-            None => Ok(()),
-        }
-    }
-
     fn make(
         &self,
         files: &dyn Files,
@@ -112,23 +79,6 @@ impl FolderPlace {
         Ok(())
     }
 
-    /// Sets and verifies the planned limits, and empties the page cache, before the first load. Records what lies below the files.
-    pub(crate) fn start(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
-        if self.below.is_empty() {
-            self.hold()?;
-            let evicted = coldness::empty_page_cache(&self.data());
-            self.below = facts::below(&self.data());
-            self.below
-                .insert("page cache before the load".into(), evicted);
-        }
-        trial.settings = self.below.clone();
-        if let Some(held) = &self.held {
-            trial.limits = held.notes.clone();
-            trial.flags.extend(held.flags.iter().cloned());
-        }
-        Ok(())
-    }
-
     fn hold(&mut self) -> Result<(), ServerError> {
         let data_bytes = self.workload.files().map_or(0, |files| files.bytes());
         let limits = limits::resolve(&self.planned.limits, data_bytes);
@@ -144,31 +94,83 @@ impl FolderPlace {
         Ok(())
     }
 
-    /// Moves prony into the limits until the returned value is dropped; None without limits.
-    ///
-    /// # Errors
-    /// The kernel refuses it.
-    pub(crate) fn enter(&self) -> Result<Option<Entered>, ServerError> {
+    /// The folder of the workload's files.
+    fn data(&self) -> PathBuf {
+        self.disks.data()
+    }
+}
+
+impl Nodes for FolderPlace {}
+
+impl Place<'_> for FolderPlace {
+    fn continue_with(&mut self, planned: PlannedTrial) {
+        self.planned = planned;
+    }
+
+    /// Creates the folder with its files, unless an earlier trial of the series did.
+    fn prepare(&mut self, trial: &mut Trial, progress: &Progress) -> Result<(), ServerError> {
+        trial.flags.extend(volume::flags(&self.planned.host));
+        if self.data().exists() {
+            return Ok(());
+        }
+        let workload = self.workload.clone();
+        let files = workload.files();
+        let bytes = files.map_or(0, |files| files.bytes());
+        let is_on_device = (self.planned.host.volume()).is_some_and(|one| one.device().is_some());
+        if !is_on_device {
+            has_space(self.lease.path(), bytes)?;
+        }
+        // Blocks that the files do not write are written below the volume, or their first write would also allocate space there.
+        let is_written = files.is_some_and(|files| !files.are_written());
+        let host = &self.planned.host;
+        self.disks
+            .make_empty(host, bytes, is_written, &self.leases)?;
+        match files {
+            Some(files) => self.make(files, trial, progress),
+            None => Ok(()),
+        }
+    }
+
+    /// Sets and verifies the planned limits, and empties the page cache, before the first load. Records what lies below the files.
+    fn start(&mut self, trial: &mut Trial, _preload: bool) -> Result<(), ServerError> {
+        if self.below.is_empty() {
+            self.hold()?;
+            let evicted = coldness::empty_page_cache(&self.data());
+            self.below = facts::below(&self.data());
+            self.below
+                .insert("page cache before the load".into(), evicted);
+        }
+        trial.settings = self.below.clone();
+        if let Some(held) = &self.held {
+            trial.limits = held.notes.clone();
+            trial.flags.extend(held.flags.iter().cloned());
+        }
+        Ok(())
+    }
+
+    fn target(&self) -> Result<Target, ServerError> {
+        Ok(Target::Folder(self.data()))
+    }
+
+    fn audited(&self, look: Look) -> Result<Result<Option<AuditNote>, AuditError>, ServerError> {
+        Ok(look(Audited::Folder(&self.data())))
+    }
+
+    fn enter_limits(&self) -> Result<Option<Entered>, ServerError> {
         let entered = self.held.as_ref().map(Held::enter).transpose();
         entered.map_err(|error| ServerError::Unusable(error.to_string()))
     }
 
-    /// A flag if a limit was no longer in force at the end of the trial.
-    pub(crate) fn lost_limit(&self) -> Option<Flag> {
+    fn lost_limit(&self) -> Option<Flag> {
         self.held.as_ref()?.lost()
     }
 
-    /// Brings back the limits that `set` events have changed.
-    ///
-    /// # Errors
-    /// A sentence: the limits are not those of the file any more.
-    pub(crate) fn restore(&self) -> Result<(), String> {
+    fn restored(&self) -> Result<(), String> {
         let none = || Err(ServerError::Unusable("a folder has no settings".into()));
         self.changes.restore(none)
     }
 
-    /// Brings the power back after a cut that ended the load, and completes its event.
-    pub(crate) fn power_back(&self, trial: &mut Trial) -> Result<(), ServerError> {
+    fn power_back(&self, trial: &mut Trial) -> Result<(), ServerError> {
         let cut = trial.events.iter_mut().rfind(|one| one.kind == POWER_CUT);
         if let (Some(lost), Some(event)) = (self.disks.power_back()?, cut) {
             event.text = format!("{}; {}", event.text, lost.says);
@@ -177,21 +179,14 @@ impl FolderPlace {
         Ok(())
     }
 
-    /// The planned events.
-    pub(crate) fn prepare_events(&self, actions: &[Action]) -> Result<PreparedEvents, ServerError> {
+    fn prepare_events(&self, actions: &[Action]) -> Result<PreparedEvents, ServerError> {
         PreparedEvents::open(&self.planned.events, actions, || {
             let power = self.disks.power(self.planned.key.block);
             Ok(Means::of_folder(self.changes.clone(), power))
         })
     }
 
-    /// The folder of the workload's files.
-    pub(crate) fn data(&self) -> PathBuf {
-        self.disks.data()
-    }
-
-    /// The sampler of the machine and of the folder's disk.
-    pub(crate) fn prepare_sampler(&self) -> Result<Prepared, ServerError> {
+    fn prepare_sampler(&self) -> Result<Prepared, ServerError> {
         Prepared::new(Targets {
             data_folder: Some(self.data()),
             ..Targets::default()

@@ -104,7 +104,7 @@ impl Driver {
                 schema: Some(SCHEMA.into()),
                 ..login.clone()
             },
-            session: session.to_vec(),
+            session: session.clone(),
             picks: Picks::new(section.mix, seed),
             waits: section.waits,
             inputs: Inputs::new(section.warehouses, load, seed),

@@ -28,7 +28,7 @@ fn driver(section: &Section) -> Driver {
     let target = Target::Server {
         readers: None,
         login,
-        session: &[],
+        session: Vec::new(),
     };
     Driver::on(&target, section, &Constants::load(1), 1, &Ledger::new()).unwrap()
 }

@@ -10,8 +10,8 @@ pub(crate) mod plans;
 
 use super::bench::Bench;
 use crate::run::audit::pool;
-use crate::run::place::ServerPlace;
 use crate::run::place::coldness;
+use crate::run::place::{Place, ServerPlace};
 use host::{interrupt, now_ns};
 use observe::{counters, foreign};
 use pass::{Pass, Passed};

@@ -4,7 +4,7 @@
 //! module: the work of the sampler (`observe::sampler`) and of the events (`run::event`).
 
 use crate::run::event::{Action, Events, Happened, PreparedEvents, Uptime};
-use crate::run::place::Place;
+use crate::run::place::AnyPlace;
 use crate::run::place::beats::{Beats, PreparedBeats, Series};
 use observe::{Edges, Prepared, Sample, Sampled, Sampler};
 use record::names::{LINK_RECEIVED, LINK_SENT};
@@ -168,7 +168,7 @@ fn cpu_use(first: &Series, further: &BTreeMap<u32, Series>, from_s: u32) -> Opti
 
 impl Concurrent {
     pub(super) fn prepare(
-        place: &Place,
+        place: &AnyPlace,
         actions: &[Action],
         measured_from_s: u32,
     ) -> Result<Concurrent, ServerError> {

@@ -15,7 +15,7 @@ use crate::run::audit::reached_disk::{self, Device};
 use crate::run::audit::{self, Pending, device_queue, homes};
 use crate::run::drive;
 use crate::run::event::Action;
-use crate::run::place::{Place, Process};
+use crate::run::place::{AnyPlace, Process};
 use crate::run::shards;
 use account::Recorder;
 use concurrent::{Concurrent, Latest};
@@ -59,7 +59,7 @@ impl Timed<'_> {
     /// needs; None if the workload has no audit.
     pub(crate) fn measure(
         &self,
-        place: &mut Place,
+        place: &mut AnyPlace,
         trial: &mut Trial,
         live: EachSecond,
     ) -> Result<Option<Pending>, ServerError> {
@@ -72,11 +72,9 @@ impl Timed<'_> {
         homes::check(self.workload, self.planned.load.clients(), trial);
         if let Some(files) = self.workload.files() {
             reached_disk::before(files, host::machine::memory_bytes(), trial);
-            place.with_target(|target| {
-                if let Target::Folder(folder) = target {
-                    device_queue::check(files, self.planned.load.clients(), folder, trial);
-                }
-            })?;
+            if let Target::Folder(folder) = place.target()? {
+                device_queue::check(files, self.planned.load.clients(), &folder, trial);
+            }
             precondition::run(self, place, trial)?;
         }
         let Work {
@@ -125,20 +123,19 @@ impl Timed<'_> {
     }
 
     /// What the device below the files has moved; None for a server.
-    fn device(&self, place: &Place) -> Option<Device> {
+    fn device(&self, place: &AnyPlace) -> Option<Device> {
         let files = self.workload.files()?;
-        let device = place.with_target(|target| match target {
-            Target::Folder(folder) => Device::below(files, folder),
-            _ => None,
-        });
-        device.ok()?
+        match place.target().ok()? {
+            Target::Folder(folder) => Device::below(files, &folder),
+            Target::Server { .. } => None,
+        }
     }
 
     /// Makes a trial invalid whose direct I/O did not reach the disk, and flags one that wrote over its own blocks. `moved_bytes`: by the
     /// device during the load, if it is known.
     fn look_at_the_disk(
         &self,
-        place: &Place,
+        place: &AnyPlace,
         tallies: &[Tally],
         moved_bytes: Option<u64>,
         trial: &mut Trial,
@@ -147,11 +144,11 @@ impl Timed<'_> {
             return Ok(());
         };
         let bytes = files.transferred_bytes(tallies);
-        let cached = place.with_target(|target| match target {
-            Target::Folder(folder) => reached_disk::after(files, folder)
+        let cached = match place.target()? {
+            Target::Folder(folder) => reached_disk::after(files, &folder)
                 .or_else(|| reached_disk::served_from_elsewhere(bytes, moved_bytes?)),
-            _ => None,
-        })?;
+            Target::Server { .. } => None,
+        };
         if let Some(flag) = cached {
             trial.invalidate(flag.kind, flag.text);
         }
@@ -160,12 +157,10 @@ impl Timed<'_> {
         Ok(())
     }
 
-    fn work(&self, place: &Place) -> Result<Work, ServerError> {
-        let work = place.with_target(|target| {
-            serves_reads(self.workload, target)?;
-            Ok::<_, ServerError>(self.workload.work(target, self.seed))
-        })?;
-        work?.ok_or_else(|| {
+    fn work(&self, place: &AnyPlace) -> Result<Work, ServerError> {
+        let target = place.target()?;
+        serves_reads(self.workload, &target)?;
+        self.workload.work(&target, self.seed).ok_or_else(|| {
             ServerError::Unusable("the workload has no operations for a timed load".into())
         })
     }
@@ -182,7 +177,7 @@ impl Timed<'_> {
     /// What the group of a load in slices needs of its server; None for other loads.
     fn connected(
         &self,
-        place: &mut Place,
+        place: &mut AnyPlace,
         concurrent: &mut Concurrent,
     ) -> Result<Option<Connected>, ServerError> {
         if self.bench.seat.is_none() {
@@ -325,7 +320,7 @@ fn leave(leave: Leave) -> Result<Option<Slices>, ServerError> {
 
 /// Lets the witness use a connection that is none of the clients'. None where there is no witness, or no single server.
 fn look<T>(
-    place: &Place,
+    place: &AnyPlace,
     witness: Option<&Witness>,
     with: fn(&Witness, &mut Session) -> Result<T, ServerError>,
 ) -> Result<Option<T>, ServerError> {
@@ -416,7 +411,7 @@ mod tests {
             let target = Target::Server {
                 login: login.clone(),
                 readers,
-                session: &[],
+                session: Vec::new(),
             };
             let workload = workload::open(name, &"".parse().unwrap()).unwrap();
             serves_reads(workload.as_ref(), &target).map_err(|error| error.to_string())

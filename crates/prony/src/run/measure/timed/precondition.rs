@@ -6,7 +6,7 @@
 
 use super::{Timed, until_stopped};
 use crate::run::drive;
-use crate::run::place::Place;
+use crate::run::place::AnyPlace;
 use host::{disk, interrupt, storage};
 use load::{Drive, Watch};
 use record::{FlagKind, Trial};
@@ -18,7 +18,7 @@ use std::time::Duration;
 use workload::{Files, FilesError, Precondition, Target};
 
 /// Does nothing if the workload asks for no preconditioning.
-pub(crate) fn run(timed: &Timed, place: &Place, trial: &mut Trial) -> Result<(), ServerError> {
+pub(crate) fn run(timed: &Timed, place: &AnyPlace, trial: &mut Trial) -> Result<(), ServerError> {
     let Some(files) = timed.workload.files() else {
         return Ok(());
     };
@@ -27,24 +27,19 @@ pub(crate) fn run(timed: &Timed, place: &Place, trial: &mut Trial) -> Result<(),
     };
     // The files of a continued series were written over by its first trial.
     let are_new = trial.data_bytes > 0;
-    place.with_target(|target| match target {
-        Target::Folder(folder) if are_new => write_over(timed, files, rule, folder),
-        _ => Ok(()),
-    })??;
+    let target = place.target()?;
+    let Target::Folder(folder) = &target else {
+        return Ok(());
+    };
+    if are_new {
+        write_over(timed, files, rule, folder)?;
+    }
     // The steady state is that of the load within its limits. The files are made without them, as always.
     let within = place.enter_limits()?;
-    let text = place.with_target(|target| {
-        let Target::Folder(folder) = target else {
-            return Ok(None);
-        };
-        let rounds = rounds(timed, rule.round, target)?;
-        Ok::<_, ServerError>(Some(text(files, rule, &rounds, folder)))
-    });
+    let rounds = rounds(timed, rule.round, &target)?;
     drop(within);
-    let text = text??;
-    if let Some(text) = text {
-        trial.flag(FlagKind::Preconditioned, text);
-    }
+    let text = text(files, rule, &rounds, folder);
+    trial.flag(FlagKind::Preconditioned, text);
     Ok(())
 }
 

@@ -9,24 +9,6 @@ use record::ServerIdentity;
 use server::{ServerError, StartRequest};
 
 impl ServerPlace<'_> {
-    /// # Errors
-    /// The server has ended, or an external server is gone or has been replaced by another one.
-    pub(crate) fn still_runs(&self) -> Result<(), ServerError> {
-        if let Some(reason) = self.instance.nodes().find_map(|node| node.exit_reason()) {
-            return Err(ServerError::Lost(reason));
-        }
-        let is_one = self.instance.formation().is_none();
-        if is_one && has_outage(&self.planned.events) && self.node().pid().is_none() {
-            return Err(ServerError::Lost(
-                "an event ended the server, and it was down at the end of the load".into(),
-            ));
-        }
-        if self.is_external() {
-            self.node().start(&StartRequest::default())?;
-        }
-        self.is_the_same()
-    }
-
     /// Checks that an external address still leads to the same server, and that the installed one was not replaced.
     pub(super) fn is_the_same(&self) -> Result<(), ServerError> {
         let begun = self.server.identity();
@@ -49,37 +31,8 @@ impl ServerPlace<'_> {
         }
     }
 
-    /// Why a trial failed. If the server is gone, with the cause from its log.
-    pub(crate) fn explain(&self, error: &ServerError) -> String {
-        if let Some(broken) = self.disks.broken() {
-            return format!("{broken}; the server lost its data directory: {error}");
-        }
-        if self.live.as_ref().is_some_and(Live::is_cut) {
-            self.give_up();
-            return error.to_string();
-        }
-        let of_limits = self.held.as_ref().and_then(Held::last_words);
-        let reason = match error {
-            ServerError::Lost(_) => crash_cause::reason(self.node().as_ref()),
-            _ => self.node().exit_reason(),
-        };
-        match (error, reason) {
-            (ServerError::Lost(_), Some(reason)) => match of_limits {
-                Some(words) => format!("the server ended: {words}"),
-                None => format!("the server ended: {reason}"),
-            },
-            // The complete log is stored with the run.
-            (ServerError::NotStarted { message: says, .. }, _) => match of_limits {
-                Some(words) => format!("{says}\n  - {words}"),
-                None => says.clone(),
-            },
-            (_, Some(reason)) => format!("{error}; the server ended: {reason}"),
-            (_, None) => error.to_string(),
-        }
-    }
-
     /// Keeps where a server hangs, and kills it: it would not stop by itself. An external server is never killed.
-    fn give_up(&self) {
+    pub(super) fn give_up(&self) {
         crash_cause::keep_stacks(self.node().as_ref());
         let _ = self.node().kill();
     }

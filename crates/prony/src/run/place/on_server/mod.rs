@@ -31,6 +31,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use workload::{Target, Workload};
 
+mod as_place;
 mod ending;
 mod flags;
 mod nodes;
@@ -105,11 +106,6 @@ impl<'a> ServerPlace<'a> {
         })
     }
 
-    /// Continues a series: the next trial uses the server as the previous one left it.
-    pub(crate) fn continue_with(&mut self, planned: PlannedTrial) {
-        self.planned = planned;
-    }
-
     /// The node that queries and clients connect to.
     fn node(&self) -> &Arc<dyn Node> {
         self.instance.first()
@@ -122,41 +118,6 @@ impl<'a> ServerPlace<'a> {
 
     fn is_started(&self) -> bool {
         self.live.is_some()
-    }
-
-    /// Copies the snapshot for the first trial. Flags settings that this kind of server does not support.
-    pub(crate) fn prepare(
-        &mut self,
-        trial: &mut Trial,
-        progress: &Progress,
-    ) -> Result<(), ServerError> {
-        if !self.is_started() {
-            self.place_data()?;
-        }
-        if let (true, Some(dataset)) = (self.ready.data_folder.is_some(), &mut trial.dataset) {
-            dataset.file_system = host::file_system(&self.data());
-        }
-        self.renew_data(trial, progress)?;
-        trial.flags.extend(self.not_available());
-        trial.flags.extend(volume::flags(&self.planned.host));
-        trial.flags.extend(limits::lifted(&self.planned));
-        Ok(())
-    }
-
-    /// Starts the server for a timed load if it is not running. After a start, reads the tables into the buffer pool if `preload`.
-    pub(crate) fn start_for_a_load(
-        &mut self,
-        trial: &mut Trial,
-        preload: bool,
-    ) -> Result<(), ServerError> {
-        let fresh = !self.is_started();
-        self.live(trial)?;
-        self.note_links(trial)?;
-        if fresh && preload {
-            self.preload(trial)
-        } else {
-            Ok(())
-        }
     }
 
     fn preload(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
@@ -238,7 +199,7 @@ impl<'a> ServerPlace<'a> {
     /// The connections. Starts the server if it is not running.
     pub(crate) fn live(&mut self, trial: &mut Trial) -> Result<&mut Live, ServerError> {
         if self.live.is_none() {
-            self.start(trial)?;
+            self.launch(trial)?;
         }
         if trial.settings.is_empty() {
             trial.settings = self.effective.clone();
@@ -285,7 +246,7 @@ impl<'a> ServerPlace<'a> {
         self.node().data_folder()
     }
 
-    fn start(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
+    fn launch(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
         self.hold()?;
         self.note_limits(trial);
         let held = self.held.as_ref();
@@ -368,20 +329,6 @@ impl<'a> ServerPlace<'a> {
         }
     }
 
-    /// A flag if a limit was no longer in force at the end of the trial.
-    pub(crate) fn lost_limit(&self) -> Option<Flag> {
-        self.held.as_ref()?.lost()
-    }
-
-    /// Brings back the limits and settings that `set` events have changed.
-    ///
-    /// # Errors
-    /// A sentence: the server is not as the file says any more.
-    pub(crate) fn restore(&self) -> Result<(), String> {
-        self.heal()?;
-        self.changes.restore(|| self.node().connect())
-    }
-
     /// A connection for queries, with the session settings.
     pub(crate) fn query_session(&self) -> Result<Session, ServerError> {
         let mut session = self.session()?;
@@ -458,25 +405,6 @@ impl<'a> ServerPlace<'a> {
         settings
     }
 
-    /// The planned events, each with its own connections.
-    pub(crate) fn prepare_events(&self, actions: &[Action]) -> Result<PreparedEvents, ServerError> {
-        if keeps_from_a_node(&self.planned.events) {
-            recovery::prepare(&mut self.node().connect()?)?;
-        }
-        PreparedEvents::open(&self.planned.events, actions, || {
-            let reopen = self.reopen();
-            let (session, stopper) = reopen()?;
-            Ok(Means {
-                session: Some(session),
-                stopper,
-                reopen,
-                server: Some(self.instance.clone()),
-                changes: self.changes.clone(),
-                power: self.disks.power(self.planned.key.block),
-            })
-        })
-    }
-
     /// Opens sessions of an event, also after a restart.
     fn reopen(&self) -> Reopen {
         let (node, connect) = (self.node().clone(), self.connector());
@@ -487,56 +415,8 @@ impl<'a> ServerPlace<'a> {
         })
     }
 
-    /// The sampler of the trial's server, with its own connection.
-    pub(crate) fn prepare_sampler(&self) -> Result<Prepared, ServerError> {
-        let abilities = self.node().abilities();
-        let connector = if abilities.mysql {
-            Some(self.node().connector()?)
-        } else {
-            None
-        };
-        let node = self.node().clone();
-        Prepared::new(Targets {
-            connector,
-            configure: abilities.settings,
-            server_pid: Some(Box::new(move || node.pid())),
-            data_folder: self.node().data_folder(),
-            interface: self.clients_link().map(|link| link.interface),
-        })
-    }
-
-    /// Checks that the server allows all clients of a load. A server that refuses some would be measured with fewer clients than the
-    /// trial's name says. Prepared statements are limited over all connections.
-    pub(crate) fn admits(&self, planned: &PlannedTrial, needs: &Needs) -> Result<(), ServerError> {
-        if let Some(max) = self.effective_number("max_connections")
-            && let Some(why) = connections::too_few(planned, max as u32, self.is_external())
-        {
-            return Err(ServerError::Unusable(why));
-        }
-        let (each, clients) = (needs.statements as u64, u64::from(planned.load.clients()));
-        match self.effective_number("max_prepared_stmt_count") {
-            Some(max) if each * clients > max => Err(ServerError::Unusable(format!(
-                "{} prepared statements ({each} per client) exceed the server's max_prepared_stmt_count = {max}; raise it, or use fewer clients, tables or operations",
-                each * clients
-            ))),
-            _ => Ok(()),
-        }
-    }
-
     fn effective_number(&self, name: &str) -> Option<u64> {
         self.effective.get(name)?.parse().ok()
-    }
-
-    /// Calls `with` with the login of the load's clients and the statements that each connection executes first.
-    ///
-    /// # Errors
-    /// The server has no address, as with SQLite.
-    pub(crate) fn with_target<T>(&self, with: impl FnOnce(&Target) -> T) -> Result<T, ServerError> {
-        Ok(with(&Target::Server {
-            login: self.login()?,
-            readers: self.readers()?,
-            session: &self.session_statements(),
-        }))
     }
 
     /// The statements that each connection executes first.
@@ -549,12 +429,6 @@ impl<'a> ServerPlace<'a> {
     /// A new connection in the workload's schema, without the session settings.
     pub(crate) fn session(&self) -> Result<Session, ServerError> {
         self.connector()()
-    }
-
-    /// The same, where the server has one node.
-    pub(crate) fn single_session(&self) -> Result<Option<Session>, ServerError> {
-        let is_single = self.instance.formation().is_none();
-        is_single.then(|| self.session()).transpose()
     }
 
     /// Opens such connections, from any thread.
@@ -581,11 +455,6 @@ impl<'a> ServerPlace<'a> {
 
     fn data(&self) -> PathBuf {
         self.disks.data()
-    }
-
-    /// The recording of its disk.
-    pub(crate) fn recording(&self) -> Option<Recording> {
-        self.disks.recording(&self.planned.host)
     }
 }
 

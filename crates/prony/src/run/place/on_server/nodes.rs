@@ -3,7 +3,7 @@
 use super::ServerPlace;
 use crate::run::drive;
 use crate::run::place::beats::PreparedBeats;
-use crate::run::place::caught_up;
+use crate::run::place::{Nodes, caught_up};
 use host::Interface;
 use observe::{Prepared, Targets};
 use record::{Flag, FlagKind, LimitNote, Trial};
@@ -94,14 +94,6 @@ impl ServerPlace<'_> {
         Ok(Login { endpoints, ..first })
     }
 
-    /// How many nodes, from the first on, the clients of a load use.
-    pub(crate) fn nodes_in_use(&self) -> u32 {
-        let readers = self.readers().ok().flatten();
-        let of_readers = readers.map_or(1, |readers| readers.login.endpoints.len());
-        let own = self.login().map_or(1, |login| login.endpoints.len());
-        own.max(of_readers) as u32
-    }
-
     /// How to reach the servers of the further hosts of a DSN, with the numbers of the hosts from 2. Several names of one server are one.
     fn further_hosts(&self) -> Result<Vec<(u32, Connector)>, ServerError> {
         let Some(dsn) = self.node().endpoint().filter(|dsn| !dsn.others.is_empty()) else {
@@ -125,47 +117,6 @@ impl ServerPlace<'_> {
             }
         }
         Ok(hosts)
-    }
-
-    /// The samplers of the further nodes, with their numbers.
-    pub(crate) fn prepare_further_samplers(&self) -> Result<Vec<(u32, Prepared)>, ServerError> {
-        let hosts = self.further_hosts()?.into_iter().map(|(number, host)| {
-            let prepared = Prepared::new(Targets {
-                connector: Some(host),
-                ..Targets::default()
-            });
-            Ok((number, prepared?))
-        });
-        self.further()
-            .map(|(number, node)| {
-                let prepared = Prepared::new(Targets {
-                    connector: Some(node.connector()?),
-                    configure: node.abilities().settings,
-                    server_pid: Some({
-                        let node = node.clone();
-                        Box::new(move || node.pid())
-                    }),
-                    data_folder: node.data_folder(),
-                    interface: None,
-                });
-                Ok((number, prepared?))
-            })
-            .chain(hosts)
-            .collect()
-    }
-
-    /// What measures how old reads on each node are; None for a server that prony does not start, and for one node.
-    pub(crate) fn prepare_beats(&self) -> Result<Option<PreparedBeats>, ServerError> {
-        let Some(formation) = self.instance.formation() else {
-            return Ok(None);
-        };
-        if self.further().next().is_none() {
-            return Ok(None);
-        }
-        let all = (1..).zip(self.instance.nodes());
-        let nodes = all.map(|(number, node)| Ok((number, node.connector()?)));
-        let nodes = nodes.collect::<Result<Vec<_>, ServerError>>()?;
-        PreparedBeats::new(nodes, self.session_statements(), formation.behind()).map(Some)
     }
 
     /// Opens connections to each node that runs, in the workload's schema, for what audits it. Each has caught up with the others.
@@ -211,28 +162,6 @@ impl ServerPlace<'_> {
         })
     }
 
-    /// The lines of the nodes' logs. Empty if prony cannot read them.
-    pub(crate) fn log(&self) -> Vec<String> {
-        let all = (1..).zip(self.instance.nodes());
-        let heading = |number| match self.instance.formation() {
-            Some(_) => vec![format!("== node {number}")],
-            None => Vec::new(),
-        };
-        all.flat_map(|(number, node): (u32, _)| {
-            [heading(number), node.log_tail(usize::MAX)].concat()
-        })
-        .collect()
-    }
-
-    /// A flag if no node takes part in the cluster any more, and one sees no majority.
-    pub(crate) fn lost_quorum(&self) -> Option<Flag> {
-        let text = self.instance.formation()?.lost_quorum(&self.instance)?;
-        Some(Flag {
-            kind: FlagKind::QuorumLost,
-            text,
-        })
-    }
-
     /// Brings every link up again.
     pub(super) fn heal(&self) -> Result<(), String> {
         let network = self
@@ -261,6 +190,83 @@ impl ServerPlace<'_> {
         });
         trial.limits.extend(noted);
         Ok(())
+    }
+}
+
+impl Nodes for ServerPlace<'_> {
+    fn nodes_in_use(&self) -> u32 {
+        let readers = self.readers().ok().flatten();
+        let of_readers = readers.map_or(1, |readers| readers.login.endpoints.len());
+        let own = self.login().map_or(1, |login| login.endpoints.len());
+        own.max(of_readers) as u32
+    }
+
+    fn prepare_further_samplers(&self) -> Result<Vec<(u32, Prepared)>, ServerError> {
+        let hosts = self.further_hosts()?.into_iter().map(|(number, host)| {
+            let prepared = Prepared::new(Targets {
+                connector: Some(host),
+                ..Targets::default()
+            });
+            Ok((number, prepared?))
+        });
+        self.further()
+            .map(|(number, node)| {
+                let prepared = Prepared::new(Targets {
+                    connector: Some(node.connector()?),
+                    configure: node.abilities().settings,
+                    server_pid: Some({
+                        let node = node.clone();
+                        Box::new(move || node.pid())
+                    }),
+                    data_folder: node.data_folder(),
+                    interface: None,
+                });
+                Ok((number, prepared?))
+            })
+            .chain(hosts)
+            .collect()
+    }
+
+    fn prepare_beats(&self) -> Result<Option<PreparedBeats>, ServerError> {
+        let Some(formation) = self.instance.formation() else {
+            return Ok(None);
+        };
+        if self.further().next().is_none() {
+            return Ok(None);
+        }
+        let all = (1..).zip(self.instance.nodes());
+        let nodes = all.map(|(number, node)| Ok((number, node.connector()?)));
+        let nodes = nodes.collect::<Result<Vec<_>, ServerError>>()?;
+        PreparedBeats::new(nodes, self.session_statements(), formation.behind()).map(Some)
+    }
+
+    fn log(&self) -> Vec<String> {
+        let all = (1..).zip(self.instance.nodes());
+        let heading = |number| match self.instance.formation() {
+            Some(_) => vec![format!("== node {number}")],
+            None => Vec::new(),
+        };
+        all.flat_map(|(number, node): (u32, _)| {
+            [heading(number), node.log_tail(usize::MAX)].concat()
+        })
+        .collect()
+    }
+
+    fn lost_quorum(&self) -> Option<Flag> {
+        let text = self.instance.formation()?.lost_quorum(&self.instance)?;
+        Some(Flag {
+            kind: FlagKind::QuorumLost,
+            text,
+        })
+    }
+
+    fn single_session(&self) -> Result<Option<Session>, ServerError> {
+        let is_single = self.instance.formation().is_none();
+        is_single.then(|| self.session()).transpose()
+    }
+
+    fn link_bits_per_s(&self) -> Option<u64> {
+        self.clients_link()?.bits_per_s
     }
 }
 

@@ -133,7 +133,7 @@ impl Workload for Toy {
             outcome: self.outcome,
             opens: self.opens,
             folder: match target {
-                Target::Folder(folder) => Some(folder.to_path_buf()),
+                Target::Folder(folder) => Some(folder.clone()),
                 Target::Server { .. } => None,
             },
         };

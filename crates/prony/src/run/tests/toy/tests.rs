@@ -99,7 +99,7 @@ fn queries_come_in_order_with_their_reference() {
     assert!(Toy::timed().queries().is_none());
 }
 
-fn server_target() -> Target<'static> {
+fn server_target() -> Target {
     Target::Server {
         readers: None,
         login: Login {
@@ -111,14 +111,14 @@ fn server_target() -> Target<'static> {
             login_timeout: Duration::ZERO,
             stall_timeout: None,
         },
-        session: &[],
+        session: Vec::new(),
     }
 }
 
 /// The audit of a load that ended like this.
 fn audit(toy: &Toy, place: Audited, tallies: &[Tally]) -> Result<AuditNote, AuditError> {
     let target = match place {
-        Audited::Folder(folder) => Target::Folder(folder),
+        Audited::Folder(folder) => Target::Folder(folder.into()),
         Audited::Server { .. } => server_target(),
     };
     let ended = Ended {
@@ -161,7 +161,7 @@ fn a_timed_load_ends_as_scripted_without_a_server() {
 fn a_folder_is_driven_by_threads_and_its_audit_finds_lost_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let toy = Toy::on_folder();
-    let driven = drive(&toy, &Target::Folder(folder.path()));
+    let driven = drive(&toy, &Target::Folder(folder.path().into()));
     assert_eq!(driven.backend, Backend::Blocking);
     let path = folder.path().to_path_buf();
     let audited = || audit(&toy, Audited::Folder(&path), &driven.tallies);
@@ -216,7 +216,7 @@ fn an_audit_on_a_server_sees_its_sessions_and_the_tallies() {
 
 #[test]
 fn a_toy_has_no_driver_for_the_other_kind_of_target() {
-    let folder = Target::Folder(Path::new("/"));
+    let folder = Target::Folder("/".into());
     assert!(Toy::timed().work(&folder, 1).is_none());
     assert!(Toy::on_folder().work(&server_target(), 1).is_none());
     assert!(Toy::rounds().work(&server_target(), 1).is_none());

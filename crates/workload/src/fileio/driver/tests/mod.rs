@@ -95,7 +95,9 @@ fn drive_in(
     workload: &dyn Workload,
     time: Duration,
 ) -> (Driven, Option<AuditNote>) {
-    let work = workload.work(&Target::Folder(folder.path()), 1).unwrap();
+    let work = workload
+        .work(&Target::Folder(folder.path().into()), 1)
+        .unwrap();
     audited(folder, work, time, || {})
 }
 
@@ -238,7 +240,9 @@ fn what_is_written_is_never_the_same_twice() {
 fn a_file_that_another_process_cuts_short_is_named_with_the_place_and_the_others_go_on() {
     for engine in engines() {
         let (folder, workload) = made(&format!("{engine}pattern = \"sequential-read\""));
-        let work = workload.work(&Target::Folder(folder.path()), 1).unwrap();
+        let work = workload
+            .work(&Target::Folder(folder.path().into()), 1)
+            .unwrap();
         let (driven, note) = audited(&folder, work, 10 * TIME, || {
             let file = fs::File::options()
                 .write(true)

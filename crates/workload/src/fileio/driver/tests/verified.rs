@@ -17,7 +17,9 @@ fn audited(
 ) -> AuditNote {
     let (folder, workload) = made(&format!("verify = true\n{text}"));
     before(folder.path());
-    let work = workload.work(&Target::Folder(folder.path()), 1).unwrap();
+    let work = workload
+        .work(&Target::Folder(folder.path().into()), 1)
+        .unwrap();
     let place = Audited::Folder(folder.path());
     let mut audit = work.audit.unwrap();
     audit.before(place, folder.path()).unwrap();
