@@ -3,7 +3,7 @@
 //! Purpose: one spelling in every form of a report. The record counts blocks from 0, people from 1.
 
 use crate::format;
-use record::{LoadFactor, Percentile, Question, Run, ServerIdentity, TrialKey};
+use record::{LoadFactor, Question, Run, ServerIdentity, TrialKey};
 
 /// A row of the matrix: `5.6 · small pool`. The separator is a dot because levels may hold commas. A factor with a single level
 /// is left out.
@@ -93,12 +93,10 @@ fn product(identity: &ServerIdentity) -> &'static str {
 
 /// A level. Numbers of the load get their unit: `64 clients`, `200,000 requests/s`.
 pub(crate) fn level(factor: &str, level: &str) -> String {
-    use LoadFactor::{Clients, Rate, Workers};
     match (LoadFactor::named(factor), level.parse::<f64>()) {
-        (Some(Clients | Workers), Ok(1.0)) => format!("1 {}", factor.trim_end_matches('s')),
-        (Some(Clients | Workers), Ok(_)) => format!("{} {factor}", bare_level(factor, level)),
-        (Some(Rate), Ok(_)) => format!("{} requests/s", bare_level(factor, level)),
-        (Some(Rate), Err(_)) if level == "max" => "maximum rate".to_string(),
+        (Some(one), Ok(1.0)) if one.is_count() => format!("1 {}", factor.trim_end_matches('s')),
+        (Some(one), Ok(_)) => format!("{} {}", bare_level(factor, level), one.unit()),
+        (Some(LoadFactor::Rate), Err(_)) if level == "max" => "maximum rate".to_string(),
         _ => level.to_string(),
     }
 }
@@ -151,14 +149,6 @@ pub(crate) fn round(question: &Question, name: &str, index: u32) -> String {
         format!("{name} {index}")
     } else {
         name.to_string()
-    }
-}
-
-/// `p99`, `p99.9`, `max`
-pub(crate) fn percentile(percentile: Percentile) -> &'static str {
-    match percentile {
-        Percentile::P999 => "p99.9",
-        other => other.text(),
     }
 }
 

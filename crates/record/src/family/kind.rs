@@ -15,6 +15,16 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// In a sentence: `latency`, `wait time`.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Kind::Response => "latency",
+            Kind::Wait => "wait time",
+            Kind::Service => "service time",
+            Kind::Failed => "time of failed operations",
+        }
+    }
+
     /// The times of operations that were answered, by their names in files.
     pub const NAMED: [(&str, Kind); 3] = [
         ("response", Kind::Response),

@@ -38,6 +38,14 @@ impl Percentile {
         }
     }
 
+    /// As reports show it: `p99.9`.
+    pub fn title(self) -> &'static str {
+        match self {
+            Percentile::P999 => "p99.9",
+            other => other.text(),
+        }
+    }
+
     /// The part of all samples below it, from 0 to 1.
     pub fn share_below(self) -> f64 {
         match self {

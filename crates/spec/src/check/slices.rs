@@ -12,7 +12,7 @@ use crate::machine::limits::LimitsPatch;
 use crate::plan::PlannedTrial;
 use crate::server::build::BuildSpec;
 use crate::text::setting::plain;
-use record::{Finding, Subject, Value};
+use record::{Finding, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -227,14 +227,6 @@ fn of_protocol(protocol: &Protocol, length: Duration) -> Vec<Late> {
 
 /// Shapes and what else a claim says of the order of seconds.
 fn of_claims(experiment: &Experiment) -> Vec<Late> {
-    let of_value = |value: &Value| match value {
-        Value::Variation => Some("how much the throughput varies from second to second"),
-        Value::Recovery(_) => Some("a recovery"),
-        Value::ReadAge => Some("the age of reads on further nodes"),
-        Value::Audit(_) => Some("an audit of TPC-C"),
-        Value::Elapsed | Value::Counter(_) | Value::Quotient(..) => None,
-        Value::Throughput | Value::Latency { .. } => None,
-    };
     let of_finding = |finding: &Finding| match finding {
         Finding::Stall => "stalls",
         Finding::LevelShift => "a level shift",
@@ -246,7 +238,7 @@ fn of_claims(experiment: &Experiment) -> Vec<Late> {
     let late = claims.filter_map(|(index, claim)| {
         let (key, what) = match &claim.subject {
             Subject::Ratio { value, .. } | Subject::Spread { value, .. } => {
-                ("value", of_value(value)?)
+                ("value", value.of_order()?)
             }
             Subject::Finds { finding, .. } => ("finds", of_finding(finding)),
         };

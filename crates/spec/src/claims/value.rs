@@ -6,24 +6,19 @@ use crate::file::mistake::nearest;
 use crate::file::read::{Node, Section};
 use crate::load::LoadSpec;
 use crate::sections::names::Names;
-use record::names::{RECOVERY_NUMBERS, SYSTEM_COUNTERS};
-use record::{AuditFigure, Finding, Kind, Percentile, Value};
+use record::claim::Measured;
+use record::names::SYSTEM_COUNTERS;
+use record::{Finding, Kind, Percentile, Value};
 
 const EXAMPLE: &str = "value = \"elapsed\", \"throughput\" or \"variation\", a percentile like \"p99\" or \"service p99\", a counter like \"Innodb_buffer_pool_reads\", \"read_age_ms\", a recovery time like \"recovered_s\", a figure of the audit like \"lost\", or \"A / B\"";
+
 /// Values that are not counters, so that a misspelled one is not taken for a counter.
-const WORDS: [&str; 11] = [
-    "elapsed",
-    "throughput",
-    "variation",
-    "read_age_ms",
-    "p50",
-    "p95",
-    "p99",
-    "p999",
-    "max",
-    "wait p99",
-    "service p99",
-];
+fn words() -> Vec<&'static str> {
+    let plain = Value::NAMED.map(|(name, _)| name);
+    let percentiles = Percentile::ALL.map(Percentile::text);
+    [&plain[..], &percentiles, &["wait p99", "service p99"]].concat()
+}
+
 /// Other tools' names for them, which no counter has.
 const SYNONYMS: [(&str, &str); 11] = [
     ("qps", "throughput"),
@@ -41,7 +36,7 @@ const SYNONYMS: [(&str, &str); 11] = [
 pub(super) fn value(node: &Node, names: &Names) -> Option<Value> {
     let text = node.words(EXAMPLE)?;
     let Some(value) = named(&text) else {
-        let near = synonym(&text).or_else(|| nearest(&text, &WORDS));
+        let near = synonym(&text).or_else(|| nearest(&text, &words()));
         let near = near.map_or(String::new(), |near| format!("did you mean \"{near}\"? "));
         node.note(
             format!("\"{text}\" is not a value that a claim can compare"),
@@ -57,14 +52,8 @@ pub(super) fn value(node: &Node, names: &Names) -> Option<Value> {
 fn named(text: &str) -> Option<Value> {
     let parts: Vec<&str> = text.split('/').map(str::trim).collect();
     match parts.as_slice() {
-        ["elapsed"] => Some(Value::Elapsed),
-        ["throughput"] => Some(Value::Throughput),
-        ["variation"] => Some(Value::Variation),
-        ["read_age_ms"] => Some(Value::ReadAge),
-        [number] if RECOVERY_NUMBERS.contains(number) => Some(Value::Recovery(number.to_string())),
-        [figure] if let Some(figure) = AuditFigure::named(figure) => Some(Value::Audit(figure)),
-        [one] => latency(one).or_else(|| {
-            (is_counter(one) && synonym(one).is_none() && nearest(one, &WORDS).is_none())
+        [one] => Value::named(one).or_else(|| {
+            (is_counter(one) && synonym(one).is_none() && nearest(one, &words()).is_none())
                 .then(|| Value::Counter(one.to_string()))
         }),
         [over, under] if is_counter(over) && is_counter(under) => {
@@ -83,47 +72,40 @@ fn synonym(text: &str) -> Option<&'static str> {
         .map(|(_, ours)| *ours)
 }
 
-/// `p99` is the p99 of the response time, `wait p99` that of the queueing time.
-fn latency(text: &str) -> Option<Value> {
-    let (kind, percentile) = text.split_once(' ').unwrap_or(("response", text));
-    let (_, kind) = Kind::NAMED.into_iter().find(|(name, _)| *name == kind)?;
-    let percentile = Percentile::ALL
-        .into_iter()
-        .find(|known| known.text() == percentile.trim())?;
-    Some(Value::Latency { kind, percentile })
-}
-
 /// Rounds have elapsed times, timed loads have throughput and latencies; both have counters.
 fn check_kind(node: &Node, text: &str, value: &Value, names: &Names) {
     let is_closed = matches!(names.load, LoadSpec::Closed { .. });
-    let (says, help) = match value {
-        Value::Elapsed if names.is_timed => (
+    let is_wait = matches!(
+        value,
+        Value::Latency {
+            kind: Kind::Wait,
+            ..
+        }
+    );
+    let (says, help) = match (value.measured(), names.is_timed) {
+        (Measured::InRounds, true) => (
             "the duration of a timed load is fixed by the protocol",
             "write \"throughput\" or a percentile like \"p99\"",
         ),
-        Value::Recovery(_) if !names.is_timed => (
+        (Measured::InOutages, false) => (
             "rounds of queries have no outages",
             "write \"elapsed\", or set time in [protocol] and add an [[event]] with kill = {}",
         ),
-        Value::Audit(_) if !names.is_timed => (
+        (Measured::InAudits, false) => (
             "rounds of queries have no audit",
             "write \"elapsed\", or set time in [protocol] and choose a workload with an audit (tpcc)",
         ),
-        Value::Throughput | Value::Variation | Value::ReadAge | Value::Latency { .. }
-            if !names.is_timed =>
-        {
-            (
-                "rounds of queries have elapsed times, but no throughput or percentiles",
-                "write \"elapsed\", or set time in [protocol]",
-            )
-        }
-        Value::Latency {
-            kind: Kind::Wait, ..
-        } if is_closed => (
+        (Measured::InLoads, false) => (
+            "rounds of queries have elapsed times, but no throughput or percentiles",
+            "write \"elapsed\", or set time in [protocol]",
+        ),
+        (Measured::InLoads, true) if is_wait && is_closed => (
             "operations do not queue in a closed load: each client waits for its reply",
             "write \"p99\", or measure an open load",
         ),
-        _ => return,
+        (Measured::InRounds, false)
+        | (Measured::InLoads | Measured::InOutages | Measured::InAudits, true)
+        | (Measured::Always, _) => return,
     };
     node.note(
         format!("value = \"{text}\": {says}"),
@@ -189,7 +171,7 @@ mod tests {
         for (other, ours) in SYNONYMS {
             assert_eq!(named(other), None, "{other}");
             assert_eq!(synonym(&other.to_uppercase()), Some(ours));
-            assert!(WORDS.contains(&ours));
+            assert!(words().contains(&ours));
         }
         let counter = Value::Counter("Questions".into());
         assert_eq!(named("Questions"), Some(counter));

@@ -12,12 +12,11 @@ use crate::file::read::{Node, Section};
 use crate::server::build::{self, BuildSpec};
 use crate::server::cluster;
 use crate::text::setting::{Pairs, Setting};
+use record::LoadFactor;
 use std::collections::HashSet;
 
-/// Names that the cell of a claim uses for something else.
-const RESERVED: [&str; 8] = [
-    "server", "clients", "rate", "workers", "round", "query", "block", "variant",
-];
+/// Names that the cell of a claim uses for something else, apart from factors of the load.
+const RESERVED: [&str; 4] = ["server", "round", "query", "block"];
 
 /// The servers; none for a workload that runs on a folder.
 pub(crate) fn servers(file: &Section, workload: &WorkloadBase) -> Vec<ServerSpec> {
@@ -111,7 +110,7 @@ pub(crate) fn factors<'s>(file: &Section<'s>, workload: &WorkloadBase<'s, '_>) -
     let example = "[factor.instances.1]";
     let factors = file.get("factor").and_then(|node| node.section(example));
     for (node, _) in factors.iter().flat_map(|section| section.sections(example)) {
-        if RESERVED.contains(&node.key) && node.key != "variant" {
+        if RESERVED.contains(&node.key) || LoadFactor::named(node.key).is_some() {
             let help = "servers belong in [server.NAME], and clients, rate and workers in [load]; rename the factor";
             node.note(
                 format!("a factor cannot be called \"{}\"", node.key),

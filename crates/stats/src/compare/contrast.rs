@@ -288,9 +288,10 @@ pub(crate) fn contrasts(
 }
 
 fn claim(pair: &Pair, compared: &Compared, tolerance: f64) -> Claim {
-    let bound = match compared.value {
-        Value::Throughput => Bound::AtLeast(1.0 / (1.0 + tolerance)),
-        _ => Bound::AtMost(1.0 + tolerance),
+    let bound = if compared.value.more_is_better() {
+        Bound::AtLeast(1.0 / (1.0 + tolerance))
+    } else {
+        Bound::AtMost(1.0 + tolerance)
     };
     Claim {
         says: format!("{} against {}", pair.names.1, pair.names.0),

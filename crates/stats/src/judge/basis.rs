@@ -7,7 +7,7 @@ use super::same_work::{self, OtherWork};
 use crate::load::accounts::total;
 use crate::load::summary::of_trial;
 use crate::values::cells::{self, RowKey, row_key, row_words, why_it_does_not_count};
-use crate::values::words;
+use crate::values::{resolution, words};
 use record::claim::{Cell, Claim, Subject, Value};
 use record::{Account, FlagKind, Question, Summary, Trial, TrialState};
 use std::collections::BTreeMap;
@@ -122,7 +122,7 @@ fn are_same_setups(of: &Cell, to: &Cell) -> bool {
 }
 
 fn uncertain(trials: &[Trial], sides: &[&Cell], value: &Value) -> Option<String> {
-    if !matches!(value, Value::Latency { .. }) {
+    if resolution::of_histogram(value) == 0.0 {
         return None;
     }
     let rows = sides.iter();
@@ -200,7 +200,8 @@ fn unserved(summary: &Summary, value: Option<&Value>) -> Option<String> {
             let is_unanswered = found.is_unanswered(*percentile);
             is_unanswered.then(|| found.why_not(*percentile))
         }
-        _ => None,
+        Value::Variation | Value::ReadAge | Value::Recovery(_) | Value::Audit(_) => None,
+        Value::Elapsed | Value::Counter(_) | Value::Quotient(..) => None,
     })
 }
 

@@ -3,9 +3,10 @@
 //! A matrix has all cells of one value, round and level: whole rounds or loads, or every single query or operation. Of complete
 //! blocks alone.
 
-use crate::inference::moderated::{Logs, MIN_VARIANCE, Noise, Row, Weight};
+use crate::inference::moderated::{Logs, Noise, Row, Weight};
 use crate::inference::ratio::LogMean;
 use crate::values::cells::{self, RowKey, Series, row_key};
+use crate::values::resolution;
 use record::LoadFactor;
 use record::claim::{Cell, RoundSelector, Value};
 use record::trial::{Trial, TrialState};
@@ -103,10 +104,7 @@ impl<'t> Lenders<'t> {
 
 /// A ratio of latencies is not more certain than the histograms' steps.
 pub(crate) fn at_resolution(ratio: LogMean, value: &Value) -> LogMean {
-    match value {
-        Value::Latency { .. } => ratio.varying_by(2.0 * MIN_VARIANCE),
-        _ => ratio,
-    }
+    ratio.varying_by(2.0 * resolution::of_histogram(value))
 }
 
 impl<'t> Lender<'t> {

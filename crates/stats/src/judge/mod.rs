@@ -12,7 +12,7 @@ use conclude::conclude;
 use decide::Side;
 use found::{Found, find, find_unpaired};
 use plans::PlanHolds;
-use record::claim::{Claim, DecidedAfter, Direction, Judged, Subject, Value};
+use record::claim::{Claim, DecidedAfter, Direction, Judged, Measured, Subject, Value};
 use record::run::Question;
 use record::trial::Trial;
 use record::{Look, Looks};
@@ -173,7 +173,7 @@ fn decide(found: &[Found], decisions: &mut [Decision], blocks: u32) {
 /// Whether a claim compares single queries of a round: their counters, which `Store::trials` leaves out and `trials_whole`
 /// reads, are compared themselves or explain the claim.
 pub fn needs_query_counters(question: &Question) -> bool {
-    let is_counter = |value: &Value| matches!(value, Value::Counter(_) | Value::Quotient(..));
+    let is_counter = |value: &Value| value.measured() == Measured::Always;
     question.claims.iter().any(|claim| match &claim.subject {
         Subject::Ratio { of, to, .. } => of.query.is_some() || to.query.is_some(),
         Subject::Spread { value, among, .. } => is_counter(value) && among.query.is_some(),

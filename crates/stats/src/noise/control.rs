@@ -7,8 +7,7 @@ use crate::compare::contrast;
 use crate::inference::ratio;
 use crate::judge::borrowed_noise::Lenders;
 use crate::values::cells::{self, row_key};
-use crate::values::words;
-use record::claim::{Cell, Subject, Value};
+use record::claim::{Cell, Subject, Use, Value};
 use record::run::Question;
 use record::trial::{Trial, TrialKey};
 
@@ -52,7 +51,7 @@ pub fn control(question: &Question, trials: &[Trial], controls: &[Trial]) -> Opt
     let figure = twice(trials, controls, &value, &cell);
     Some(Control {
         key,
-        value: words::value_words(&value),
+        value: value.words(),
         figure,
     })
 }
@@ -91,14 +90,9 @@ fn subject(question: &Question, control: &Trial) -> (Value, Cell) {
             Subject::Spread { value, among, .. } => vec![(value, among)],
             Subject::Finds { .. } => Vec::new(),
         });
-    let is_speed = |value: &Value| {
-        matches!(
-            value,
-            Value::Elapsed | Value::Throughput | Value::Latency { .. }
-        )
-    };
     let mut own = claims.filter(|(value, cell)| {
-        is_speed(value) && !cells::matching(std::slice::from_ref(control), cell).is_empty()
+        value.used() == Use::Speed
+            && !cells::matching(std::slice::from_ref(control), cell).is_empty()
     });
     let (value, cell) = match own.next() {
         Some((value, cell)) => (value.clone(), cell.clone()),

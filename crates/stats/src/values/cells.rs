@@ -1,10 +1,10 @@
 //! From a claim's cell to values by block.
 
-use super::words::{cell_words, round_words, value_words};
+use super::words::{cell_words, round_words};
 use super::{load_value, resolution};
 use crate::inference::ratio::LogMean;
 use crate::load::recovery;
-use record::claim::{Cell, RoundSelector, Value};
+use record::claim::{Cell, Measured, RoundSelector, Value};
 use record::trial::{Counters, Query, Round, Trial, TrialKey, TrialState};
 use record::{AuditFigure, FlagKind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -239,7 +239,7 @@ fn trial_value(trial: &Trial, cell: &Cell, value: &Value) -> Result<f64, String>
         | Value::Recovery(_)
         | Value::Audit(_) => Err(format!(
             "only timed loads have {}; this trial has rounds",
-            value_words(value)
+            value.words()
         )),
     }
 }
@@ -252,12 +252,8 @@ fn of_audit(trial: &Trial, figure: AuditFigure) -> Result<f64, String> {
 
 /// A volatile volume is a process in user space: crashes on it can be compared, speeds cannot.
 fn is_comparable(trial: &Trial, value: &Value) -> Result<(), String> {
-    let is_speed = matches!(
-        value,
-        Value::Throughput | Value::Variation | Value::ReadAge | Value::Latency { .. }
-    );
     let flag = trial.flagged(FlagKind::VolatileVolume);
-    let flag = flag.filter(|_| is_speed);
+    let flag = flag.filter(|_| value.measured() == Measured::InLoads);
     flag.map_or(Ok(()), |flag| Err(flag.text.clone()))
 }
 
@@ -280,7 +276,7 @@ fn positive(value: &Value, found: f64) -> Result<f64, String> {
     if found > 0.0 {
         Ok(found)
     } else {
-        Err(format!("{} is 0: no ratio", value_words(value)))
+        Err(format!("{} is 0: no ratio", value.words()))
     }
 }
 

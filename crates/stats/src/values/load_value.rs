@@ -1,6 +1,5 @@
 //! The values of a timed load that claims compare.
 
-use super::words::value_words;
 use crate::load::summary::summary;
 use record::claim::{Cell, Percentile, Value};
 use record::load::{Kind, Loaded};
@@ -27,10 +26,10 @@ pub(crate) fn of(load: &Loaded, cell: &Cell, value: &Value) -> Result<f64, Strin
         }
         Value::Latency { kind, percentile } => {
             let found = latency(&summary, cell.query.as_deref(), *kind, *percentile);
-            found.map_err(|why| format!("{}: {why}", value_words(value)))
+            found.map_err(|why| format!("{}: {why}", value.words()))
         }
         Value::Recovery(_) | Value::Audit(_) => {
-            Err(format!("{} is no value of a load", value_words(value)))
+            Err(format!("{} is no value of a load", value.words()))
         }
         Value::Counter(name) => Ok(counter(load, name)? / operations(&summary)?),
         Value::Quotient(over, under) => match counter(load, under)? {

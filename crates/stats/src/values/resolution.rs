@@ -4,6 +4,7 @@
 //! more blocks do not show it: the interval of a ratio is never narrower than the rounding of both of its sides
 //! ("Evaluation of measurement data", JCGM 100:2008, F.2.2.1, resolution of an indication).
 
+use crate::inference::moderated::MIN_VARIANCE;
 use crate::load::summary::of_trial;
 use record::Summary;
 use record::claim::Value;
@@ -31,6 +32,15 @@ pub(crate) fn of(trial: &Trial, value: &Value, found: f64) -> f64 {
         Value::ReadAge => one_in(found / BEAT_MS),
         Value::Variation => of_trial(trial).map_or(0.0, |summary| variation(&summary)),
         Value::Elapsed | Value::Latency { .. } | Value::Audit(_) => 0.0,
+    }
+}
+
+/// The least variance of its logarithm, from the steps of the histograms that it is read from; 0 without one.
+pub(crate) fn of_histogram(value: &Value) -> f64 {
+    match value {
+        Value::Latency { .. } => MIN_VARIANCE,
+        Value::Elapsed | Value::Counter(_) | Value::Quotient(..) | Value::Throughput => 0.0,
+        Value::Variation | Value::ReadAge | Value::Recovery(_) | Value::Audit(_) => 0.0,
     }
 }
 

@@ -30,7 +30,9 @@ pub(crate) fn before(
     auditor: &mut dyn Auditor,
     temporary: &Path,
 ) -> Result<(), ServerError> {
-    let looked = place.audited(&mut |place| auditor.before(place, temporary).map(|()| None));
+    let looked = place.audited(Box::new(|place| {
+        auditor.before(place, temporary).map(|()| None)
+    }));
     looked?.map(drop).map_err(failed)
 }
 
@@ -48,7 +50,7 @@ pub(crate) fn after(
         tallies: &pending.tallies,
         crashes_ns: &crashes_ns,
     };
-    let note = place.audited(|place| pending.auditor.audit(place, &ended))?;
+    let note = place.audited(Box::new(|place| pending.auditor.audit(place, &ended)))?;
     if let Some(note) = note.map_err(failed)? {
         judge(trial, &note);
         trial.audit = Some(note);

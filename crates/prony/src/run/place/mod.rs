@@ -78,7 +78,7 @@ impl<'a> Source<'a> {
 pub(crate) type AnyPlace<'a> = dyn Place<'a> + 'a;
 
 /// Looks at the data of a place.
-pub(crate) type Look<'l> = &'l mut dyn FnMut(Audited) -> Result<Option<AuditNote>, AuditError>;
+pub(crate) type Look<'l> = Box<dyn FnOnce(Audited) -> Result<Option<AuditNote>, AuditError> + 'l>;
 
 /// The place of a trial, or of the trials of a series.
 pub(crate) trait Place<'a>: Nodes {

@@ -3,7 +3,7 @@
 use super::grid::Grid;
 use super::grid::cell::Cell as Point;
 use crate::document::Cell;
-use crate::{format, names};
+use crate::format;
 use record::{Kind, Percentile, Percentiles};
 use stats::{Estimate, LoadRow};
 
@@ -21,11 +21,7 @@ impl Measure {
             Measure::Throughput => "Throughput (ops/s)".to_string(),
             Measure::Offered => "Offered load (ops/s)".to_string(),
             Measure::Latency(kind, percentile) => {
-                format!(
-                    "{} {} (ms)",
-                    names::percentile(*percentile),
-                    kind_words(*kind)
-                )
+                format!("{} {} (ms)", percentile.title(), kind_words(*kind))
             }
         };
         let across = grid.across.as_ref();
@@ -42,14 +38,10 @@ impl Measure {
             Measure::Throughput => "ops/s".to_string(),
             Measure::Offered => "offered ops/s".to_string(),
             Measure::Latency(Kind::Response, percentile) => {
-                format!("{} (ms)", names::percentile(*percentile))
+                format!("{} (ms)", percentile.title())
             }
             Measure::Latency(kind, percentile) => {
-                format!(
-                    "{} {} (ms)",
-                    names::percentile(*percentile),
-                    kind_words(*kind)
-                )
+                format!("{} {} (ms)", percentile.title(), kind_words(*kind))
             }
         }
     }

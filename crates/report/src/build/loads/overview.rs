@@ -4,7 +4,7 @@ use super::grid::cell::{Block, Cell as Point};
 use super::grid::{Grid, Line};
 use super::measure::Measure;
 use crate::document::{Cell, Column, Kind as Of, Table};
-use crate::{format, names};
+use crate::format;
 use record::{Kind, Mode, Percentile};
 
 /// With more cells, a table of throughput by the levels of the load is easier to read.
@@ -18,7 +18,7 @@ pub(super) fn table(grid: &Grid) -> Option<Table> {
         return None;
     }
     let mut columns = Column::of(Of::Label, labels(grid));
-    let percentiles = SHOWN.map(names::percentile).into_iter();
+    let percentiles = SHOWN.map(Percentile::title).into_iter();
     let heads = ["ops/s", "average"].into_iter().chain(percentiles);
     columns.extend(Column::of(Of::Figure, heads.chain(["errors"])));
     let rows = grid.lines.iter().flat_map(|line| rows(grid, line));

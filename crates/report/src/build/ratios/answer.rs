@@ -6,7 +6,8 @@ use super::common::Place;
 use super::contrasts::caveats;
 use super::ratio::Way;
 use crate::document::{Claim, Headline};
-use crate::{format, names, why};
+use crate::{format, why};
+use record::claim::{Unit, Use};
 use record::{Cell, Direction, Judged, Run, Subject, Value, Verdict};
 use stats::is_same;
 
@@ -73,12 +74,9 @@ impl<'c> Compared<'c> {
         let Subject::Ratio { value, of, to, .. } = &judged.claim.subject else {
             return None;
         };
-        let is_time = matches!(
-            value,
-            Value::Elapsed | Value::Throughput | Value::Latency { .. } | Value::Recovery(_)
-        );
-        if !is_time {
-            return None;
+        match value.used() {
+            Use::Speed | Use::Outage => (),
+            Use::Detail => return None,
         }
         Some(Compared {
             judged,
@@ -132,25 +130,21 @@ impl<'c> Compared<'c> {
 
     /// What is compared, if it is not the time of the whole.
     fn what(&self) -> Option<String> {
-        match self.value {
-            Value::Throughput => Some("throughput".to_string()),
-            Value::Latency { percentile, .. } => {
-                Some(format!("{} latency", names::percentile(*percentile)))
-            }
-            Value::Recovery(number) => Some(recovery(number).to_string()),
-            Value::Elapsed if self.is_by_clients => Some("time".to_string()),
-            _ => None,
-        }
+        let is_whole = *self.value == Value::Elapsed && !self.is_by_clients;
+        (!is_whole).then(|| self.value.noun())
     }
 
     /// `1.9× slower`, and of a throughput `1.9× lower`.
     fn words(&self) -> String {
-        let way = match (self.value, self.way.is_slower) {
-            (Value::Throughput, true) => "lower",
-            (Value::Throughput, false) => "higher",
-            (Value::Elapsed, _) if !self.is_by_clients => return self.way.short_words(),
-            (_, true) => "longer",
-            (_, false) => "shorter",
+        if self.what().is_none() {
+            return self.way.short_words();
+        }
+        let is_more = self.way.is_slower != self.value.more_is_better();
+        let way = match (self.value.unit(), is_more) {
+            (Unit::PerSecond | Unit::Number, true) => "higher",
+            (Unit::PerSecond | Unit::Number, false) => "lower",
+            (Unit::Seconds | Unit::Milliseconds, true) => "longer",
+            (Unit::Seconds | Unit::Milliseconds, false) => "shorter",
         };
         format!("{} {way}", self.way.short())
     }
@@ -172,16 +166,6 @@ fn clients(cell: &Cell) -> Option<&[String]> {
     let mut levels = cell.levels.iter();
     let found = levels.find(|(factor, _)| factor == "clients")?;
     Some(&found.1)
-}
-
-/// A number of an outage in words.
-fn recovery(number: &str) -> &str {
-    match number {
-        "accept_s" => "time to the first connection",
-        "commit_s" => "time to the first commit",
-        "recovered_s" => "time until the throughput is back",
-        other => other,
-    }
 }
 
 /// A side by what distinguishes it from the other: `5.6`, `the small pool`.

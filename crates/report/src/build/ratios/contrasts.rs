@@ -7,6 +7,7 @@ use crate::document::{
     Badge, Block, Cell, Column, Document, Headline, Kind, Most, Node, Section, Table,
 };
 use crate::{format, names};
+use record::claim::Unit;
 use record::{Judged, Question, Value, Verdict};
 use stats::{Basis, Compared, Comparison, Contrast};
 
@@ -149,18 +150,13 @@ pub(crate) fn cell_name(question: &Question, contrast: &Contrast) -> String {
     let round = subject.round.clone().into_iter();
     let query = subject.query.clone();
     let value = match &subject.value {
-        Value::Throughput => Some("throughput (ops/s)".to_string()),
-        Value::Latency { percentile, .. } => {
-            Some(format!("{} response (ms)", names::percentile(*percentile)))
-        }
-        _ => None,
+        Value::Elapsed => None,
+        Value::Latency { percentile, .. } => Some(format!("{} response", percentile.title())),
+        other => Some(other.noun()),
     };
     let without = without(subject);
     let parts: Vec<String> = round.chain(query).chain(without).chain(value).collect();
-    let what = match subject.value {
-        Value::Elapsed => format!("{} (s)", parts.join(" ")),
-        _ => parts.join(" "),
-    };
+    let what = parts.join(" ") + subject.value.unit().suffix();
     if row.is_empty() {
         what
     } else {
@@ -169,10 +165,10 @@ pub(crate) fn cell_name(question: &Question, contrast: &Contrast) -> String {
 }
 
 fn figure(contrast: &Contrast, value: f64) -> String {
-    match contrast.subject.value {
-        Value::Throughput => format::operations(value),
-        Value::Latency { .. } => format::milliseconds(value),
-        _ => format::seconds(value, format::decimals([value])),
+    match contrast.subject.value.unit() {
+        Unit::PerSecond => format::operations(value),
+        Unit::Milliseconds => format::milliseconds(value),
+        Unit::Seconds | Unit::Number => format::seconds(value, format::decimals([value])),
     }
 }
 
@@ -283,8 +279,9 @@ fn undecided(question: &Question, contrast: &Contrast) -> Option<Headline> {
 /// `p99 of `; empty if the name of a side says it.
 fn what_of(subject: &Compared) -> String {
     match &subject.value {
-        Value::Latency { percentile, .. } => format!("{} of ", names::percentile(*percentile)),
-        _ => String::new(),
+        Value::Elapsed | Value::Throughput => String::new(),
+        Value::Latency { percentile, .. } => format!("{} of ", percentile.title()),
+        other => format!("{} of ", other.noun()),
     }
 }
 

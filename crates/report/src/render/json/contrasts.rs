@@ -4,7 +4,7 @@ use super::{control, failed, finite, levels, progress, without_nulls, work, writ
 use crate::build::ratios::contrasts::word;
 use crate::document::{Comparison, Difference, DifferenceKind, Faults};
 use crate::format;
-use record::{Run, Slim, Value as Compared};
+use record::{Run, Slim};
 use serde_json::{Value, json};
 use stats::{Contrast, Estimate, LeftOut};
 
@@ -58,11 +58,6 @@ fn difference(found: &Difference) -> Value {
 pub(super) fn contrast(contrast: &Contrast) -> Value {
     let (subject, judged, basis) = (&contrast.subject, &contrast.judged, &contrast.basis);
     let mean = |found: &Option<Estimate>| found.as_ref().map(|found| found.mean);
-    let value = match &subject.value {
-        Compared::Throughput => "throughput".to_string(),
-        Compared::Latency { percentile, .. } => format!("{}_ms", percentile.text()),
-        _ => "elapsed_s".to_string(),
-    };
     let keys = json!({
         "old": contrast.old,
         "new": contrast.new,
@@ -71,7 +66,7 @@ pub(super) fn contrast(contrast: &Contrast) -> Value {
         "round": subject.round,
         "query": subject.query,
         "without": (!subject.without.is_empty()).then_some(&subject.without),
-        "value": value,
+        "value": subject.value.field(),
         "gated": subject.decides,
         "old_value": mean(&contrast.old_value),
         "new_value": mean(&contrast.new_value),

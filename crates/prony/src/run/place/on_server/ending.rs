@@ -1,12 +1,9 @@
-//! Whether the server of a trial is still the one that is measured, and why a trial failed.
+//! Whether the server of a trial is still the one that is measured, and the end of one that hangs.
 
 use super::ServerPlace;
-use crate::run::event::kinds::has_outage;
-use crate::run::machine::limits::Held;
-use crate::run::place::live::Live;
 use crate::run::prepare::crash_cause;
 use record::ServerIdentity;
-use server::{ServerError, StartRequest};
+use server::ServerError;
 
 impl ServerPlace<'_> {
     /// Checks that an external address still leads to the same server, and that the installed one was not replaced.

@@ -4,32 +4,27 @@
 //! module: rounds and their figures (`rounds`), making snapshots (`dataset`).
 
 use super::disks::Disks;
-use crate::run::event::kinds::keeps_from_a_node;
-use crate::run::event::{Action, Means, PreparedEvents, Reopen, recovery};
+use crate::run::event::Reopen;
 use crate::run::machine::changes::Changes;
 use crate::run::machine::limits::{self, Held};
-use crate::run::machine::{redo_log, volume};
+use crate::run::machine::redo_log;
 use crate::run::place::coldness::{self, Before};
 use crate::run::place::live::{Client, Live};
 use crate::run::place::sessions;
-use crate::run::prepare::connections;
 use crate::run::prepare::dataset::Ready;
 use crate::run::prepare::in_place::{self, Renewal};
 use crate::run::prepare::servers::Provided;
-use crate::run::results::recording::Recording;
 use crate::run::watch::{Admin, Watch, stopper};
 use crate::run::{Progress, settings};
 use host::{Lease, Leases, LimitError};
-use load::Needs;
-use observe::{Observer, Prepared, ServerProcess, Targets, variables};
+use observe::{Observer, ServerProcess, variables};
 use record::{Flag, FlagKind, Trial};
 use server::{Adjusted, Node, Server, ServerError, Session, StartRequest, adjusted};
 use spec::plan::PlannedTrial;
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use workload::{Target, Workload};
+use workload::Workload;
 
 mod as_place;
 mod ending;

@@ -21,21 +21,13 @@ pub(crate) fn section(grids: &[Grid]) -> Option<Section> {
     Section::of("curves", "Curves", nodes)
 }
 
-/// The name of its axis.
-fn axis_name(against: LoadFactor) -> &'static str {
-    match against {
-        LoadFactor::Clients => "clients",
-        LoadFactor::Workers => "workers",
-        LoadFactor::Rate => "requests/s",
-    }
-}
-
 fn axis(against: LoadFactor, curves: &[Curve]) -> Axis {
-    let scale = match against {
-        LoadFactor::Clients | LoadFactor::Workers => doublings(curves),
-        LoadFactor::Rate => Scale::Log(10),
+    let scale = if against.is_count() {
+        doublings(curves)
+    } else {
+        Scale::Log(10)
     };
-    let name = axis_name(against);
+    let name = against.unit();
     Axis { name, scale }
 }
 
@@ -112,11 +104,8 @@ pub(crate) fn lines(x: Axis, y: Axis, curves: Vec<Curve>) -> Lines {
 fn latency(grid: &Grid, against: LoadFactor) -> Chart {
     let percentile = grid.percentile();
     let curves = curves(grid, against, |cell| at(cell, percentile));
-    let (by, loop_name) = (axis_name(against), names::load_loop(grid.open));
-    let title = format!(
-        "{} latency by {by}, {loop_name}",
-        names::percentile(percentile)
-    );
+    let (by, loop_name) = (against.unit(), names::load_loop(grid.open));
+    let title = format!("{} latency by {by}, {loop_name}", percentile.title());
     let knee = knee(&curves).filter(|_| against == LoadFactor::Rate);
     let lines = Lines {
         mark: knee.map(|rate| (rate, "knee")),
@@ -132,7 +121,7 @@ fn latency(grid: &Grid, against: LoadFactor) -> Chart {
 fn by_rate(grid: &Grid) -> Vec<Chart> {
     let done = curves(grid, LoadFactor::Rate, throughput);
     let x = Axis {
-        name: axis_name(LoadFactor::Rate),
+        name: LoadFactor::Rate.unit(),
         scale: Scale::Linear,
     };
     let title = "Throughput by requests/s, open loop";

@@ -65,7 +65,7 @@ pub(crate) fn percentiles(cells: &[&Point]) -> Table {
             }
         }
     }
-    let percentiles = Percentile::ALL.map(names::percentile);
+    let percentiles = Percentile::ALL.map(Percentile::title);
     let columns = Column::list(&[
         (Of::Label, &["cell", "block", "kind"]),
         (Of::Figure, &percentiles),

@@ -2,11 +2,12 @@
 //!
 //! Purpose: the data of claims and verdicts. Boundary: judging (intervals, thresholds, Holm) is in `stats`.
 
-pub use crate::family::percentile::Percentile;
+mod value;
 
-use crate::family::kind::Kind;
+pub use crate::family::percentile::Percentile;
+pub use value::{Measured, Unit, Use, Value};
+
 use crate::key::TrialKey;
-use crate::trial::audit::AuditFigure;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,49 +54,6 @@ pub enum Subject {
     },
     /// A shape in the matching cells.
     Finds { finding: Finding, of: Cell },
-}
-
-/// What is compared.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Value {
-    /// Seconds: of the round, or of the query that the cell names.
-    Elapsed,
-    /// A counter's difference per round or query.
-    Counter(String),
-    /// One counter divided by another.
-    Quotient(String, String),
-    /// Throughput of a timed load (operations/s).
-    Throughput,
-    /// How much the throughput of a timed load varies from second to second: its standard deviation as a share of its mean.
-    Variation,
-    /// How old reads on further nodes were, in milliseconds: the mean over seconds of the largest age in each.
-    ReadAge,
-    /// A percentile of a timed load, over all operations or over the one that the cell names as its query.
-    Latency { kind: Kind, percentile: Percentile },
-    /// A number of the trial's outages by its name, the mean over them: `recovered_s`.
-    Recovery(String),
-    /// A figure of the trial's audit.
-    Audit(AuditFigure),
-}
-
-impl Value {
-    /// Whether only trials with a timed load have it.
-    pub fn is_of_load(&self) -> bool {
-        match self {
-            Value::Throughput
-            | Value::Variation
-            | Value::ReadAge
-            | Value::Latency { .. }
-            | Value::Recovery(_)
-            | Value::Audit(_) => true,
-            Value::Elapsed | Value::Counter(_) | Value::Quotient(..) => false,
-        }
-    }
-
-    /// Whether a larger value is better.
-    pub fn more_is_better(&self) -> bool {
-        *self == Value::Throughput
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
