@@ -109,6 +109,8 @@ words! {
         SmallerThanCaches = "smaller_than_caches",
         Stopped = "stopped",
         SwitchIgnored = "switch_ignored",
+        /// The rounds took turns with those of other servers, query by query.
+        TookTurns = "took_turns",
         TrialFailed = "trial_failed",
         /// The data lay on a volatile volume, whose speed says nothing about a real disk.
         VolatileVolume = "volatile_volume",

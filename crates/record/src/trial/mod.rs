@@ -161,6 +161,11 @@ impl Trial {
         self.load.as_ref()?.engine.slices.as_ref()
     }
 
+    /// Whether its server took turns with others, in slices or query by query.
+    pub fn took_turns(&self) -> bool {
+        self.slices().is_some() || self.flagged(FlagKind::TookTurns).is_some()
+    }
+
     /// Whether a query of it failed, so that not everything was measured.
     pub fn lacks_queries(&self) -> bool {
         self.rounds.iter().any(Round::lacks_queries)

@@ -1,4 +1,4 @@
-//! How timed loads were divided, where servers took turns.
+//! How loads and rounds were divided, where servers took turns.
 
 use crate::document::Document;
 use crate::format;
@@ -7,28 +7,33 @@ use stats::{Budget, SliceFigures};
 
 /// `Measured in slices of about 1 s (12 of 14 trials): ...`; None where no trial was.
 pub(super) fn sentence<'t>(trials: impl Iterator<Item = &'t Trial>) -> Option<String> {
-    let loads: Vec<&Trial> = trials.filter(|trial| trial.load.is_some()).collect();
-    let sliced = loads.iter().filter_map(|trial| trial.slices());
-    let sliced: Vec<&Slices> = sliced.collect();
-    let first = sliced.first()?;
-    let whole = loads.len();
-    let some = match sliced.len() < whole {
-        true => format!(" ({} of {whole} trials)", sliced.len()),
-        false => String::new(),
+    let has_figures = |trial: &&Trial| trial.load.is_some() || !trial.rounds.is_empty();
+    let measured: Vec<&Trial> = trials.filter(has_figures).collect();
+    let in_turns = measured.iter().filter(|trial| trial.took_turns()).count();
+    let (some, others) = match (in_turns, measured.len()) {
+        (0, _) => return None,
+        (some, whole) if some < whole => (
+            format!(" ({some} of {whole} trials)"),
+            " The other trials ran one after another.",
+        ),
+        _ => (String::new(), ""),
     };
-    let most = sliced.iter().map(|slices| slices.servers).max()?;
-    let others = match sliced.len() < whole {
-        true => " The other trials ran one after another.",
-        false => "",
-    };
-    let pauses = pauses(&sliced);
-    Some(format!(
-        "Measured in slices of about {} s{some}: up to {} took turns within the same seconds, and the others were stopped meanwhile. \
-         A throughput is operations by the time in which clients were busy, and every operation counts with its whole latency. \
-         Cells of different groups did not share their seconds.{others}{pauses}",
-        first.length_s,
-        format::plural(most as usize, "server"),
-    ))
+    let sliced: Vec<&Slices> = measured.iter().filter_map(|trial| trial.slices()).collect();
+    let most = sliced.iter().map(|slices| slices.servers).max();
+    Some(match (sliced.first(), most) {
+        (Some(first), Some(most)) => format!(
+            "Measured in slices of about {} s{some}: up to {} took turns within the same seconds, and the others were stopped meanwhile. \
+             A throughput is operations by the time in which clients were busy, and every operation counts with its whole latency. \
+             Cells of different groups did not share their seconds.{others}{}",
+            first.length_s,
+            format::plural(most as usize, "server"),
+            pauses(&sliced),
+        ),
+        _ => format!(
+            "Measured query by query in turn{some}: the servers of a group ran one query after another, and the others were stopped meanwhile. \
+             The time of a query is that of the query alone. Cells of different groups were measured one after another.{others}"
+        ),
+    })
 }
 
 /// The least measured time that a plan proposes, unless the trials were shorter (s).

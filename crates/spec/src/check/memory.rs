@@ -4,8 +4,8 @@
 //! the figures. Boundaries: `settings` compares pools with the machine; `host` sets the limit.
 
 use super::settings::{POOLS, rough};
-use crate::experiment::Experiment;
 use crate::experiment::place::{Late, Path, Requested, answer, path};
+use crate::experiment::{Experiment, SliceSpec, Unit};
 use crate::file::mistake::SpecError;
 use crate::machine::limits::Memory;
 use crate::plan::PlannedTrial;
@@ -98,7 +98,7 @@ pub fn fit_together(
 ) -> Result<(), SpecError> {
     let needed = |group: &Vec<(&PlannedTrial, u64)>| -> u64 {
         let each = group.iter();
-        each.map(|(trial, data_bytes)| pool_bytes(trial, *data_bytes) + own_bytes(trial))
+        each.map(|(trial, data_bytes)| needed_bytes(experiment, trial, *data_bytes))
             .sum()
     };
     let in_turn = groups.iter().filter(|group| group.len() > 1);
@@ -117,6 +117,32 @@ pub fn fit_together(
         help: "use smaller buffer pools, compare fewer cells, or write slices = \"off\" in [protocol]".into(),
     });
     answer(experiment, late.into_iter().collect())
+}
+
+/// What a server takes beside others, at most its limit.
+fn needed_bytes(experiment: &Experiment, trial: &PlannedTrial, data_bytes: u64) -> u64 {
+    let pools = pool_bytes(trial, data_bytes);
+    let needed = pools + own_bytes(trial);
+    // A limit below that is refused by `fits`.
+    let limit = trial.limits.memory.flatten();
+    let limit = limit.map_or(u64::MAX, |limit| limit.bytes(data_bytes).max(needed));
+    let cached = match reads_again(experiment, trial) && pools < data_bytes {
+        true => data_bytes,
+        false => 0,
+    };
+    limit.min(needed + cached)
+}
+
+/// Whether hot rounds read pages from the page cache again after the turns of other servers, which must not push them out.
+fn reads_again(experiment: &Experiment, trial: &PlannedTrial) -> bool {
+    let protocol = &experiment.protocol;
+    let is_direct = |(name, value): &(String, Setting)| {
+        let value = value.to_string().to_ascii_uppercase();
+        plain(name) == "innodb_flush_method" && value.starts_with("O_DIRECT")
+    };
+    protocol.slices == Some(SliceSpec::Query)
+        && protocol.unit == Unit::Round
+        && !trial.settings.iter().any(is_direct)
 }
 
 /// What a server has where the trial sets no buffer pool: the default of all servers.
@@ -265,5 +291,37 @@ mod tests {
             "{says}"
         );
         assert_eq!(message(text, 2000 << 20), "");
+    }
+
+    /// The message for two servers that take turns, each with 1 GiB of data, on a machine with 2 GiB; empty if they fit.
+    fn together(protocol: &str, settings: &str) -> String {
+        let source = format!(
+            "title = \"t\"\n[server.a]\nbuild = \"mariadb\"\n[server.b]\nbuild = \"mariadb@11.4.5\"\n\
+             [settings]\n{settings}\n[workload.ssb]\n[protocol]\nslices = \"query\"\n{protocol}\n"
+        );
+        let check = |_: &str, _: &crate::Section| Some(crate::TargetKind::Server);
+        let experiment = crate::parse("x", "x.toml", &source, &check).unwrap();
+        let groups = crate::plan::Plan::new(&experiment, 1).unwrap().groups();
+        let sized = |trial| (trial, 1 << 30);
+        let sized = groups.iter().map(|group| group.iter().map(sized).collect());
+        let sized: Vec<Vec<(&PlannedTrial, u64)>> = sized.collect();
+        let fits = fit_together(&experiment, &sized, 2 << 30);
+        fits.err().map_or(String::new(), |error| error.text(None))
+    }
+
+    #[test]
+    fn hot_rounds_in_turn_need_the_page_cache_for_what_their_pools_do_not_hold() {
+        let (hot, cold) = ("rounds = [\"hot\"]", "unit = \"query\"");
+        let says = together(hot, "");
+        assert!(
+            says.contains("need about 2444M of memory together"),
+            "{says}"
+        );
+        assert_eq!(together(cold, ""), "", "all rounds of a query are one turn");
+        assert_eq!(together(hot, "innodb_flush_method = \"O_DIRECT\""), "");
+        let pool = "innodb_buffer_pool_size = \"1G\"";
+        assert!(together(hot, pool).contains("need about 2188M"));
+        let limit = "\n[limits]\nmemory = \"800M\"\n";
+        assert_eq!(together(hot, limit), "", "a server keeps to its limit");
     }
 }

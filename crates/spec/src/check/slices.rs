@@ -4,7 +4,9 @@
 //! chooses the cells of a group, crate `load` runs the slices.
 
 use crate::experiment::place::{Late, Path, answer, path, path_for};
-use crate::experiment::{Experiment, Protocol, SLICES_MIN, ServerSpec, WarmupSpec};
+use crate::experiment::{
+    Experiment, Protocol, RoundKind, SLICES_MIN, ServerSpec, SliceSpec, Unit, WarmupSpec,
+};
 use crate::file::mistake::SpecError;
 use crate::load::PlannedLoad;
 use crate::machine::host::HostPatch;
@@ -128,17 +130,11 @@ const NOWHERE: &[OfTime] = &[
 /// Lists everything that cannot be measured in slices.
 pub fn check(experiment: &Experiment, groups: &[Vec<PlannedTrial>]) -> Result<(), SpecError> {
     let protocol = &experiment.protocol;
-    let Some(length) = protocol.slices else {
-        return Ok(());
+    let mut late = match protocol.slices {
+        None => return Ok(()),
+        Some(SliceSpec::Time(length)) => of_timed(experiment, length),
+        Some(SliceSpec::Query) => Vec::new(),
     };
-    let mut late = of_protocol(protocol, length);
-    if !WORKLOADS.contains(&experiment.workload.as_str()) {
-        late.push(refused(
-            path(&["workload", &experiment.workload]),
-            format!("the workload {} cannot run in slices", experiment.workload),
-            format!("slices are for {}", WORKLOADS.join(" and ")),
-        ));
-    }
     if !experiment.events.is_empty() {
         late.push(refused(
             path(&["event"]),
@@ -154,6 +150,7 @@ pub fn check(experiment: &Experiment, groups: &[Vec<PlannedTrial>]) -> Result<()
     }
     for group in groups {
         push_once(&mut late, of_group(experiment, group));
+        push_once(&mut late, of_rounds(group));
     }
     answer(experiment, late)
 }
@@ -186,6 +183,60 @@ fn push_once(late: &mut Vec<Late>, found: Vec<Late>) {
             late.push(one);
         }
     }
+}
+
+/// What cannot be in slices of a timed load.
+fn of_timed(experiment: &Experiment, length: Duration) -> Vec<Late> {
+    let mut late = of_protocol(&experiment.protocol, length);
+    if !WORKLOADS.contains(&experiment.workload.as_str()) {
+        late.push(refused(
+            path(&["workload", &experiment.workload]),
+            format!("the workload {} cannot run in slices", experiment.workload),
+            format!("slices are for {}", WORKLOADS.join(" and ")),
+        ));
+    }
+    late
+}
+
+/// What cannot be in rounds that take turns query by query.
+fn of_queries(experiment: &Experiment, trial: &PlannedTrial) -> Vec<Late> {
+    let mut late = Vec::new();
+    let is_of_rounds = experiment.protocol.unit == Unit::Round;
+    if is_of_rounds && trial.rounds.contains(&RoundKind::Cold) {
+        late.push(refused(
+            path(&["protocol", "rounds"]),
+            "a cold round of all queries empties the page cache, also of servers whose hot rounds follow".into(),
+            "write unit = \"query\", which makes each query cold in its own turn, or rounds = [\"hot\", \"hot\"]".into(),
+        ));
+    }
+    if trial.load.clients() > 1 {
+        late.push(refused(
+            path(&["load", "closed", "clients"]),
+            format!(
+                "{} clients run their queries at the same time, and a turn is one query",
+                trial.load.clients()
+            ),
+            "use clients = [1]".into(),
+        ));
+    }
+    late
+}
+
+/// Servers in turn have their queries at the same times, so they have the same rounds.
+fn of_rounds(group: &[PlannedTrial]) -> Vec<Late> {
+    let other = |one: &&PlannedTrial| one.rounds != group[0].rounds;
+    let late = group.iter().find(other).map(|other| {
+        refused(
+            path(&["protocol", "slices"]),
+            format!(
+                "{} and {} have different rounds, so they cannot take turns query by query",
+                group[0].key.label(),
+                other.key.label()
+            ),
+            "give them the same rounds".into(),
+        )
+    });
+    late.into_iter().collect()
 }
 
 fn of_protocol(protocol: &Protocol, length: Duration) -> Vec<Late> {
@@ -228,11 +279,12 @@ fn of_protocol(protocol: &Protocol, length: Duration) -> Vec<Late> {
 /// Shapes and what else a claim says of the order of seconds.
 fn of_claims(experiment: &Experiment) -> Vec<Late> {
     let of_finding = |finding: &Finding| match finding {
-        Finding::Stall => "stalls",
-        Finding::LevelShift => "a level shift",
-        Finding::Period => "periodic drops",
-        Finding::Steady => "a steady state",
-        _ => "what a single server does over its time",
+        Finding::PlanChanged | Finding::PlanHolds(_) => None,
+        Finding::Stall => Some("stalls"),
+        Finding::LevelShift => Some("a level shift"),
+        Finding::Period => Some("periodic drops"),
+        Finding::Steady => Some("a steady state"),
+        _ => Some("what a single server does over its time"),
     };
     let claims = experiment.claims.iter().enumerate();
     let late = claims.filter_map(|(index, claim)| {
@@ -240,7 +292,7 @@ fn of_claims(experiment: &Experiment) -> Vec<Late> {
             Subject::Ratio { value, .. } | Subject::Spread { value, .. } => {
                 ("value", value.of_order()?)
             }
-            Subject::Finds { finding, .. } => ("finds", of_finding(finding)),
+            Subject::Finds { finding, .. } => ("finds", of_finding(finding)?),
         };
         Some(refused(
             path(&["claim", &index.to_string(), key]),
@@ -264,7 +316,11 @@ fn of_trial(experiment: &Experiment, trial: &PlannedTrial) -> Vec<Late> {
         ));
     }
     late.extend(trial.server.as_ref().and_then(of_server));
-    if trial.limits != LimitsPatch::default() {
+    let is_by_query = experiment.protocol.slices == Some(SliceSpec::Query);
+    if is_by_query {
+        late.extend(of_queries(experiment, trial));
+    }
+    if !is_by_query && trial.limits != LimitsPatch::default() {
         late.push(refused(
             path(&["limits"]),
             "limits are set per second of the clock, which runs on while a server is paused".into(),

@@ -182,8 +182,8 @@ pub struct Protocol {
     pub series: bool,
     /// Timed load only: how long a client tries to reopen a lost connection before it gives up; None: the default of crate `load`.
     pub reconnect: Option<Duration>,
-    /// Timed load only: the middle length of the slices in which servers take turns; None: trials one after another.
-    pub slices: Option<Duration>,
+    /// How servers that are compared take turns; None: trials one after another.
+    pub slices: Option<SliceSpec>,
     /// Timed load in slices only: the budget that chooses what the file does not state.
     pub within: Option<Within>,
 }
@@ -201,6 +201,15 @@ pub struct Within {
     pub chooses_time: bool,
     /// Whether it chooses the number of blocks.
     pub chooses_blocks: bool,
+}
+
+/// What a server measures in one turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SliceSpec {
+    /// Timed load: slices of this middle length.
+    Time(Duration),
+    /// Rounds: a query; with `unit = "query"` all rounds of it.
+    Query,
 }
 
 /// The part of a timed load that is not measured.

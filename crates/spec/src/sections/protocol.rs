@@ -3,7 +3,9 @@
 //! Purpose: its keys, defaults, ranges and combinations. Boundaries: `check::timed` checks that the workload supports them.
 
 use super::blocks;
-use crate::experiment::{Protocol, RoundKind, SHORTEST, SLICES_MIN, Unit, WarmupSpec, Within};
+use crate::experiment::{
+    Protocol, RoundKind, SHORTEST, SLICES_MIN, SliceSpec, Unit, WarmupSpec, Within,
+};
 use crate::file::lists::names;
 use crate::file::read::{Node, Section};
 use crate::text::unit;
@@ -27,14 +29,7 @@ const KEYS: [&str; 15] = [
     "within",
 ];
 const OF_ROUNDS: [&str; 4] = ["rounds", "unit", "query_timeout", "queries"];
-const OF_TIME: [&str; 6] = [
-    "warmup",
-    "preload",
-    "series",
-    "reconnect",
-    "short",
-    "slices",
-];
+const OF_TIME: [&str; 5] = ["warmup", "preload", "series", "reconnect", "short"];
 
 /// Shorter slices spend more time on changing the server than on measuring; longer ones are trials.
 const SLICE_SHORTEST: Duration = Duration::from_millis(200);
@@ -127,7 +122,7 @@ fn timed(protocol: &mut Protocol, section: &Section) {
     protocol.reconnect = section
         .get("reconnect")
         .and_then(|node| node.duration("reconnect = \"900s\""));
-    protocol.slices = section.get("slices").and_then(|node| slices(&node));
+    protocol.slices = section.get("slices").and_then(|node| of_time(&node));
     if let Some(node) = section.get("within") {
         within(protocol, section, &node);
     }
@@ -154,7 +149,7 @@ fn within(protocol: &mut Protocol, section: &Section, node: &Node) {
 
 /// The least measured time that a budget chooses, in whole seconds: with enough slices, and long enough for an experiment.
 fn shortest(protocol: &Protocol) -> Duration {
-    let slices = protocol.slices.unwrap_or_default() * SLICES_MIN;
+    let slices = protocol.slice_length().unwrap_or_default() * SLICES_MIN;
     let whole = Duration::from_secs(slices.as_secs_f64().ceil() as u64);
     match protocol.short {
         true => whole,
@@ -185,16 +180,16 @@ fn refused_within(protocol: &Protocol, within: &Within) -> Option<(&'static str,
     })
 }
 
-/// None for `"off"`, and for a mistake.
-fn slices(node: &Node) -> Option<Duration> {
+/// The slices of a timed load. None for `"off"`, and for a mistake.
+fn of_time(node: &Node) -> Option<SliceSpec> {
     const EXAMPLE: &str = "slices = \"1s\"";
     match node.text(EXAMPLE)? {
         "off" => return None,
         "query" => {
             node.note(
-                "slices of rounds of queries are not built yet",
-                "not built",
-                "remove it: rounds run one after another",
+                "slices = \"query\" is for rounds of queries, but \"time\" requests a timed load",
+                "not for a timed load",
+                "write a length such as slices = \"1s\"",
             );
             return None;
         }
@@ -210,7 +205,21 @@ fn slices(node: &Node) -> Option<Duration> {
         );
         return None;
     }
-    Some(length)
+    Some(SliceSpec::Time(length))
+}
+
+/// The slices of rounds. None for `"off"`, and for a mistake.
+fn of_rounds(node: &Node) -> Option<SliceSpec> {
+    match node.text("slices = \"query\"")? {
+        "query" => return Some(SliceSpec::Query),
+        "off" => {}
+        other => node.note(
+            format!("slices = \"{other}\" is for a timed load, and these are rounds of queries"),
+            "not for rounds",
+            "write slices = \"query\", with which servers take turns query by query, or \"off\"",
+        ),
+    }
+    None
 }
 
 fn truth(section: &Section, key: &str) -> Option<bool> {
@@ -230,6 +239,7 @@ fn in_rounds(protocol: &mut Protocol, section: &Section) {
         .get("queries")
         .map(|node| names(&node, "queries = [\"Q1.1\"]"))
         .unwrap_or_default();
+    protocol.slices = section.get("slices").and_then(|node| of_rounds(&node));
 }
 
 /// `protocol = { rounds = ["cold"] }` of a level.
@@ -306,6 +316,14 @@ impl std::str::FromStr for WarmupSpec {
 }
 
 impl Protocol {
+    /// The middle length of the slices of a timed load.
+    pub fn slice_length(&self) -> Option<Duration> {
+        match self.slices {
+            Some(SliceSpec::Time(length)) => Some(length),
+            Some(SliceSpec::Query) | None => None,
+        }
+    }
+
     /// Whether trials run a timed load rather than rounds.
     pub fn is_timed(&self) -> bool {
         self.time.is_some()

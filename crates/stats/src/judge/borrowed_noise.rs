@@ -111,7 +111,7 @@ impl<'t> Lender<'t> {
     /// None where there is too little, and for slices: cells of one group share its seconds and those of another do not, so the matrix
     /// has not one noise.
     fn of(trials: &'t [Trial], until: u32, kind: &Kind) -> Option<Lender<'t>> {
-        if trials.iter().any(|trial| trial.slices().is_some()) {
+        if trials.iter().any(Trial::took_turns) {
             return None;
         }
         let (rows, cells) = matrix(trials, until, kind);

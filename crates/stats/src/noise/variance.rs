@@ -97,7 +97,7 @@ fn advice(largest: Largest, share: f64, knows_within: bool) -> String {
 /// Of the throughput of loads, or of the time of the last kind of round. None with fewer than two cells in two complete blocks, and for
 /// slices: most of what varies within them cancels in a ratio.
 pub fn variance(question: &Question, trials: &[Trial]) -> Option<Variance> {
-    if trials.iter().any(|trial| trial.slices().is_some()) {
+    if trials.iter().any(Trial::took_turns) {
         return None;
     }
     let (value, cell) = whole(question);

@@ -51,8 +51,8 @@ pub(super) struct Args {
     /// Warm-up before the measured time: 2s, 50%, find
     #[arg(long)]
     warmup: Option<String>,
-    /// Servers take turns in slices of about this length, so that they are compared within the same seconds: 1s
-    #[arg(long, conflicts_with_all = ["rate", "rounds"])]
+    /// Servers take turns in slices of about this length, so that they are compared within the same seconds: 1s; in rounds: query
+    #[arg(long, conflicts_with = "rate")]
     slices: Option<String>,
     /// Time for all blocks with --slices, without loading the data; it chooses --time and --blocks, as far as they are not given: 10m
     #[arg(long, value_name = "TIME", requires = "slices", conflicts_with = "dry")]

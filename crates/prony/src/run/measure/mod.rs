@@ -22,8 +22,8 @@ use super::{RunError, settings, shards, stop_if_interrupted, stored};
 use bench::Bench;
 use record::{DatasetNote, FlagKind, LiveSample, Loaded, Trial, TrialKey, TrialState};
 use rounds::plans::LastPlans;
-use spec::BuildSpec;
 use spec::plan::{Finished, Laps, Plan, PlannedTrial};
+use spec::{BuildSpec, SliceSpec};
 use std::collections::BTreeMap;
 use store::{Store, StoreError};
 use trial::{failed, not_available};
@@ -122,10 +122,10 @@ impl<'r> Measuring<'r> {
             Ok((planned, workload, source))
         });
         let prepared = prepared.collect::<Result<Vec<_>, RunError>>()?;
-        let middle = self.bench.protocol.slices.unwrap_or_default();
+        let protocol = self.bench.protocol;
+        let middle = protocol.slice_length().unwrap_or_default();
         let block = planned.first().map_or(0, |first| first.key.block);
         let laps = Laps::new(middle, block, self.request.seed);
-        let protocol = self.bench.protocol;
         let mut trials = slices::measure(protocol, prepared.len(), laps, |number, seat| {
             let (planned, workload, source) = &prepared[number];
             let (seat, source) = match (seat, source) {
@@ -138,6 +138,9 @@ impl<'r> Measuring<'r> {
         })?;
         self.bench.share_disturbances(&mut trials);
         flag_pauses(&mut trials);
+        if protocol.slices == Some(SliceSpec::Query) {
+            flag_turns(&mut trials);
+        }
         Ok(trials)
     }
 
@@ -402,6 +405,18 @@ fn flag_pauses(trials: &mut [Trial]) {
     for trial in trials {
         trial.flag(FlagKind::PausesMatter, text.clone());
     }
+}
+
+/// Flags the trials of a group whose rounds took turns: one that has none took no turn.
+fn flag_turns(trials: &mut [Trial]) {
+    let with_rounds = || trials.iter().filter(|trial| !trial.rounds.is_empty());
+    let servers = with_rounds().count();
+    if servers < 2 {
+        return;
+    }
+    let text = format!("{servers} servers took turns query by query, this one among them");
+    let in_turns = trials.iter_mut().filter(|trial| !trial.rounds.is_empty());
+    in_turns.for_each(|trial| trial.flag(FlagKind::TookTurns, text.clone()));
 }
 
 /// The trials that an earlier process measured. Failed ones are measured again. Loads with their histograms are read only if a later

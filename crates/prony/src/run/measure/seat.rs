@@ -1,10 +1,12 @@
 //! What a cell and its group say to each other.
 //!
 //! Each cell runs the steps of a trial in a thread of its own. It waits for its group before it prepares its server, hands over its
-//! server when its clients are connected, and waits again before it looks at the server after the load. So only one server does
-//! anything at any time. Outside this module: who is next (`slices`).
+//! server when its clients are connected, and waits again before it looks at the server after the load. In rounds it waits for each of
+//! its turns instead. So only one server does anything at any time. Outside this module: who is next (`slices`).
 
 use crate::run::event::Uptime;
+use crate::run::place::Process;
+use host::interrupt;
 use load::Turns;
 use observe::Edges;
 use record::Slices;
@@ -16,12 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A server whose clients are connected and wait.
 pub(crate) struct Connected {
     pub turns: Arc<Turns>,
-    /// The server's process.
-    pub pid: u32,
-    /// Why the server has ended; None while it exists.
-    pub exit: Box<dyn Fn() -> Option<String> + Send>,
-    /// Kills the server, and waits for its end.
-    pub kill: Box<dyn Fn() -> Result<(), ServerError> + Send>,
+    pub server: Process,
     /// Ends the load.
     pub uptime: Arc<Uptime>,
     pub edges: Arc<Mutex<Edges>>,
@@ -42,6 +39,8 @@ impl Connected {
 /// What a cell says.
 pub(super) enum News {
     Connected(Box<Connected>),
+    /// It waits for its next turn. None if it has not started its server.
+    Waits(Option<Process>),
     /// Its trial has ended, measured or not.
     Ended,
 }
@@ -60,6 +59,19 @@ pub(crate) struct Leave {
     pub slices: Option<Slices>,
     /// Why its figures cannot be used.
     pub failed: Option<String>,
+}
+
+impl Leave {
+    /// How the load was divided.
+    ///
+    /// # Errors
+    /// Its figures cannot be used.
+    pub(crate) fn slices(self) -> Result<Option<Slices>, ServerError> {
+        match self.failed {
+            Some(why) => Err(ServerError::Unusable(why)),
+            None => Ok(self.slices),
+        }
+    }
 }
 
 /// How the group lets a cell go on. If the group has gone, as after a panic, cells end.
@@ -83,6 +95,19 @@ impl Seat {
             failed: Some("the servers that took turns were given up".into()),
             ..Leave::default()
         })
+    }
+
+    /// Hands on to the other cells and waits for the next turn. None if the server is not started.
+    ///
+    /// # Errors
+    /// An interruption, or a server that could not be stopped meanwhile.
+    pub(crate) fn turn(&self, server: Option<Process>) -> Result<(), ServerError> {
+        let _ = self.news.send((self.number, News::Waits(server)));
+        let leave = self.wait();
+        match interrupt::asked() {
+            true => Err(ServerError::Lost("interrupted".into())),
+            false => leave.slices().map(|_| ()),
+        }
     }
 
     /// Hands over the server.

@@ -1,16 +1,17 @@
-//! A group of trials whose servers take turns in slices.
+//! A group of trials whose servers take turns in slices, or query by query.
 //!
-//! Purpose: prepare all servers, warm them up one after another, and let them take turns until each has its time. Only one server
-//! runs at any time: the others are stopped, and run on whatever happens here. Outside this module: the steps of a trial (`trial`,
-//! `timed`), which each cell takes in a thread of its own.
+//! Purpose: prepare all servers, warm them up one after another, and let them take turns until each has its time, or all its rounds.
+//! Only one server runs at any time: the others are stopped, and run on whatever happens here. Outside this module: the steps of a trial (`trial`,
+//! `timed`, `rounds`), which each cell takes in a thread of its own.
 
 use super::seat::{Connected, Go, Leave, News, Seat};
+use crate::run::place::Process;
 use crate::run::{RunError, drive};
 use host::{Paused, interrupt};
 use load::{Latencies, Took, Turn};
 use record::{Slices, Trial};
-use spec::Protocol;
 use spec::plan::{Laps, Length};
+use spec::{Protocol, SliceSpec};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -71,6 +72,8 @@ struct Cell {
     go: Go,
     /// Its server, from when its clients are connected.
     connected: Option<Connected>,
+    /// Its server, while it waits for its next turn in rounds.
+    waits: Option<Process>,
     /// Held while the server is stopped.
     paused: Option<Paused>,
     /// Whether it takes no more turns.
@@ -130,6 +133,7 @@ impl Cell {
         Cell {
             go,
             connected: None,
+            waits: None,
             paused: None,
             is_over: false,
             has_ended: false,
@@ -142,6 +146,11 @@ impl Cell {
         self.connected.is_some() && !self.is_over
     }
 
+    fn server(&self) -> Option<&Process> {
+        let connected = self.connected.as_ref().map(|connected| &connected.server);
+        connected.or(self.waits.as_ref())
+    }
+
     /// Lets the server run.
     fn go_on(&mut self) {
         self.paused = None;
@@ -152,10 +161,10 @@ impl Cell {
     /// # Errors
     /// It may still run, so that nothing else can be measured.
     fn stop(&mut self) -> Result<(), String> {
-        let Some(connected) = &self.connected else {
+        let Some(Process { pid, exit, kill }) = self.server() else {
             return Ok(());
         };
-        let paused = Paused::stop(connected.pid);
+        let paused = Paused::stop(*pid);
         let stopped = paused.and_then(|paused| {
             paused.until_stopped(STOPS_WITHIN)?;
             Ok(paused)
@@ -163,9 +172,9 @@ impl Cell {
         match stopped {
             Ok(paused) => self.paused = Some(paused),
             // The trial finds out by itself.
-            Err(_) if (connected.exit)().is_some() => self.end(None),
+            Err(_) if exit().is_some() => self.end(None),
             Err(error) => {
-                (connected.kill)().map_err(|killed| {
+                kill().map_err(|killed| {
                     format!("a server could neither be stopped between two slices ({error}) nor killed ({killed}), so it ran on beside the others")
                 })?;
                 self.end(Some(format!(
@@ -194,7 +203,7 @@ impl Cell {
         let Some(connected) = &self.connected else {
             return Ok(());
         };
-        if (connected.exit)().is_some() {
+        if (connected.server.exit)().is_some() {
             // The trial finds out by itself.
             self.end(None);
             return Ok(());
@@ -225,9 +234,12 @@ struct Group<'g> {
 
 impl Group<'_> {
     fn run(mut self) {
-        let measured = (self.prepare())
-            .and_then(|()| self.warm_up())
-            .and_then(|()| self.take_turns());
+        let measured = match self.protocol.slices {
+            Some(SliceSpec::Query) => self.query_by_query(),
+            _ => (self.prepare())
+                .and_then(|()| self.warm_up())
+                .and_then(|()| self.take_turns()),
+        };
         if let Err(why) = measured {
             for cell in &mut self.cells {
                 cell.end(Some(why.clone()));
@@ -252,6 +264,41 @@ impl Group<'_> {
         for number in 0..self.cells.len() {
             if !length.is_zero() && self.cells[number].takes_turns() && !interrupt::asked() {
                 self.cells[number].slice(Length::Of(length), false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Prepares the servers one after another. Then each lap gives every server its next turn, until all have ended.
+    fn query_by_query(&mut self) -> Result<(), String> {
+        let mut order: Vec<usize> = (0..self.cells.len()).collect();
+        while self.cells.iter().any(|cell| !cell.has_ended) {
+            for number in order {
+                if interrupt::asked() {
+                    return Ok(());
+                }
+                self.turn(number)?;
+            }
+            order = self.laps.next(self.cells.len()).order;
+        }
+        Ok(())
+    }
+
+    /// Lets a cell go on until it waits again. One whose server could not be stopped ends at once.
+    fn turn(&mut self, number: usize) -> Result<(), String> {
+        while !self.cells[number].has_ended {
+            let cell = &mut self.cells[number];
+            cell.go_on();
+            let failed = cell.failed.take();
+            let _ = cell.go.send(Leave {
+                failed,
+                ..Leave::default()
+            });
+            self.hear_of(number);
+            let cell = &mut self.cells[number];
+            cell.stop()?;
+            if cell.failed.is_none() {
+                break;
             }
         }
         Ok(())
@@ -312,7 +359,9 @@ impl Group<'_> {
                     let cell = &mut self.cells[of];
                     match news {
                         News::Connected(connected) => cell.connected = Some(*connected),
+                        News::Waits(server) => cell.waits = server,
                         News::Ended => {
+                            cell.waits = None;
                             cell.has_ended = true;
                             cell.is_over = true;
                         }
@@ -349,6 +398,9 @@ impl Drop for Group<'_> {
 }
 
 #[cfg(test)]
+mod by_query;
+
+#[cfg(test)]
 pub(super) mod tests {
     use super::*;
     use crate::run::measure::trial::blank;
@@ -357,15 +409,22 @@ pub(super) mod tests {
     use std::process::{Child, Command};
     use std::sync::{Arc, Mutex};
 
+    /// A process that has not ended.
+    pub(super) fn process(pid: u32) -> Process {
+        Process {
+            pid,
+            exit: Arc::new(|| None),
+            kill: Arc::new(|| Ok(())),
+        }
+    }
+
     /// A server of this process, whose load is over.
     pub(in super::super) fn connected(pid: u32) -> Connected {
         let targets = observe::Targets::default();
         let edges = observe::Prepared::new(targets).unwrap().at_edges();
         Connected {
             turns: Arc::default(),
-            pid,
-            exit: Box::new(|| None),
-            kill: Box::new(|| Ok(())),
+            server: process(pid),
             uptime: Arc::default(),
             edges: Arc::new(Mutex::new(edges)),
         }
@@ -399,7 +458,7 @@ pub(super) mod tests {
         trials.map(why).collect()
     }
 
-    fn sleeper() -> Child {
+    pub(super) fn sleeper() -> Child {
         Command::new("sleep").arg("1000").spawn().unwrap()
     }
 
@@ -427,7 +486,10 @@ pub(super) mod tests {
         let failed = failures(3, |number| match number {
             0 => connected(pid),
             _ => Connected {
-                kill: Box::new(|| Err(ServerError::Unusable("still runs".into()))),
+                server: Process {
+                    kill: Arc::new(|| Err(ServerError::Unusable("still runs".into()))),
+                    ..process(UNSTOPPABLE)
+                },
                 ..connected(UNSTOPPABLE)
             },
         });

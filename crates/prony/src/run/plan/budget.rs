@@ -40,7 +40,7 @@ pub(crate) fn spend(request: &mut Request, work: &Path) -> Result<(), RunError> 
 /// Says what the run will see, or why that is unknown; None where it compares nothing.
 pub(crate) fn sees(request: &Request, trials: &[PlannedTrial], work: &Path) -> Option<String> {
     let protocol = &request.experiment.protocol;
-    if protocol.slices.is_none() {
+    if protocol.slice_length().is_none() {
         return history::sentence(request, trials, work);
     }
     let block = block(trials.iter().cloned());

@@ -28,34 +28,46 @@ pub(super) fn sentence(request: &Request, trials: &[PlannedTrial], work: &Path) 
     let workload = request.workload_note(trials).ok()?;
     let question = spec::question(&request.experiment, trials.len() as u64, workload);
     let here = machine::environment(work);
-    let is_unlimited = trials.iter().any(|trial| !trial.lifted.names().is_empty());
-    Some(
-        match predicted(&request.results, &question, &here, is_unlimited) {
-            Some(Predicted { from, power }) => {
-                format!("{}, by the noise of {from}", power.sentence())
-            }
-            None => format!(
-                "the smallest effect that {blocks} blocks see is unknown before they are measured: the folder {} has no comparable run of {} on this machine",
-                request.results.display(),
-                question.name
-            ),
-        },
-    )
+    let how = How {
+        is_unlimited: trials.iter().any(|trial| !trial.lifted.names().is_empty()),
+        is_in_turns: request.experiment.protocol.slices.is_some(),
+    };
+    Some(match predicted(&request.results, &question, &here, how) {
+        Some(Predicted { from, power }) => {
+            format!("{}, by the noise of {from}", power.sentence())
+        }
+        None => format!(
+            "the smallest effect that {blocks} blocks see is unknown before they are measured: the folder {} has no comparable run of {} on this machine",
+            request.results.display(),
+            question.name
+        ),
+    })
 }
 
-/// The prediction of the newest run that was measured in the same way and allows one: trials one after another, with limits or without.
+/// What the noise of a run depends on, beside the machine and the experiment.
+#[derive(Clone, Copy, PartialEq)]
+struct How {
+    /// Whether it runs without its limits.
+    is_unlimited: bool,
+    is_in_turns: bool,
+}
+
+/// The prediction of the newest run that was measured in the same way and allows one.
 fn predicted(
     results: &Path,
     question: &Question,
     here: &Environment,
-    is_unlimited: bool,
+    how: How,
 ) -> Option<Predicted> {
     let of_it = comparable(results, question, here).filter(|run| run.name == question.name);
     of_it
         .filter_map(|run| {
             let trials = run.store.trials().ok()?;
-            let is_sliced = trials.iter().any(|trial| trial.slices().is_some());
-            if is_sliced || trials.iter().any(Trial::is_unlimited) != is_unlimited {
+            let then = How {
+                is_unlimited: trials.iter().any(Trial::is_unlimited),
+                is_in_turns: trials.iter().any(Trial::took_turns),
+            };
+            if then != how {
                 return None;
             }
             let power = stats::power(question, &trials, question.blocks)?;
@@ -125,7 +137,7 @@ pub(super) fn in_slices(
     block: &[PlannedTrial],
     work: &Path,
 ) -> Result<Shown, RunError> {
-    let Some(length) = request.experiment.protocol.slices else {
+    let Some(length) = request.experiment.protocol.slice_length() else {
         return Ok(Shown::default());
     };
     let workload = request.workload_note(block)?;

@@ -80,16 +80,17 @@ pub(crate) fn of_datasets(trials: &[Vec<Trial>]) -> Option<Difference> {
     of_trials(DifferenceKind::Data, "dataset", trials, name)
 }
 
-/// How the loads of the runs were measured, if not all in the same way.
+/// How the trials of the runs were measured, if not all in the same way.
 pub(crate) fn of_slices(trials: &[Vec<Trial>]) -> Option<Difference> {
     let words = |trial: &Trial| {
-        trial.load.as_ref()?;
         Some(match trial.slices() {
             Some(slices) => format!("slices of {} s", slices.length_s),
+            None if trial.took_turns() => "queries in turn".to_string(),
+            None if trial.load.is_none() && trial.rounds.is_empty() => return None,
             None => "trials one after another".to_string(),
         })
     };
-    let what = "how loads were measured";
+    let what = "how trials were measured";
     of_trials(DifferenceKind::Experiment, what, trials, words)
 }
 

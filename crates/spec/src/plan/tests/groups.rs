@@ -1,9 +1,9 @@
 //! Groups of cells that take turns in slices.
 
 use super::parse;
-use crate::Experiment;
 use crate::check::{memory, slices};
 use crate::plan::{Finished, Part, Plan, PlannedTrial};
+use crate::{Experiment, SpecError};
 use record::TrialKey;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -201,5 +201,73 @@ fn settings_about_time_may_be_set_but_not_differ_within_a_group() {
             "{says}"
         );
         assert!(says.contains("or write slices = \"off\""), "{says}");
+    }
+}
+
+/// Two servers whose rounds of queries may take turns.
+fn of_rounds(protocol: &str, rest: &str) -> Result<Experiment, SpecError> {
+    let source = format!(
+        "title = 't'\n[server.a]\nbuild = 'mariadb'\n[server.b]\nbuild = 'mysql@9.7'\n[workload.ssb]\nscale = 1\n\
+         [protocol]\n{protocol}\n{rest}"
+    );
+    crate::parse("t", "t.toml", &source, &|_, _| {
+        Some(crate::TargetKind::Server)
+    })
+}
+
+#[test]
+fn rounds_take_turns_query_by_query_in_groups_as_loads_do() {
+    let both = of_rounds("slices = 'query'\nrounds = ['hot']\nblocks = 2", "").unwrap();
+    assert_eq!(groups(&both), [vec!["a", "a (control)", "b"]]);
+    let off = of_rounds("slices = 'off'", "").unwrap();
+    assert_eq!(off.protocol.slices, None);
+}
+
+#[test]
+fn rounds_that_cannot_take_turns_are_refused() {
+    let hot = "rounds = ['hot', 'hot']";
+    let plan = "[[claim]]\nsays = 's'\nfinds = 'plan changed'\nof = { server = 'a' }\n";
+    let event = "[[event]]\nat = '1s'\nsql = 'flush logs'\n";
+    let levels = "[variant.x]\n[variant.y]\nprotocol = { rounds = ['hot'] }\n";
+    let settings = "[variant.x]\n[variant.y]\nsettings = { innodb_old_blocks_time = 1 }\n";
+    for (protocol, rest, says) in [
+        (hot, "", ""),
+        ("unit = 'query'", "", ""),
+        (hot, "[limits]\nmemory = '1G'\n", ""),
+        (hot, plan, ""),
+        ("", "", "a cold round of all queries empties the page cache"),
+        (
+            hot,
+            "[load.closed]\nclients = 2\n",
+            "2 clients run their queries at the same time",
+        ),
+        (hot, levels, "have different rounds"),
+        (hot, event, "events are due by the clock"),
+        (hot, settings, "innodb_old_blocks_time differs between"),
+    ] {
+        let found = refused(&of_rounds(&format!("slices = 'query'\n{protocol}"), rest).unwrap());
+        assert_eq!(found.is_empty(), says.is_empty(), "{found}");
+        assert!(found.contains(says), "{says}: {found}");
+        let has_way_out = found.contains("or write slices = \"off\" in [protocol]");
+        assert!(says.is_empty() || has_way_out, "{found}");
+    }
+}
+
+#[test]
+fn slices_of_the_other_kind_name_the_right_ones() {
+    for (protocol, says, way_out) in [
+        (
+            "slices = '1s'",
+            "is for a timed load",
+            "write slices = \"query\"",
+        ),
+        (
+            "slices = 'query'\ntime = '60s'",
+            "is for rounds of queries",
+            "write a length such as slices = \"1s\"",
+        ),
+    ] {
+        let found = of_rounds(protocol, "").unwrap_err().text(None);
+        assert!(found.contains(says) && found.contains(way_out), "{found}");
     }
 }

@@ -11,10 +11,10 @@ pub(crate) mod plans;
 use super::bench::Bench;
 use crate::run::audit::pool;
 use crate::run::place::coldness;
-use crate::run::place::{Place, ServerPlace};
+use crate::run::place::{Place, Process, ServerPlace};
 use host::{interrupt, now_ns};
 use observe::{counters, foreign};
-use pass::{Pass, Passed};
+use pass::{Pass, Passed, Turn};
 use record::{Coldness, Flag, FlagKind, Query, Round, Trial};
 use server::ServerError;
 use spec::plan::PlannedTrial;
@@ -69,6 +69,10 @@ impl<'a> Rounds<'a> {
     ) -> Result<(), ServerError> {
         let sent_before = server::statements_sent();
         for (index, operations) in self.passes() {
+            // A cold round empties the page cache of all servers, so no other one has its turn between the rounds of a query.
+            if self.bench.protocol.unit == Unit::Query && index == 0 {
+                self.turn(place.process().ok())?;
+            }
             self.bench
                 .progress
                 .now(&format!("round {} of {}", index + 1, self.rounds.len()));
@@ -85,11 +89,18 @@ impl<'a> Rounds<'a> {
         }
         has_figures(trial);
         if self.observe.plans == Plans::Analyze {
+            self.turn(place.process().ok())?;
             self.bench.progress.now("analysing plans");
             let timeout = self.bench.protocol.query_timeout;
             plans::analyse(&self.operations, timeout, place.live(trial)?, trial);
         }
         Ok(())
+    }
+
+    /// Waits for the next turn of the server, if it takes turns with others.
+    fn turn(&self, server: Option<Process>) -> Result<(), ServerError> {
+        let seat = self.bench.seat;
+        seat.map_or(Ok(()), |seat| seat.turn(server))
     }
 
     /// (index of the round, the operations of the pass) in the order of execution.
@@ -124,6 +135,9 @@ impl<'a> Rounds<'a> {
         };
         place.live(trial)?;
         place.have_clients(self.clients)?;
+        let (server, takes_turns) = (place.process().ok(), self.bench.seat.is_some());
+        let turn = || self.turn(server.clone());
+        let is_within = takes_turns && self.bench.protocol.unit == Unit::Round;
         let pass = Pass {
             queries: self.queries,
             operations,
@@ -131,14 +145,16 @@ impl<'a> Rounds<'a> {
             observe: self.observe,
             known: plans::known(trial),
             samples: self.bench.samples,
+            turn: is_within.then_some(&turn as Turn),
         };
         let mut started_ns = now_ns();
         let mut passed = self.queries_and_events(&pass, place, trial)?;
-        if self.is_first(index)
-            && pool::was_filled_by(&passed.counters, self.data_bytes, &trial.settings)
-            && !interrupt::asked()
-        {
-            trial.flag(FlagKind::Warming, WARMING);
+        let has_filled = pool::was_filled_by(&passed.counters, self.data_bytes, &trial.settings);
+        // Servers that take turns all have this pass, so that they stay in step.
+        if self.is_first(index) && (has_filled || takes_turns) && !interrupt::asked() {
+            if has_filled {
+                trial.flag(FlagKind::Warming, WARMING);
+            }
             started_ns = now_ns();
             passed = self.queries_and_events(&pass, place, trial)?;
         }

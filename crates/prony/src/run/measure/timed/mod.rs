@@ -10,12 +10,12 @@ mod precondition;
 mod refused;
 
 use super::bench::Bench;
-use super::seat::{Connected, Leave};
+use super::seat::Connected;
 use crate::run::audit::reached_disk::{self, Device};
 use crate::run::audit::{self, Pending, device_queue, homes};
 use crate::run::drive;
 use crate::run::event::Action;
-use crate::run::place::{AnyPlace, Process};
+use crate::run::place::AnyPlace;
 use crate::run::shards;
 use account::Recorder;
 use concurrent::{Concurrent, Latest};
@@ -186,12 +186,9 @@ impl Timed<'_> {
         let Some(edges) = concurrent.at_edges() else {
             return Ok(None);
         };
-        let Process { pid, exit, kill } = place.server()?.process()?;
         Ok(Some(Connected {
             turns: Arc::new(Turns::new()),
-            pid,
-            exit,
-            kill,
+            server: place.server()?.process()?,
             uptime: concurrent.uptime.clone(),
             edges,
         }))
@@ -244,7 +241,7 @@ impl Timed<'_> {
         };
         // Without a start there was nothing to hand over.
         let seat = self.bench.seat.filter(|_| connected.is_none());
-        let slices = seat.map_or(Ok(None), |seat| leave(seat.wait()))?;
+        let slices = seat.map_or(Ok(None), |seat| seat.wait().slices())?;
         let mut driven = driven?;
         if let Some(began) = turns.and_then(|turns| turns.began()) {
             started_ns = Some(host::at_ns(began));
@@ -307,14 +304,6 @@ fn serves_reads(workload: &dyn Workload, target: &Target) -> Result<(), ServerEr
     match is_routed && !workload.routes_reads() {
         false => Ok(()),
         true => Err(ServerError::Unusable("the server's key \"reads\" holds for operations of oltp and sql: a client of this workload has one connection, which goes where writes go; remove reads".into())),
-    }
-}
-
-/// How the load was divided.
-fn leave(leave: Leave) -> Result<Option<Slices>, ServerError> {
-    match leave.failed {
-        Some(why) => Err(ServerError::Unusable(why)),
-        None => Ok(leave.slices),
     }
 }
 

@@ -32,12 +32,13 @@ mod flags;
 mod nodes;
 
 /// The process of a running server.
+#[derive(Clone)]
 pub(crate) struct Process {
     pub pid: u32,
     /// Says why it has ended; None while it runs.
-    pub exit: Box<dyn Fn() -> Option<String> + Send>,
+    pub exit: Arc<dyn Fn() -> Option<String> + Send + Sync>,
     /// Kills it, and waits for its end.
-    pub kill: Box<dyn Fn() -> Result<(), ServerError> + Send>,
+    pub kill: Arc<dyn Fn() -> Result<(), ServerError> + Send + Sync>,
 }
 
 /// The server of one trial with its folder and connections.
@@ -231,8 +232,8 @@ impl<'a> ServerPlace<'a> {
         let (instance, killed) = (self.instance.clone(), self.instance.clone());
         Ok(Process {
             pid,
-            exit: Box::new(move || instance.nodes().find_map(|node| node.exit_reason())),
-            kill: Box::new(move || killed.kill()),
+            exit: Arc::new(move || instance.nodes().find_map(|node| node.exit_reason())),
+            kill: Arc::new(move || killed.kill()),
         })
     }
 

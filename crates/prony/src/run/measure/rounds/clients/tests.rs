@@ -77,6 +77,7 @@ fn pass(
         },
         known: Default::default(),
         samples: &Default::default(),
+        turn: None,
     };
     pass.run(&mut live)
 }

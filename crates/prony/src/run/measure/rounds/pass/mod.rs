@@ -24,6 +24,9 @@ const NO_SUCH_SCHEMA: u16 = 1049;
 /// (query, plan) whose JSON form the trial already has.
 pub(crate) type Known = BTreeSet<(String, String)>;
 
+/// Waits for the next turn of the server.
+pub(crate) type Turn<'a> = &'a (dyn Fn() -> Result<(), ServerError> + Sync);
+
 /// The input of a pass.
 pub(crate) struct Pass<'a> {
     pub queries: &'a dyn Queries,
@@ -33,6 +36,8 @@ pub(crate) struct Pass<'a> {
     /// Plans whose JSON form is already known.
     pub known: Known,
     pub samples: &'a Samples,
+    /// Called before each query; None: the server takes no turns, or not within a pass.
+    pub turn: Option<Turn<'a>>,
 }
 
 #[derive(Default)]
@@ -91,6 +96,11 @@ impl Pass<'_> {
         let mut passed = Passed::default();
         let mut before = read(&mut live.observer)?;
         for operation in self.operations {
+            if let Some(turn) = self.turn {
+                turn()?;
+                // Without what the server did meanwhile.
+                before = read(&mut live.observer)?;
+            }
             // Closest to the statement, since reading the status can cost the server more than the statement.
             let used_before = process::read(&live.process);
             let issued = self.issue(first(live), operation)?;

@@ -5,6 +5,7 @@ use crate::run::watch::stopper;
 use server::{Fake, Node, Reply, StartRequest};
 use spec::Plans;
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Far above the time of a fake answer, far below the time of the slow one.
@@ -33,6 +34,11 @@ fn answer(sql: &str) -> Result<Reply, ServerError> {
 
 /// Runs queries with these names on a fake server.
 fn passed(names: &[&str]) -> Passed {
+    in_turns(names, None).unwrap()
+}
+
+/// The same, before each of which `turn` is called.
+fn in_turns(names: &[&str], turn: Option<Turn>) -> Result<Passed, ServerError> {
     let server = Fake::new("fake", answer);
     server.start(&StartRequest::default()).unwrap();
     let session = server.connect().unwrap();
@@ -62,9 +68,9 @@ fn passed(names: &[&str]) -> Passed {
         observe: &observe,
         known: Known::default(),
         samples: &Samples::default(),
+        turn,
     }
     .run(&mut live)
-    .unwrap()
 }
 
 fn protocol() -> Protocol {
@@ -135,4 +141,21 @@ fn a_query_during_which_prony_did_not_run_is_no_figure_of_the_server() {
     );
     assert_eq!(own_stall(ms(250), ms(2_500)), None, "10 % of it");
     assert_eq!(own_stall(Duration::ZERO, Duration::ZERO), None);
+}
+
+#[test]
+fn each_query_waits_for_its_turn_and_an_error_ends_the_pass() {
+    let turns = AtomicUsize::new(0);
+    let turn = || {
+        turns.fetch_add(1, Relaxed);
+        Ok(())
+    };
+    let passed = in_turns(&["one", "two", "three"], Some(&turn)).unwrap();
+    assert_eq!((passed.queries.len(), turns.load(Relaxed)), (3, 3));
+    let last = || match turns.fetch_sub(1, Relaxed) {
+        1 => Err(ServerError::Lost("interrupted".into())),
+        _ => Ok(()),
+    };
+    let error = in_turns(&["one", "two", "three", "four"], Some(&last)).err();
+    assert_eq!((error.is_some(), turns.load(Relaxed)), (true, 0));
 }

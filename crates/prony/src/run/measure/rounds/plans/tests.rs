@@ -158,6 +158,7 @@ fn looked(live: &mut Live, known: Known) -> Result<Passed, ServerError> {
         observe: &experiment.observe,
         known,
         samples: &Default::default(),
+        turn: None,
     };
     let mut passed = Passed {
         queries: trial().rounds[0].queries.clone(),
