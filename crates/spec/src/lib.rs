@@ -48,7 +48,7 @@ pub use server::build::{self, BuildSpec};
 pub use server::cluster::{ClusterPatch, ClusterSpec, Reads, Routing, Topology, Writes};
 pub use server::confined;
 pub use text::dsn::{self, Dsn, DsnError, LeftOpen};
-pub use text::dsn_security::{DsnSecurity, ServerKey, TlsMode};
+pub use text::dsn_tls::{DsnSecurity, ServerKey, TlsMode};
 pub use text::setting::{Pairs, Setting, plain};
 pub use text::shard::{SHARDS_MAX, Shard, ShardError};
 pub use text::switches;

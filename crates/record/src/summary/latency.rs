@@ -70,10 +70,7 @@ impl Percentiles {
     /// `only 50 operations lie above the p99: 20 s would do`
     pub fn why_uncertain(&self, percentile: Percentile, seconds: u32) -> Option<String> {
         let above = self.samples_above(percentile);
-        let name = match percentile {
-            Percentile::P999 => "p99.9",
-            other => other.text(),
-        };
+        let name = percentile.title();
         if self.of_generator.contains(&percentile) {
             return Some(format!(
                 "the load generator did not run while the operations above the {name} waited"

@@ -1,9 +1,9 @@
 //! DSNs: `mysql://user:password@host:port/schema`, and how passwords are kept out of records, messages and logs.
 //!
-//! Purpose: parse DSNs, print them without their password, and mask passwords in texts that contain DSNs. Boundaries: `dsn_security` reads
+//! Purpose: parse DSNs, print them without their password, and mask passwords in texts that contain DSNs. Boundaries: `dsn_tls` reads
 //! the parameters about TLS; crate `server` connects.
 
-use super::dsn_security::{self, DsnSecurity};
+use super::dsn_tls::{self, DsnSecurity};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -49,7 +49,7 @@ impl Dsn {
     pub fn is_local(&self) -> bool {
         let others = self.others.iter().map(|(host, _)| host);
         let mut hosts = [&self.host].into_iter().chain(others);
-        self.socket.is_some() || hosts.all(|host| dsn_security::is_loopback(host))
+        self.socket.is_some() || hosts.all(|host| dsn_tls::is_loopback(host))
     }
 }
 

@@ -3,7 +3,7 @@
 //! Purpose: their forms, and messages that explain them. Boundaries: a value here knows neither its key nor its place in a file (`file`).
 
 pub mod dsn;
-pub(crate) mod dsn_security;
+pub(crate) mod dsn_tls;
 pub(crate) mod setting;
 pub(crate) mod shard;
 pub mod switches;

@@ -3,7 +3,7 @@
 //! Purpose: everything that tables, claims and findings need of a trial, so that they do not read histograms. Boundaries:
 //! trials are compared in `loads` and `judge`; charts use the series.
 
-use super::generator::{engine, own_stalls};
+use super::generator::{bottleneck, own_stalls};
 use super::measured::{known, measured, throughput, to_the_end};
 use super::percentiles::of_notes;
 use super::{accounts, conformance, stability, stale_reads, stall, steady};
@@ -78,7 +78,7 @@ pub fn summarise(load: &Loaded) -> Summary {
             .map(|name| (name.clone(), latency(Some(name))))
             .filter(|(_, latency)| *latency != Latency::default())
             .collect(),
-        engine: engine::check(load, &steady, &all, own_stalls),
+        engine: bottleneck::check(load, &steady, &all, own_stalls),
         stale_reads: stale_reads::stale_reads(load, &steady),
         stalls: stall::stalls(load, &steady),
         shifts,

@@ -3,6 +3,7 @@
 //! Purpose: keys and nesting that never change their meaning. A value that this kind of load does not have is null, not left out.
 
 mod audit;
+mod claims;
 mod contrasts;
 mod load;
 mod looks;
@@ -12,7 +13,7 @@ mod why;
 pub use contrasts::comparison_json;
 
 use super::csv;
-use crate::document::{Claim, Document, Recorded};
+use crate::document::{Document, Recorded};
 use load::{LoadNote, Sample};
 use record::names::{DEVICE_READ, SERVER_READ};
 use record::{
@@ -43,7 +44,7 @@ pub fn json(document: &Document) -> String {
         trials: (document.trials.iter().chain(&document.controls))
             .map(|recorded| trial(run, recorded))
             .collect(),
-        claims: document.claims.iter().map(claim).collect(),
+        claims: document.claims.iter().map(claims::claim).collect(),
         blocks: document.blocks.as_ref().map(looks::blocks),
         caveat: document.caveat,
         largest_difference: document.largest.as_ref().map(why::largest),
@@ -303,27 +304,6 @@ fn round(round: &record::Round) -> RoundNote<'_> {
 /// The upper end of an interval; none if it is open.
 fn finite(high: f64) -> Option<f64> {
     Some(high).filter(|high| high.is_finite())
-}
-
-fn claim(claim: &Claim) -> Value {
-    let (judged, basis) = (&claim.judged, &claim.basis);
-    json!({
-        "says": judged.claim.says,
-        "published": judged.claim.published,
-        "measured": judged.measured,
-        "ci": judged.ci.map(|(low, high)| (low, finite(high))),
-        "limit": judged.limit,
-        "verdict": judged.verdict,
-        "direction": judged.direction,
-        "published_inside": judged.published_inside,
-        "blocks_to_decide": judged.blocks_to_decide,
-        "decided_after": judged.decided_after,
-        "blocks": judged.blocks,
-        "failed_share": basis.failed.as_ref().map(failed),
-        "other_work": basis.other_work.as_ref().map(work),
-        "reason": judged.reason,
-        "why": claim.why.as_ref().map(why::explained),
-    })
 }
 
 fn written(keys: &impl Serialize) -> String {

@@ -2,6 +2,6 @@
 //!
 //! Purpose: no figure of the generator is shown as the server's. Boundaries: the machine's own figures come with the record.
 
+pub(crate) mod bottleneck;
 pub(crate) mod client_link;
-pub(crate) mod engine;
 pub(crate) mod own_stalls;

@@ -1,7 +1,7 @@
 //! Rule 8: seconds in which the load generator itself did not run, and the figures that they decide.
 //!
 //! A stopped process, a CPU quota, a paused machine or a busy core delays operations as a slow server does. The engine knows when its
-//! threads did not run. Boundaries: its lateness for single operations and its CPU use are in `engine`.
+//! threads did not run. Boundaries: its lateness for single operations and its CPU use are in `bottleneck`.
 
 use crate::load::measured::{measured, not_run, throughput as each_second};
 use hdrhistogram::Histogram;
