@@ -48,6 +48,9 @@ fn two_servers_and_the_control_take_turns_and_every_operation_counts() {
         // Three servers of at least three seconds each.
         assert!(number(&slices["spanned_s"]) > 6.0, "{slices}");
         assert!(trial["engine"]["stopped"].is_null(), "{trial}");
+        let edges = number(&slices["edges_share"]);
+        assert!(0.0 < edges && edges < 0.15, "{slices}");
+        assert!(number(&slices["first_s_mean"]) > 0.0 && number(&slices["operation_s_mean"]) > 0.0);
         let (until_s, elapsed_s) = (&trial["engine"]["until_s"], &trial["elapsed_s"]);
         assert_eq!(number(until_s), 4.0, "its own clock: {elapsed_s}");
         // What the server counted in the slices is what the clients did in them; those of the last slice may end after its last second.
@@ -59,13 +62,12 @@ fn two_servers_and_the_control_take_turns_and_every_operation_counts() {
         );
     }
     let report = bench.run(&["show", &run.display().to_string()]);
-    assert!(
-        report
-            .stdout
-            .contains("Measured in slices of about 0.3 s: up to 3 servers took turns"),
-        "{}",
-        report.stdout
-    );
+    for part in [
+        "Measured in slices of about 0.3 s: up to 3 servers took turns",
+        "The first operation of a client after a pause took",
+    ] {
+        assert!(report.stdout.contains(part), "{part}: {}", report.stdout);
+    }
     nothing_is_left(&bench);
 }
 
@@ -194,6 +196,33 @@ fn what_a_pause_would_change_is_refused_at_its_place() {
 }
 
 #[test]
+fn a_bench_of_one_server_in_slices_is_refused() {
+    let bench = Bench::new();
+    let refused = bench.run(&["bench", "oltp-point-select", "--slices", "1s"]);
+    assert_eq!(refused.status, 2, "{}", refused.stderr);
+    for part in ["slices would have no effect", "compare two servers"] {
+        assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
+    }
+}
+
+#[test]
+fn servers_that_do_not_fit_into_the_memory_together_are_refused() {
+    let bench = Bench::new();
+    let pool = "[factor.pool.vast]\nsettings = { innodb_buffer_pool_size = \"9000G\" }\n";
+    let refused = bench.run(&[
+        "check",
+        &file(&bench, "vast", &format!("time = \"3s\"\n{pool}")),
+    ]);
+    assert!(
+        refused
+            .stderr
+            .contains("servers that take turns need about"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
 fn open_loads_and_other_workloads_are_refused() {
     let bench = Bench::new();
     let open = "[load.open]\nrate = 10\n[protocol]\nslices = \"300ms\"\ntime = \"3s\"\n";
@@ -316,6 +345,35 @@ fn a_server_that_dies_while_it_is_paused_fails_its_trial_and_the_other_is_measur
             "the group as a whole"
         );
     }
+}
+
+/// Every operation takes half a second, and a slice 0.3 s.
+#[test]
+#[cfg(tier_all)]
+fn slices_shorter_than_an_operation_make_trials_invalid_and_name_the_length_that_would_do() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let workload = "[workload.sql]\nsetup = \"create table t (id int primary key); insert into t values (1)\"\noperations = \"-- operation: slow\\nselect sleep(0.5) from t where id = 1\"\n";
+    let variants = "[variant.a]\n[variant.b]\n[load.closed]\nclients = 2\n";
+    let file = experiment(
+        &bench,
+        "slow",
+        workload,
+        &format!("{variants}[protocol]\nslices = \"300ms\"\ntime = \"3s\"\n"),
+    );
+    let after = bench.run(&["run", &file]);
+    assert_eq!(after.status, 3, "{}", after.stderr);
+    let shown = bench.json(&bench.runs()[0]);
+    assert_eq!(states(&shown), ["invalid", "invalid"], "{}", after.stderr);
+    for trial in trials(&shown) {
+        // Every operation counts with its whole latency, and none twice.
+        assert!(number(&trial["engine"]["slices"]["operation_s_mean"]) >= 0.5);
+        assert!(ended_operations(&trial) <= 2.0 * 3.0 / 0.5 + 2.0, "{trial}");
+    }
+    assert!(after.stderr.contains("use slices = \""), "{}", after.stderr);
+    nothing_is_left(&bench);
 }
 
 #[test]
