@@ -7,7 +7,7 @@
 //! locked belongs to a dead prony: unlike a process id, a lock cannot be reused or mean another process in another
 //! container.
 
-use super::kind::Kind;
+use super::kind::LeaseKind;
 use crate::exposed::Exposed;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -31,19 +31,19 @@ pub(crate) enum Line {
     /// `{"folder": {"id": 1, "path": "/x"}}`, in the same form since the first version, so that an older and a newer
     /// prony of one home clean up after each other.
     #[serde(untagged)]
-    Leased(BTreeMap<Kind, Place>),
+    Leased(BTreeMap<LeaseKind, LeasedPath>),
 }
 
 impl Line {
     /// The line of a new lease.
-    pub(crate) fn leased(id: u64, kind: Kind, path: PathBuf) -> Line {
-        Line::Leased(BTreeMap::from([(kind, Place { id, path })]))
+    pub(crate) fn leased(id: u64, kind: LeaseKind, path: PathBuf) -> Line {
+        Line::Leased(BTreeMap::from([(kind, LeasedPath { id, path })]))
     }
 }
 
 /// A lease's number, and where the thing is.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Place {
+pub(crate) struct LeasedPath {
     id: u64,
     path: PathBuf,
 }
@@ -61,7 +61,7 @@ pub(crate) struct Held {
 #[derive(Debug, PartialEq)]
 pub(crate) struct HeldLease {
     id: u64,
-    pub kind: Kind,
+    pub kind: LeaseKind,
     pub path: PathBuf,
 }
 
@@ -140,7 +140,11 @@ pub(crate) fn read(mut file: &File) -> io::Result<Held> {
             Line::Leased(leased) => {
                 let leased = leased.into_iter();
                 held.leases
-                    .extend(leased.map(|(kind, Place { id, path })| HeldLease { id, kind, path }));
+                    .extend(leased.map(|(kind, LeasedPath { id, path })| HeldLease {
+                        id,
+                        kind,
+                        path,
+                    }));
             }
         }
     }
@@ -156,7 +160,7 @@ mod tests {
     use super::*;
 
     fn folder(id: u64, path: &str) -> Line {
-        Line::leased(id, Kind::Folder, path.into())
+        Line::leased(id, LeaseKind::Folder, path.into())
     }
 
     /// The paths of what is held, in teardown order.
@@ -181,10 +185,10 @@ mod tests {
         .unwrap();
         for line in [
             folder(1, "/a"),
-            Line::leased(2, Kind::Mount, "/a/m".into()),
+            Line::leased(2, LeaseKind::Mount, "/a/m".into()),
             folder(3, "/b"),
-            Line::leased(4, Kind::Group, "/g".into()),
-            Line::leased(5, Kind::Mount, "/a/m/n".into()),
+            Line::leased(4, LeaseKind::Group, "/g".into()),
+            Line::leased(5, LeaseKind::Mount, "/a/m/n".into()),
             folder(6, "/c"),
             Line::Released { id: 3 },
         ] {

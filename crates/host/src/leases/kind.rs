@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// next. Daemons of FUSE file systems carry the mark, so they are dead by then, and the kernel fails what waits for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Kind {
+pub(crate) enum LeaseKind {
     /// A mount point.
     Mount,
     /// The loop devices over the file at this path.
@@ -33,15 +33,15 @@ pub(crate) enum Kind {
     Folder,
 }
 
-impl Kind {
+impl LeaseKind {
     /// Releases what is at this path. Does nothing where it is gone already.
     pub(crate) fn release(self, path: &Path) -> io::Result<()> {
         let (what, released) = match self {
-            Kind::Mount | Kind::Disk => ("unmount", unmount(path)),
-            Kind::Loop => ("detach the loop device from", loops::detach(path)),
-            Kind::Group => ("remove the control group", remove_group(path)),
-            Kind::Namespace => ("remove the network namespace", remove_namespace(path)),
-            Kind::Folder => ("remove", remove_folder(path)),
+            LeaseKind::Mount | LeaseKind::Disk => ("unmount", unmount(path)),
+            LeaseKind::Loop => ("detach the loop device from", loops::detach(path)),
+            LeaseKind::Group => ("remove the control group", remove_group(path)),
+            LeaseKind::Namespace => ("remove the network namespace", remove_namespace(path)),
+            LeaseKind::Folder => ("remove", remove_folder(path)),
         };
         match released {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -117,13 +117,13 @@ fn remove_folder(folder: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    const ALL: [Kind; 6] = [
-        Kind::Mount,
-        Kind::Loop,
-        Kind::Disk,
-        Kind::Group,
-        Kind::Namespace,
-        Kind::Folder,
+    const ALL: [LeaseKind; 6] = [
+        LeaseKind::Mount,
+        LeaseKind::Loop,
+        LeaseKind::Disk,
+        LeaseKind::Group,
+        LeaseKind::Namespace,
+        LeaseKind::Folder,
     ];
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         // Without root's rights the kernel does not look at the folder.
         if rustix::process::geteuid().is_root() {
-            Kind::Mount.release(place.path()).unwrap();
+            LeaseKind::Mount.release(place.path()).unwrap();
         }
         assert!(place.path().exists());
     }

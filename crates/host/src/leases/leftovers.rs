@@ -73,7 +73,7 @@ pub(crate) fn work_off(path: &Path, wait: bool) -> io::Result<bool> {
 mod tests {
     use super::*;
     use crate::leases::journal::Line;
-    use crate::leases::kind::Kind;
+    use crate::leases::kind::LeaseKind;
     use crate::{Home, Leases};
 
     #[test]
@@ -88,7 +88,11 @@ mod tests {
         let path = home.leases().join("1-2.journal");
         let journal = journal::create(&path).unwrap();
         for (id, folder) in [(1, &theirs), (2, &left)] {
-            journal::append(&journal, &Line::leased(id, Kind::Folder, folder.clone())).unwrap();
+            journal::append(
+                &journal,
+                &Line::leased(id, LeaseKind::Folder, folder.clone()),
+            )
+            .unwrap();
         }
         drop(journal);
         let leases = Leases::open_with(&home, None).unwrap();

@@ -15,7 +15,7 @@ use crate::process::{self, attached};
 use crate::{Home, random};
 use guard::Guard;
 use journal::Line;
-use kind::Kind;
+use kind::LeaseKind;
 use std::ffi::{CString, OsStr};
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -49,7 +49,7 @@ struct Shared {
 pub struct Lease {
     shared: Arc<Shared>,
     id: u64,
-    kind: Kind,
+    kind: LeaseKind,
     path: PathBuf,
 }
 
@@ -139,7 +139,7 @@ impl Leases {
     pub fn folder(&self, path: impl AsRef<Path>) -> Result<Lease, LeaseError> {
         // The guard works from another folder.
         let path = std::path::absolute(path).map_err(|cause| self.shared.unwritten(cause))?;
-        self.lease(path, Kind::Folder)
+        self.lease(path, LeaseKind::Folder)
     }
 
     /// A new control group below `parent`, a folder of the kernel's. It can be removed once no process is in it.
@@ -149,7 +149,7 @@ impl Leases {
             cause,
         };
         let path = parent.join(format!("prony-{}", random::hex(6).map_err(unusable)?));
-        let lease = self.lease(path, Kind::Group)?;
+        let lease = self.lease(path, LeaseKind::Group)?;
         std::fs::create_dir(lease.path()).map_err(unusable)?;
         Ok(lease)
     }
@@ -169,13 +169,13 @@ impl Leases {
             cause,
         };
         let real = std::fs::canonicalize(point).map_err(refused)?;
-        let lease = self.lease(real, Kind::Mount)?;
+        let lease = self.lease(real, LeaseKind::Mount)?;
         mount(source, lease.path(), filesystem, options).map_err(refused)?;
         Ok(lease)
     }
 
     /// A lease of something that is about to be made at this absolute path.
-    pub(crate) fn lease(&self, path: PathBuf, kind: Kind) -> Result<Lease, LeaseError> {
+    pub(crate) fn lease(&self, path: PathBuf, kind: LeaseKind) -> Result<Lease, LeaseError> {
         let id = self.shared.next_id.fetch_add(1, Relaxed);
         let written = self.shared.append(&Line::leased(id, kind, path.clone()));
         written.map_err(|cause| self.shared.unwritten(cause))?;

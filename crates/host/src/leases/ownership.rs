@@ -4,7 +4,7 @@
 //! name carries the tag of the journal, which no other folder has. A control group has a name of prony's, and the kernel removes
 //! only empty ones.
 
-use super::kind::Kind;
+use super::kind::LeaseKind;
 use crate::Home;
 use crate::storage::device;
 use std::fs;
@@ -45,16 +45,18 @@ impl Own {
 
     /// # Errors
     /// The journal's prony cannot have made what is at this path.
-    pub(crate) fn permits(&self, kind: Kind, path: &Path) -> io::Result<()> {
+    pub(crate) fn permits(&self, kind: LeaseKind, path: &Path) -> io::Result<()> {
         let is_gone = || {
             let about = fs::symlink_metadata(path);
             about.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
         };
         let is_own = match kind {
-            Kind::Group => is_group(path),
-            Kind::Mount | Kind::Loop | Kind::Disk | Kind::Namespace | Kind::Folder => {
-                self.holds(path)
-            }
+            LeaseKind::Group => is_group(path),
+            LeaseKind::Mount
+            | LeaseKind::Loop
+            | LeaseKind::Disk
+            | LeaseKind::Namespace
+            | LeaseKind::Folder => self.holds(path),
         };
         if is_own || is_gone() {
             return Ok(());
@@ -133,7 +135,7 @@ mod tests {
         fn may_remove(&self, below: &str) -> bool {
             let path = self.place.path().join(below);
             fs::create_dir_all(&path).unwrap();
-            self.own.permits(Kind::Folder, &path).is_ok()
+            self.own.permits(LeaseKind::Folder, &path).is_ok()
         }
     }
 
@@ -161,7 +163,12 @@ mod tests {
         ] {
             assert!(!fixture.may_remove(other), "{other}");
         }
-        assert!(fixture.own.permits(Kind::Mount, Path::new("/")).is_err());
+        assert!(
+            fixture
+                .own
+                .permits(LeaseKind::Mount, Path::new("/"))
+                .is_err()
+        );
     }
 
     #[test]
@@ -185,7 +192,7 @@ mod tests {
         let fixture = fixture();
         let folder = fixture.place.path().join("prony-0a1b2c");
         fs::create_dir(&folder).unwrap();
-        assert!(fixture.own.permits(Kind::Group, &folder).is_err());
+        assert!(fixture.own.permits(LeaseKind::Group, &folder).is_err());
         let system = Path::new("/sys/fs/cgroup");
         if is_group(&system.join("prony-0a1b2c")) {
             assert!(!is_group(&system.join("system.slice")));

@@ -1,7 +1,7 @@
 //! A network namespace with a name (ip-netns(8)), leased, and how a process or a thread enters it.
 
 use super::{NetworkError, run};
-use crate::leases::kind::Kind;
+use crate::leases::kind::LeaseKind;
 use crate::{Lease, LeaseError, Leases};
 use std::fs::File;
 use std::io;
@@ -25,7 +25,7 @@ impl Namespace {
         let path = PathBuf::from(FOLDER);
         let unusable = |cause| LeaseError::Folder { path, cause };
         let name = leases.tagged(name).map_err(unusable)?;
-        let lease = leases.lease(Path::new(FOLDER).join(&name), Kind::Namespace)?;
+        let lease = leases.lease(Path::new(FOLDER).join(&name), LeaseKind::Namespace)?;
         run("ip", Command::new("ip").args(["netns", "add", &name]))?;
         Ok(Namespace { name, lease })
     }

@@ -105,13 +105,13 @@ fn take_part_in_writeback() {
 
 #[derive(Clone)]
 struct Disk {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<DiskState>>,
     bytes: u64,
     lies: bool,
     slow_flush: Duration,
 }
 
-struct State {
+struct DiskState {
     cache: Cache,
     recorder: Option<Recorder>,
     is_frozen: bool,
@@ -123,7 +123,7 @@ impl Disk {
         let cache = Cache::over(image)?;
         let bytes = cache.bytes();
         let recording = options.recording.as_deref();
-        let state = State {
+        let state = DiskState {
             cache,
             recorder: recording.map(Recorder::create).transpose()?,
             is_frozen: false,
@@ -137,12 +137,12 @@ impl Disk {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, DiskState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The state of a disk that still has power.
-    fn powered(&self) -> Result<MutexGuard<'_, State>, Errno> {
+    fn powered(&self) -> Result<MutexGuard<'_, DiskState>, Errno> {
         let state = self.state();
         if state.is_frozen {
             Err(libc::EIO)
@@ -172,7 +172,7 @@ impl Disk {
     }
 }
 
-impl State {
+impl DiskState {
     fn count_unsynced(&mut self) {
         let (writes, bytes) = self.cache.unsynced();
         self.stats.unsynced_writes = writes;

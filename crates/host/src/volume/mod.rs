@@ -22,7 +22,7 @@ pub use daemon::{DiskOptions, DiskStats, VERB, serve};
 pub use survive::Survive;
 pub use trace::{Replay, flushes};
 
-use crate::leases::kind::Kind;
+use crate::leases::kind::LeaseKind;
 use crate::process::attached;
 use crate::storage::{clone, device, loops};
 use crate::{Lease, LeaseError, Leases};
@@ -465,7 +465,7 @@ impl Volume {
     fn volatile(&self) -> Result<Layers, VolumeError> {
         let options = self.options.volatile.clone().unwrap_or_default();
         let point = self.disk_point();
-        let mount = self.leases.lease(point.clone(), Kind::Disk)?;
+        let mount = self.leases.lease(point.clone(), LeaseKind::Disk)?;
         let program = attached::program().ok_or(VolumeError::NoProgram)?;
         let mut command = self.leases.command(program);
         command.arg(VERB).arg(self.image()).arg(&point);
@@ -487,7 +487,7 @@ impl Volume {
 
     /// Attaches a loop device to the file and mounts it.
     fn on(&self, file: &Path, disk: Option<ServedDisk>) -> Result<Layers, VolumeError> {
-        let lease = self.leases.lease(file.to_path_buf(), Kind::Loop)?;
+        let lease = self.leases.lease(file.to_path_buf(), LeaseKind::Loop)?;
         let device = loops::attach(file).map_err(failed("attach a loop device to", file))?;
         self.mounted(&device, Some(lease), disk)
     }
