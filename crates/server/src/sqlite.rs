@@ -16,11 +16,11 @@ const LOCK_WAIT: Duration = Duration::from_secs(60);
 /// A SQLite database that behaves like a server.
 #[derive(Default)]
 pub struct Sqlite {
-    state: Mutex<State>,
+    state: Mutex<SqliteState>,
 }
 
 #[derive(Clone, Default)]
-struct State {
+struct SqliteState {
     identity: Option<ServerIdentity>,
     /// The data folder; None while it is stopped.
     folder: Option<PathBuf>,
@@ -32,7 +32,7 @@ impl Sqlite {
         Sqlite::default()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SqliteState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

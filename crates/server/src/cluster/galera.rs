@@ -2,7 +2,7 @@
 //!
 //! Source of the options: the manual of Galera Cluster, "Galera Parameters" and "MySQL wsrep Options".
 
-use super::{Cluster, Member, Part, transfer};
+use super::{Cluster, Member, Participation, transfer};
 use crate::{ServerError, Session};
 use std::fs;
 use std::io;
@@ -82,7 +82,10 @@ pub(super) fn recovered(server: &mut Command) -> io::Result<Option<String>> {
 }
 
 /// Whether the node has all data and takes statements.
-pub(super) fn takes_part(cluster: &Cluster, session: &mut Session) -> Result<Part, ServerError> {
+pub(super) fn takes_part(
+    cluster: &Cluster,
+    session: &mut Session,
+) -> Result<Participation, ServerError> {
     let [size, status, state, ready] = STATUS;
     let sql = format!(
         "SHOW GLOBAL STATUS WHERE Variable_name IN ('{}')",
@@ -108,14 +111,14 @@ const STATUS: [&str; 4] = [
     "wsrep_ready",
 ];
 
-fn part(nodes: u32, [size, status, state, ready]: [String; 4]) -> Part {
+fn part(nodes: u32, [size, status, state, ready]: [String; 4]) -> Participation {
     match (status.as_str(), state.as_str(), ready.as_str()) {
-        ("Primary", "Synced", "ON") => Part::Takes,
-        ("non-Primary", ..) => Part::NoQuorum(format!(
+        ("Primary", "Synced", "ON") => Participation::Takes,
+        ("non-Primary", ..) => Participation::NoQuorum(format!(
             "the cluster has lost its quorum: this node sees {size} of {nodes} (wsrep_cluster_status is non-Primary) and refuses \
              statements"
         )),
-        _ => Part::Waits(format!("its state is {state}, wsrep_ready is {ready}")),
+        _ => Participation::Waits(format!("its state is {state}, wsrep_ready is {ready}")),
     }
 }
 
@@ -123,22 +126,22 @@ fn part(nodes: u32, [size, status, state, ready]: [String; 4]) -> Part {
 mod tests {
     use super::*;
 
-    fn of(size: &str, status: &str, state: &str, ready: &str) -> Part {
+    fn of(size: &str, status: &str, state: &str, ready: &str) -> Participation {
         part(3, [size, status, state, ready].map(String::from))
     }
 
     #[test]
     fn a_node_takes_part_when_it_is_synced_in_a_majority() {
-        assert_eq!(of("3", "Primary", "Synced", "ON"), Part::Takes);
+        assert_eq!(of("3", "Primary", "Synced", "ON"), Participation::Takes);
         assert!(matches!(
             of("3", "Primary", "Joining", "OFF"),
-            Part::Waits(_)
+            Participation::Waits(_)
         ));
     }
 
     #[test]
     fn a_node_without_a_majority_says_how_many_it_sees() {
-        let Part::NoQuorum(why) = of("1", "non-Primary", "Initialized", "OFF") else {
+        let Participation::NoQuorum(why) = of("1", "non-Primary", "Initialized", "OFF") else {
             panic!("it has no quorum");
         };
         assert!(why.contains("1 of 3"), "{why}");

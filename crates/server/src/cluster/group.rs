@@ -2,7 +2,7 @@
 //!
 //! Source of the options: the MySQL 8.0 manual, "Configuring an Instance for Group Replication".
 
-use super::{Cluster, MEMBER, Part, Server};
+use super::{Cluster, MEMBER, Participation, Server};
 use crate::{ServerError, Session};
 
 /// The rights of the account with which a joining node gets what it missed.
@@ -79,7 +79,7 @@ pub(super) fn takes_part(
     cluster: &Cluster,
     number: u32,
     session: &mut Session,
-) -> Result<Part, ServerError> {
+) -> Result<Participation, ServerError> {
     let own = cluster.of(number);
     let sql = format!(
         "SELECT MAX(CASE WHEN member_host = '{}' AND member_port = {} THEN member_state END), \
@@ -96,14 +96,14 @@ pub(super) fn takes_part(
 }
 
 /// From its own state, and how many members it knows and cannot reach.
-fn part(state: Option<&str>, unreachable: u32, known: u32) -> Part {
+fn part(state: Option<&str>, unreachable: u32, known: u32) -> Participation {
     match state {
         // The rest of the group waits for a majority without an end; statements that write wait with it.
-        Some("ONLINE") if 2 * unreachable >= known.max(1) => Part::NoQuorum(format!(
+        Some("ONLINE") if 2 * unreachable >= known.max(1) => Participation::NoQuorum(format!(
             "the group has lost its quorum: this node cannot reach {unreachable} of {known} members"
         )),
-        Some("ONLINE") => Part::Takes,
-        other => Part::Waits(format!("its state is {}", other.unwrap_or("unknown"))),
+        Some("ONLINE") => Participation::Takes,
+        other => Participation::Waits(format!("its state is {}", other.unwrap_or("unknown"))),
     }
 }
 
@@ -113,10 +113,13 @@ mod tests {
 
     #[test]
     fn a_member_takes_part_while_it_reaches_a_majority() {
-        assert_eq!(part(Some("ONLINE"), 0, 3), Part::Takes);
-        assert_eq!(part(Some("ONLINE"), 1, 3), Part::Takes);
-        assert!(matches!(part(Some("RECOVERING"), 0, 3), Part::Waits(_)));
-        assert!(matches!(part(None, 0, 0), Part::Waits(_)));
+        assert_eq!(part(Some("ONLINE"), 0, 3), Participation::Takes);
+        assert_eq!(part(Some("ONLINE"), 1, 3), Participation::Takes);
+        assert!(matches!(
+            part(Some("RECOVERING"), 0, 3),
+            Participation::Waits(_)
+        ));
+        assert!(matches!(part(None, 0, 0), Participation::Waits(_)));
     }
 
     #[test]
@@ -124,7 +127,7 @@ mod tests {
         for (unreachable, known) in [(1, 2), (2, 3), (2, 4)] {
             let part = part(Some("ONLINE"), unreachable, known);
             assert!(
-                matches!(part, Part::NoQuorum(_)),
+                matches!(part, Participation::NoQuorum(_)),
                 "{unreachable} of {known}"
             );
         }

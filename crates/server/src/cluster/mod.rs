@@ -77,7 +77,7 @@ pub(crate) struct Member {
 
 /// Whether a node, which answers, takes part in its server.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Part {
+pub(crate) enum Participation {
     Takes,
     /// Not yet, for this reason.
     Waits(String),
@@ -325,9 +325,9 @@ impl Member {
 
     /// Whether the node, which answers, takes part in the whole server. During the first start of a topology that is formed by statements,
     /// an answer is enough.
-    pub(crate) fn takes_part(&self, session: &mut Session) -> Result<Part, ServerError> {
+    pub(crate) fn takes_part(&self, session: &mut Session) -> Result<Participation, ServerError> {
         if self.forms.load(SeqCst) && self.cluster.spec.topology != Topology::Galera {
-            return Ok(Part::Takes);
+            return Ok(Participation::Takes);
         }
         let number = self.number;
         session.control(|session| match self.cluster.spec.topology {
@@ -394,11 +394,11 @@ impl Formation {
             let session = node.connect().map(|session| session.limited(ASKED_WITHIN));
             match session.and_then(|mut session| member.takes_part(&mut session)) {
                 // The others need not be asked: one that is cut off would take ten seconds.
-                Ok(Part::Takes) => return None,
-                Ok(Part::NoQuorum(why)) => {
+                Ok(Participation::Takes) => return None,
+                Ok(Participation::NoQuorum(why)) => {
                     lost.get_or_insert(format!("node {}: {why}", member.number));
                 }
-                Ok(Part::Waits(_)) | Err(_) => {}
+                Ok(Participation::Waits(_)) | Err(_) => {}
             }
         }
         lost
@@ -423,12 +423,12 @@ fn await_part(member: &Member, node: &dyn Node) -> Result<(), ServerError> {
     let mut session = node.connect()?;
     loop {
         let (since, within, why) = match member.takes_part(&mut session) {
-            Ok(Part::Takes) => return Ok(()),
-            Ok(Part::NoQuorum(why)) => {
+            Ok(Participation::Takes) => return Ok(()),
+            Ok(Participation::NoQuorum(why)) => {
                 let since = without_quorum.get_or_insert_with(Instant::now);
                 (*since, QUORUM_WITHIN, why)
             }
-            Ok(Part::Waits(why)) | Err(ServerError::Refused { message: why, .. }) => {
+            Ok(Participation::Waits(why)) | Err(ServerError::Refused { message: why, .. }) => {
                 without_quorum = None;
                 (began, FORMED_WITHIN, why)
             }

@@ -3,7 +3,7 @@
 //! All nodes begin with the same data, so the replicas begin at the position where the first node's binary log begins. The words of the
 //! statements differ between the servers: MySQL replaced them in 8.0.22 (REPLICA), 8.0.23 (SOURCE) and 8.2 (BINARY LOG STATUS).
 
-use super::{Cluster, MEMBER, Part, Server};
+use super::{Cluster, MEMBER, Participation, Server};
 use crate::builds::Flavor;
 use crate::{Reply, ServerError, Session};
 
@@ -114,9 +114,9 @@ pub(super) fn takes_part(
     cluster: &Cluster,
     number: u32,
     session: &mut Session,
-) -> Result<Part, ServerError> {
+) -> Result<Participation, ServerError> {
     if number == 1 {
-        return Ok(Part::Takes);
+        return Ok(Participation::Takes);
     }
     let reply = session.query(status_statement(cluster))?;
     let runs = |names: &[&str]| field(&reply, names).as_deref() == Some("Yes");
@@ -130,13 +130,13 @@ pub(super) fn takes_part(
     let runs = runs(&["Replica_IO_Running", "Slave_IO_Running"])
         && runs(&["Replica_SQL_Running", "Slave_SQL_Running"]);
     Ok(match (runs, lag_s, error("Last_IO_Error")) {
-        (true, Some(lag_s), _) if lag_s == "0" => Part::Takes,
+        (true, Some(lag_s), _) if lag_s == "0" => Participation::Takes,
         (true, lag_s, _) => {
             let lag_s = lag_s.as_deref().unwrap_or("an unknown number of");
-            Part::Waits(format!("it is {lag_s} seconds behind"))
+            Participation::Waits(format!("it is {lag_s} seconds behind"))
         }
-        (false, _, Some(error)) => Part::Waits(error),
-        (false, _, None) => Part::Waits("it is not connected to the first node".into()),
+        (false, _, Some(error)) => Participation::Waits(error),
+        (false, _, None) => Participation::Waits("it is not connected to the first node".into()),
     })
 }
 

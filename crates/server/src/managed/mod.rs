@@ -9,7 +9,7 @@ pub(crate) mod password;
 mod place;
 
 use crate::builds::Distribution;
-use crate::cluster::{Member, Part};
+use crate::cluster::{Member, Participation};
 use crate::full_disk::FullDisk;
 use crate::session::option_file;
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 use host::process::wait_within;
 use host::supervisor::Supervisor;
 use host::{LeaseError, Leases, interrupted, join};
-use place::Place;
+use place::InstanceFolder;
 use record::ServerIdentity;
 use rustix::process::{Pid, Signal, kill_process};
 use spec::Dsn;
@@ -62,7 +62,7 @@ pub struct Managed {
 
 /// Where the node listens, and its password.
 struct Access {
-    place: Place,
+    place: InstanceFolder,
     port: u16,
     password: String,
     /// Where clients reach it, if not by its socket.
@@ -137,7 +137,7 @@ impl Managed {
         if let Some(access) = lock(&self.access).as_ref() {
             return Ok(access.clone());
         }
-        let place = Place::make(&self.folder, &self.leases)?;
+        let place = InstanceFolder::make(&self.folder, &self.leases)?;
         let (port, password) = match &self.member {
             Some(member) => (member.port(), member.password().to_string()),
             None => (access::free_port()?, access::password()?),
@@ -220,8 +220,12 @@ impl Managed {
                 }
             }
             match self.session_of_a_part(access) {
-                Ok((session, Part::Takes)) => return Ok(Answer::Session(Box::new(session))),
-                Ok((_, Part::Waits(why) | Part::NoQuorum(why))) => waits = format!(": {why}"),
+                Ok((session, Participation::Takes)) => {
+                    return Ok(Answer::Session(Box::new(session)));
+                }
+                Ok((_, Participation::Waits(why) | Participation::NoQuorum(why))) => {
+                    waits = format!(": {why}")
+                }
                 Err(ServerError::Lost(_)) => {}
                 // A node that joins others may not know the accounts yet.
                 Err(error) if self.member.is_some() => waits = format!(": {error}"),
@@ -244,11 +248,11 @@ impl Managed {
     }
 
     /// A session, and whether the node takes part in its cluster.
-    fn session_of_a_part(&self, access: &Access) -> Result<(Session, Part), ServerError> {
+    fn session_of_a_part(&self, access: &Access) -> Result<(Session, Participation), ServerError> {
         let mut session = Session::open(&access.dsn())?;
         let part = match &self.member {
             Some(member) => member.takes_part(&mut session)?,
-            None => Part::Takes,
+            None => Participation::Takes,
         };
         Ok((session, part))
     }
@@ -295,7 +299,7 @@ impl Managed {
 
 /// Starts the process with its output, including the dynamic loader's errors, appended to its log. Returns the process
 /// and the log's length before the start.
-fn spawn(mut command: Command, place: &Place) -> io::Result<(Child, u64)> {
+fn spawn(mut command: Command, place: &InstanceFolder) -> io::Result<(Child, u64)> {
     let log = OpenOptions::new()
         .create(true)
         .append(true)

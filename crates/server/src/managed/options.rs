@@ -4,7 +4,7 @@
 //! Whether the server knows a setting is checked elsewhere (`known_settings`).
 
 use crate::ServerError;
-use crate::managed::place::Place;
+use crate::managed::place::InstanceFolder;
 use spec::confined::Unconfined;
 use std::ffi::OsString;
 use std::path::Path;
@@ -25,7 +25,7 @@ const DEFAULTS: [&str; 5] = [
 
 /// All options for a start, in command-line order.
 pub(super) fn all(
-    place: &Place,
+    place: &InstanceFolder,
     data_folder: &Path,
     port: u16,
     settings: &[(String, String)],
@@ -70,7 +70,7 @@ mod tests {
     fn options(settings: &[(&str, &str)]) -> Result<Vec<String>, ServerError> {
         let home = tempfile::tempdir().unwrap();
         let leases = Leases::open(&Home::at(home.path()).unwrap()).unwrap();
-        let place = Place::make(&home.path().join("i"), &leases).unwrap();
+        let place = InstanceFolder::make(&home.path().join("i"), &leases).unwrap();
         let settings: Vec<_> = settings
             .iter()
             .map(|(name, value)| (name.to_string(), value.to_string()))

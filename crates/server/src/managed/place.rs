@@ -16,16 +16,16 @@ const SOCKET_PATH_BYTES_MAX: usize = 106;
 const FILES: &str = "files";
 
 /// The folder of an instance.
-pub(super) struct Place {
+pub(super) struct InstanceFolder {
     folder: PathBuf,
     socket: PathBuf,
     /// A short folder in /tmp, if the instance folder's path is too long for a socket.
     _short: Option<Lease>,
 }
 
-impl Place {
+impl InstanceFolder {
     /// Uses this folder, and creates it if it is missing.
-    pub(super) fn make(folder: &Path, leases: &Leases) -> Result<Place, ServerError> {
+    pub(super) fn make(folder: &Path, leases: &Leases) -> Result<InstanceFolder, ServerError> {
         for inner in ["tmp", FILES] {
             std::fs::create_dir_all(folder.join(inner))
                 .map_err(|error| unusable(folder, &error))?;
@@ -35,7 +35,7 @@ impl Place {
             .map_err(|error| unusable(folder, &error))?;
         let socket = folder.join("socket");
         if socket.as_os_str().as_bytes().len() <= SOCKET_PATH_BYTES_MAX {
-            return Ok(Place {
+            return Ok(InstanceFolder {
                 folder,
                 socket,
                 _short: None,
@@ -45,7 +45,7 @@ impl Place {
             .temporary_in(Path::new("/tmp"), "prony")
             .map_err(ServerError::from)?;
         let socket = short.path().join("socket");
-        Ok(Place {
+        Ok(InstanceFolder {
             folder,
             socket,
             _short: Some(short),
@@ -99,12 +99,12 @@ mod tests {
     fn a_long_folder_path_puts_the_socket_into_a_short_leased_folder() {
         let home = tempfile::tempdir().unwrap();
         let leases = Leases::open(&Home::at(home.path()).unwrap()).unwrap();
-        let place = Place::make(&home.path().join("s".repeat(100)), &leases).unwrap();
+        let place = InstanceFolder::make(&home.path().join("s".repeat(100)), &leases).unwrap();
         let short = place.socket().parent().unwrap().to_path_buf();
         assert!(short.starts_with("/tmp") && short.is_dir());
         drop(place);
         assert!(!short.exists());
-        let place = Place::make(&home.path().join("s"), &leases).unwrap();
+        let place = InstanceFolder::make(&home.path().join("s"), &leases).unwrap();
         assert_eq!(
             place.socket(),
             home.path().canonicalize().unwrap().join("s/socket")
