@@ -13,7 +13,7 @@ use wire::Login;
 use workload::oltp::Oltp;
 use workload::script::{Driver, Script};
 use workload::sql::Sql;
-use workload::{AllowDrop, Dataset, LoadError, State, Target, Workload};
+use workload::{AllowDrop, Dataset, DatasetState, LoadError, Target, Workload};
 
 /// Servers need memory and disk, so only one runs at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -158,13 +158,13 @@ fn tables_are_loaded_and_counted(build: &'static str) {
     };
     let dataset = oltp("");
     let session = &mut running.session();
-    assert_eq!(dataset.data().state(session).unwrap(), State::Absent);
+    assert_eq!(dataset.data().state(session).unwrap(), DatasetState::Absent);
     let loaded = running.load(&dataset, &AllowDrop::No);
     assert_eq!(loaded.rows, TABLES * ROWS);
     assert_eq!(loaded.method, "LOAD DATA LOCAL INFILE");
     dataset.data().verify(session).unwrap();
     let state = dataset.data().state(session).unwrap();
-    assert_eq!(state, State::Complete(dataset.data().fingerprint()));
+    assert_eq!(state, DatasetState::Complete(dataset.data().fingerprint()));
     let bytes = dataset.data().data_bytes(session).unwrap() as f64;
     let estimate = dataset.data().estimate().data_bytes as f64;
     assert!(
@@ -305,7 +305,10 @@ fn tables_and_views_with_any_name_are_created_preloaded_and_replaced(build: &'st
     session
         .execute("delete from prony_sql.prony_dataset")
         .unwrap();
-    assert_eq!(dataset.data().state(session).unwrap(), State::Partial);
+    assert_eq!(
+        dataset.data().state(session).unwrap(),
+        DatasetState::Partial
+    );
     running.load(&dataset, &AllowDrop::Pronys);
     dataset.data().verify(session).unwrap();
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 use workload::tpcc::SCHEMA;
 use workload::tpcc::conditions::{Violation, Violations, When, check};
-use workload::{AllowDrop, Audited, Ended, LoadError, Progress, State, Target, Workload};
+use workload::{AllowDrop, Audited, DatasetState, Ended, LoadError, Progress, Target, Workload};
 
 /// A started server with the settings of a load.
 struct Running {
@@ -59,7 +59,7 @@ impl Running {
     /// Loads this many warehouses and returns how.
     fn load(&self, warehouses: u32) -> String {
         let absent = of(warehouses).data().unwrap().state(&mut self.session());
-        assert_eq!(absent.unwrap(), State::Absent);
+        assert_eq!(absent.unwrap(), DatasetState::Absent);
         self.load_anew(warehouses)
     }
 
@@ -73,7 +73,7 @@ impl Running {
         let loaded = data.load(&connect, &|_| {}, &|| false).unwrap();
         data.verify(session).unwrap();
         data.verify_rules(&connect).unwrap();
-        let complete = State::Complete(data.fingerprint());
+        let complete = DatasetState::Complete(data.fingerprint());
         assert_eq!(data.state(session).unwrap(), complete);
         eprintln!("{:.0} rows/s by {}", loaded.rows_per_s(), loaded.method);
         loaded.method
@@ -230,7 +230,7 @@ fn a_load_starts_cleanly_after_an_interruption_and_after_a_killed_server() {
         "{cancelled}"
     );
     let state = data.state(&mut running.session()).unwrap();
-    assert_eq!(state, State::Partial);
+    assert_eq!(state, DatasetState::Partial);
     let refused = data
         .create(&mut running.session(), &AllowDrop::No)
         .unwrap_err();
@@ -242,7 +242,7 @@ fn a_load_starts_cleanly_after_an_interruption_and_after_a_killed_server() {
     assert!(says.contains("the next load starts over"), "{says}");
     running.server.start(&running.request).unwrap();
     let state = data.state(&mut running.session()).unwrap();
-    assert_eq!(state, State::Partial);
+    assert_eq!(state, DatasetState::Partial);
     running.load_anew(1);
     running.assert_consistent(1);
 }
@@ -256,7 +256,7 @@ fn tables_that_a_run_has_changed_are_not_taken_for_loaded_ones() {
     running.load(1);
     let workload = of(1);
     let (data, session) = (workload.data().unwrap(), &mut running.session());
-    let changed = State::Changed(data.fingerprint());
+    let changed = DatasetState::Changed(data.fingerprint());
     for (change, undo) in [
         (
             "UPDATE prony_tpcc.district SET d_ytd = d_ytd + 5 WHERE d_id = 7",
@@ -280,7 +280,7 @@ fn tables_that_a_run_has_changed_are_not_taken_for_loaded_ones() {
         assert!(refused.contains("which a run has changed"), "{refused}");
         session.execute(undo).unwrap();
     }
-    let complete = State::Complete(data.fingerprint());
+    let complete = DatasetState::Complete(data.fingerprint());
     assert_eq!(data.state(session).unwrap(), complete);
 }
 

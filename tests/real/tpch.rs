@@ -7,8 +7,8 @@ use server::{Node, Session};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use workload::answers::Canonical;
-use workload::loader::{self, Indexes, Job, Part, Piece, Table};
-use workload::{self, AllowDrop, Dataset, Dialect, LoadError, Loaded, State, Workload};
+use workload::loader::{self, Indexes, Job, Piece, PiecePart, Table};
+use workload::{self, AllowDrop, Dataset, DatasetState, Dialect, LoadError, Loaded, Workload};
 
 type Connect<'a> = &'a (dyn Fn() -> Session + Sync);
 
@@ -189,7 +189,7 @@ fn built_afterwards(connect: Connect<'_>, name: &str, engine: &str) -> Vec<Strin
     let after = opened(name, &section("after"));
     let after = after.data().unwrap();
     after.create(&mut session, &AllowDrop::Pronys).unwrap();
-    assert_eq!(after.state(&mut session).unwrap(), State::Partial);
+    assert_eq!(after.state(&mut session).unwrap(), DatasetState::Partial);
     let loaded = after.load(&|| Ok(connect()), &|_| {}, &|| false).unwrap();
     after.verify(&mut session).unwrap();
     assert_eq!(indexes(&mut session, after.schema()), expected, "{engine}");
@@ -223,7 +223,7 @@ fn a_load_can_be_cancelled_during_the_index_build() {
     on("mariadb", "64M", |connect| {
         connect().execute("CREATE DATABASE t").unwrap();
         connect().execute("CREATE TABLE t.t (n INT)").unwrap();
-        let part = Part {
+        let part = PiecePart {
             write: Box::new(|to| to.write_all(b"1|\n").map(|()| 1)),
         };
         let job = Job {

@@ -10,7 +10,7 @@ use crate::query::Operation;
 use crate::schema;
 use crate::schema::held::Held;
 use crate::schema::preload::Preloaded;
-use crate::schema::state::{AllowDrop, State};
+use crate::schema::state::{AllowDrop, DatasetState};
 use crate::schema::witness::Witness;
 use load::{Drivable, Tally};
 use record::AuditNote;
@@ -263,7 +263,7 @@ pub trait Dataset: Send + Sync {
         false
     }
     /// What the server already holds of the data.
-    fn state(&self, session: &mut Session) -> Result<State, ServerError>;
+    fn state(&self, session: &mut Session) -> Result<DatasetState, ServerError>;
     /// What the tables hold now, compared with what was loaded. Counts the rows of prony's own tables exactly.
     fn held(&self, session: &mut Session) -> Result<Held, ServerError>;
     /// Whether [`Dataset::state`] notices every change that a timed load makes.

@@ -32,7 +32,7 @@ pub use schema::held::Held;
 pub use schema::index_bytes;
 pub use schema::marker::TABLE as MARKER;
 pub use schema::preload::Preloaded;
-pub use schema::state::{AllowDrop, State};
+pub use schema::state::{AllowDrop, DatasetState};
 pub use schema::witness::Witness;
 pub use script::Driver;
 pub use spec::TargetKind;

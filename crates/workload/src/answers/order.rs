@@ -3,7 +3,7 @@
 //! Purpose: rows in another order are another answer where the query orders them. Boundaries: no grammar. ORDER BY counts up to the first
 //! key that is not surely a column of the result with one order on every server; rows that are equal up to there may come in any order.
 
-use crate::sql_text::{Kind, lex};
+use crate::sql_text::{PieceKind, lex};
 use server::{ColumnKind, Reply};
 
 /// The indexes of the columns, most significant first; empty if the query does not order, or by something else than columns.
@@ -47,11 +47,11 @@ fn words(sql: &str) -> Option<Vec<String>> {
     for (kind, range) in lex(sql).ok()? {
         let piece = &sql[range];
         match kind {
-            Kind::Comment => text.push(' '),
-            Kind::Quoted if depth > 0 => {}
-            Kind::Quoted if piece.starts_with('`') => text.push_str(piece),
-            Kind::Quoted => text.push_str(NO_NAME),
-            Kind::Code => {
+            PieceKind::Comment => text.push(' '),
+            PieceKind::Quoted if depth > 0 => {}
+            PieceKind::Quoted if piece.starts_with('`') => text.push_str(piece),
+            PieceKind::Quoted => text.push_str(NO_NAME),
+            PieceKind::Code => {
                 for sign in piece.chars() {
                     match sign {
                         '(' => {

@@ -4,7 +4,7 @@
 //! work. Boundary: how often operations failed is counted by the load engine.
 
 use super::files;
-use super::places::Kind;
+use super::places::IoKind;
 use super::section::Section;
 use crate::interface::{AuditError, Audited, Auditor, Ended};
 use record::AuditNote;
@@ -25,7 +25,7 @@ pub(super) type FirstFailure = Arc<OnceLock<String>>;
 #[derive(Debug)]
 pub(super) struct Fault {
     /// A write that should be durable can fail as a sync.
-    pub(super) kind: Kind,
+    pub(super) kind: IoKind,
     pub(super) file: u32,
     /// Of the first byte that was not transferred.
     pub(super) offset: u64,
@@ -36,8 +36,8 @@ impl Fault {
     pub(super) fn says(&self, section: &Section, folder: &Path) -> String {
         let path = files::path(folder, self.file);
         let place = match self.kind {
-            Kind::Sync | Kind::Doublewrite => String::new(),
-            Kind::Read | Kind::Write => {
+            IoKind::Sync | IoKind::Doublewrite => String::new(),
+            IoKind::Read | IoKind::Write => {
                 let done = self.offset % section.io_bytes;
                 let start = self.offset - done;
                 let after = match done {
@@ -189,7 +189,7 @@ mod tests {
     fn the_place_of_a_fault_is_the_block_and_the_bytes_that_were_done() {
         let section = spec::read_text("io_size = \"4K\"", Section::read).unwrap();
         let fault = Fault {
-            kind: Kind::Write,
+            kind: IoKind::Write,
             file: 1,
             offset: 3 * 4_096 + 512,
             error: io::Error::from_raw_os_error(28),

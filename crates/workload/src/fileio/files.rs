@@ -3,7 +3,7 @@
 //! Goal: no operation of the load pays for an allocation, unless the section asks for it, and no device can compress or deduplicate
 //! the data. Boundaries: the folder is prony's own and empty; whether the extents are written is checked by `run`.
 
-use super::places::{Block, Kind, Places};
+use super::places::{Block, IoKind, Places};
 use super::section::{Extents, Section, SyncCall, SyncPolicy};
 use super::stamp::{MADE, Stamp};
 use crate::interface::{Files, FilesError, Precondition};
@@ -125,9 +125,9 @@ impl Files for Section {
     fn transferred_bytes(&self, tallies: &[Tally]) -> u64 {
         let kinds = Places::new(self, 0).kinds().into_iter().zip(tallies);
         let blocks = kinds.map(|(kind, tally)| match kind {
-            Kind::Read | Kind::Write => tally.done(),
+            IoKind::Read | IoKind::Write => tally.done(),
             // A lower bound will do: the doublewrite buffer is left out.
-            Kind::Doublewrite | Kind::Sync => 0,
+            IoKind::Doublewrite | IoKind::Sync => 0,
         });
         blocks.sum::<u64>() * self.io_bytes
     }

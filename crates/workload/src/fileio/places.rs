@@ -10,7 +10,7 @@ use datagen::random::{Random, below, stream, unit};
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum IoKind {
     Read,
     Write,
     /// Writes the pages of a batch at once to the doublewrite buffer, and makes it durable.
@@ -19,13 +19,13 @@ pub(super) enum Kind {
     Sync,
 }
 
-impl Kind {
+impl IoKind {
     pub(super) fn name(self) -> &'static str {
         match self {
-            Kind::Read => "read",
-            Kind::Write => "write",
-            Kind::Doublewrite => "doublewrite",
-            Kind::Sync => "sync",
+            IoKind::Read => "read",
+            IoKind::Write => "write",
+            IoKind::Doublewrite => "doublewrite",
+            IoKind::Sync => "sync",
         }
     }
 }
@@ -77,10 +77,10 @@ impl Batches {
     }
 
     /// What an operation is instead of a read or a write.
-    fn kind(&self, number: u64) -> Option<Kind> {
+    fn kind(&self, number: u64) -> Option<IoKind> {
         match number % self.length {
-            0 if self.has_doublewrite => Some(Kind::Doublewrite),
-            at if at == self.length - 1 => Some(Kind::Sync),
+            0 if self.has_doublewrite => Some(IoKind::Doublewrite),
+            at if at == self.length - 1 => Some(IoKind::Sync),
             _ => None,
         }
     }
@@ -108,33 +108,33 @@ impl Places {
     }
 
     /// The kinds of operations of the load. A sync at the end is the last one.
-    pub(super) fn kinds(&self) -> Vec<Kind> {
+    pub(super) fn kinds(&self) -> Vec<IoKind> {
         let mut kinds = match self.pattern {
             Pattern::RandomRead | Pattern::SequentialRead | Pattern::AscendingRead => {
-                vec![Kind::Read]
+                vec![IoKind::Read]
             }
-            Pattern::RandomWrite | Pattern::SequentialWrite => vec![Kind::Write],
-            Pattern::Mixed => vec![Kind::Read, Kind::Write],
+            Pattern::RandomWrite | Pattern::SequentialWrite => vec![IoKind::Write],
+            Pattern::Mixed => vec![IoKind::Read, IoKind::Write],
         };
         if let Some(batches) = &self.batches {
-            kinds.extend(batches.has_doublewrite.then_some(Kind::Doublewrite));
+            kinds.extend(batches.has_doublewrite.then_some(IoKind::Doublewrite));
         }
         if self.batches.is_some() || self.syncs_at_end {
-            kinds.push(Kind::Sync);
+            kinds.push(IoKind::Sync);
         }
         kinds
     }
 
     #[inline]
-    pub(super) fn kind(&self, number: u64) -> Kind {
+    pub(super) fn kind(&self, number: u64) -> IoKind {
         if let Some(kind) = self.batches.and_then(|batches| batches.kind(number)) {
             return kind;
         }
         match self.pattern {
-            Pattern::RandomRead | Pattern::SequentialRead | Pattern::AscendingRead => Kind::Read,
-            Pattern::RandomWrite | Pattern::SequentialWrite => Kind::Write,
-            Pattern::Mixed if unit(&mut self.draws(number)) < self.read_share => Kind::Read,
-            Pattern::Mixed => Kind::Write,
+            Pattern::RandomRead | Pattern::SequentialRead | Pattern::AscendingRead => IoKind::Read,
+            Pattern::RandomWrite | Pattern::SequentialWrite => IoKind::Write,
+            Pattern::Mixed if unit(&mut self.draws(number)) < self.read_share => IoKind::Read,
+            Pattern::Mixed => IoKind::Write,
         }
     }
 
@@ -213,7 +213,7 @@ mod tests {
     fn an_operation_that_syncs_does_not_skip_a_block() {
         let places = places("pattern = \"sequential-write\"\nfsync = 2\nsize = \"1M\"");
         let of = |number| match places.kind(number) {
-            Kind::Sync => None,
+            IoKind::Sync => None,
             _ => Some(places.block(number).offset / 16_384),
         };
         let seen: Vec<_> = (0..6).map(of).collect();
@@ -265,11 +265,11 @@ mod tests {
     #[test]
     fn a_batch_begins_with_its_doublewrite_and_ends_with_a_sync() {
         let places = places("pattern = \"random-write\"\nfsync = 3\ndoublewrite = true");
-        let kinds: Vec<Kind> = (0..6).map(|number| places.kind(number)).collect();
-        let (write, doublewrite) = (Kind::Write, Kind::Doublewrite);
-        let batch = [doublewrite, write, write, write, Kind::Sync, doublewrite];
+        let kinds: Vec<IoKind> = (0..6).map(|number| places.kind(number)).collect();
+        let (write, doublewrite) = (IoKind::Write, IoKind::Doublewrite);
+        let batch = [doublewrite, write, write, write, IoKind::Sync, doublewrite];
         assert_eq!(kinds, batch);
-        assert_eq!(places.kinds(), [write, doublewrite, Kind::Sync]);
+        assert_eq!(places.kinds(), [write, doublewrite, IoKind::Sync]);
     }
 
     #[test]
@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn a_mixed_pattern_has_its_share_of_reads() {
         let places = places("pattern = \"mixed\"\nread_share = 0.25\nsize = \"1M\"");
-        let reads = (0..10_000).filter(|number| places.kind(*number) == Kind::Read);
+        let reads = (0..10_000).filter(|number| places.kind(*number) == IoKind::Read);
         let reads = reads.count();
         assert!((2_300..2_700).contains(&reads), "{reads}");
     }

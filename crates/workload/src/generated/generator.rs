@@ -4,7 +4,7 @@
 //! rows, each workload provides its statements.
 
 use super::stored_tables::Rows;
-use crate::loader::{Part, Piece, Table};
+use crate::loader::{Piece, PiecePart, Table};
 use datagen::{Benchmark, Chunk, Format};
 use std::sync::OnceLock;
 
@@ -91,7 +91,7 @@ fn pieces<B: Benchmark>(
 ) -> Vec<Piece> {
     let count = rows_per_piece.map_or(1, |each| rows.div_ceil(each)).max(1);
     let parts_per_piece = (rows / count).div_ceil(ROWS_PER_PART);
-    let part = |chunk: Chunk<B>| Part {
+    let part = |chunk: Chunk<B>| PiecePart {
         write: Box::new(move |to| chunk.write(to, Format::Tbl)),
     };
     let piece = |chunk: Chunk<B>| Piece {

@@ -9,8 +9,8 @@ use crate::schema::indexes::{self, IndexBuild, Plan};
 use crate::schema::marker::{self, Marker};
 use crate::schema::{self, preload};
 use crate::{
-    AfterLoad, AllowDrop, Dataset, Dialect, Divided, Estimate, Held, LoadError, Loaded, Preloaded,
-    Progress, State,
+    AfterLoad, AllowDrop, Dataset, DatasetState, Dialect, Divided, Estimate, Held, LoadError,
+    Loaded, Preloaded, Progress,
 };
 use server::{ServerError, Session};
 use std::collections::HashMap;
@@ -114,13 +114,13 @@ impl Dataset for Stored {
         }
     }
 
-    fn state(&self, session: &mut Session) -> Result<State, ServerError> {
+    fn state(&self, session: &mut Session) -> Result<DatasetState, ServerError> {
         let state = marker::state(session, self.schema, &self.rows.names())?;
         match (state, &self.changing) {
-            (State::Complete(fingerprint), Some(changing))
+            (DatasetState::Complete(fingerprint), Some(changing))
                 if fingerprint == self.fingerprint && changing.are_changed(session)? =>
             {
-                Ok(State::Changed(fingerprint))
+                Ok(DatasetState::Changed(fingerprint))
             }
             (state, _) => Ok(state),
         }
@@ -185,7 +185,7 @@ impl Dataset for Stored {
             }
         }
         match self.state(session).map_err(&failed)? {
-            State::Complete(fingerprint) if fingerprint == self.fingerprint => {}
+            DatasetState::Complete(fingerprint) if fingerprint == self.fingerprint => {}
             other => {
                 let says = format!("it says {other:?} and should name {}", self.fingerprint);
                 return Err(wrong(marker::TABLE, says));
@@ -365,11 +365,13 @@ impl Stored {
             }
             None => {
                 let what = match self.state(session).map_err(&failed)? {
-                    State::Absent => return Ok(()),
-                    State::Partial => "tables of a load that did not end".to_owned(),
-                    State::Theirs => "tables of yours".to_owned(),
-                    State::Complete(fingerprint) => format!("the loaded dataset {fingerprint}"),
-                    State::Changed(fingerprint) => {
+                    DatasetState::Absent => return Ok(()),
+                    DatasetState::Partial => "tables of a load that did not end".to_owned(),
+                    DatasetState::Theirs => "tables of yours".to_owned(),
+                    DatasetState::Complete(fingerprint) => {
+                        format!("the loaded dataset {fingerprint}")
+                    }
+                    DatasetState::Changed(fingerprint) => {
                         format!("the dataset {fingerprint}, which a run has changed")
                     }
                 };

@@ -28,7 +28,7 @@ use tally::Tally;
 
 pub use build::Indexes;
 pub use pieces::part;
-pub use pieces::{Part, Piece, WriteRows};
+pub use pieces::{Piece, PiecePart, WriteRows};
 
 /// The parameters of a load.
 pub struct Job {

@@ -27,11 +27,11 @@ pub fn part(pieces: Vec<Piece>, index: u32, of: u32) -> Vec<Piece> {
 pub struct Piece {
     /// An index into [`Job::tables`](super::Job::tables).
     pub table: usize,
-    pub parts: Vec<Part>,
+    pub parts: Vec<PiecePart>,
 }
 
 /// Lines of text: fields end with `|`, lines with `|` and a line feed. Small enough for prompt cancellation between two.
-pub struct Part {
+pub struct PiecePart {
     pub write: WriteRows,
 }
 
@@ -51,7 +51,7 @@ mod tests {
             let pieces = || tables.iter().enumerate().map(|(n, table)| Piece {
                 table: *table,
                 // The number of parts tells pieces apart.
-                parts: (0..n).map(|_| Part { write: Box::new(|_| Ok(0)) }).collect(),
+                parts: (0..n).map(|_| PiecePart { write: Box::new(|_| Ok(0)) }).collect(),
             });
             let mut together: Vec<usize> = (0..of)
                 .flat_map(|index| part(pieces().collect(), index, of))

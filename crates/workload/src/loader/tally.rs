@@ -1,6 +1,6 @@
 //! Counts the rows sent to the server, shared by several threads.
 
-use super::{Part, Table};
+use super::{PiecePart, Table};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Mutex;
@@ -36,7 +36,12 @@ impl Tally {
     }
 
     /// Writes a part and counts it; fails at once if the load was stopped.
-    pub(super) fn write(&self, table: usize, part: Part, to: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn write(
+        &self,
+        table: usize,
+        part: PiecePart,
+        to: &mut dyn Write,
+    ) -> io::Result<()> {
         if self.stop.load(Relaxed) {
             return Err(io::Error::other("the load was stopped"));
         }

@@ -4,7 +4,7 @@
 
 use super::operations::Operation;
 use super::section::Section;
-use crate::script::{Builder, Generator, Part, Script};
+use crate::script::{Builder, Generator, Script, StatementGroup};
 use crate::sql_text::{Headed, headed};
 use datagen::oltp::{C_BYTES, Keys, PAD_BYTES};
 
@@ -34,15 +34,19 @@ pub(super) fn script(section: &Section) -> Script {
     builder.finish(section.policy.clone())
 }
 
-fn parts<'s>(operation: &Operation, transactions: bool, texts: &[Headed<'s>]) -> Vec<Part<'s>> {
+fn parts<'s>(
+    operation: &Operation,
+    transactions: bool,
+    texts: &[Headed<'s>],
+) -> Vec<StatementGroup<'s>> {
     let text = |name: &str| texts.iter().find(|text| text.name == name);
-    let part = |&(name, times): &(&str, u16)| Part {
+    let part = |&(name, times): &(&str, u16)| StatementGroup {
         times,
         sql: text(name).expect("every part has its statements").sql,
     };
-    let mut parts: Vec<Part> = operation.parts.iter().map(part).collect();
+    let mut parts: Vec<StatementGroup> = operation.parts.iter().map(part).collect();
     if transactions && operation.is_compound() {
-        let control = |sql| Part { times: 1, sql };
+        let control = |sql| StatementGroup { times: 1, sql };
         parts.insert(0, control("BEGIN"));
         parts.push(control("COMMIT"));
     }

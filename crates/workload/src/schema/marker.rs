@@ -4,7 +4,7 @@
 //! Purpose: distinguish "completely loaded, with this fingerprint" from "partly loaded", "the user's" and "absent". Boundaries: the marker does not
 //! prove that the rows are correct (`Dataset::verify` counts them, and every round checks the results).
 
-use crate::{Dialect, State};
+use crate::{DatasetState, Dialect};
 use record::Moment;
 use server::{Reply, ServerError, Session, Sha256};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -66,19 +66,19 @@ pub(crate) fn state(
     session: &mut Session,
     schema: &str,
     tables: &[&str],
-) -> Result<State, ServerError> {
+) -> Result<DatasetState, ServerError> {
     let present = present(session, schema, tables)?;
     if present.is_empty() {
-        return Ok(State::Absent);
+        return Ok(DatasetState::Absent);
     }
     if !present.iter().any(|name| name == TABLE) {
-        return Ok(State::Theirs);
+        return Ok(DatasetState::Theirs);
     }
     // A dataset with missing tables is incomplete, whatever the marker contains.
     let whole = present.len() == tables.len() + 1;
     match if whole { read(session, schema)? } else { None } {
-        Some(marker) => Ok(State::Complete(marker.fingerprint)),
-        None => Ok(State::Partial),
+        Some(marker) => Ok(DatasetState::Complete(marker.fingerprint)),
+        None => Ok(DatasetState::Partial),
     }
 }
 
@@ -176,20 +176,29 @@ mod tests {
     #[test]
     fn a_schema_without_the_tables_is_absent_whatever_else_it_holds() {
         let mut session = sqlite("create table other (n)");
-        assert_eq!(state(&mut session, "s", &["part"]).unwrap(), State::Absent);
+        assert_eq!(
+            state(&mut session, "s", &["part"]).unwrap(),
+            DatasetState::Absent
+        );
     }
 
     #[test]
     fn tables_without_a_marker_are_the_users() {
         let mut session = sqlite("create table part (n)");
-        assert_eq!(state(&mut session, "s", &["part"]).unwrap(), State::Theirs);
+        assert_eq!(
+            state(&mut session, "s", &["part"]).unwrap(),
+            DatasetState::Theirs
+        );
     }
 
     #[test]
     fn tables_with_an_empty_marker_are_partial() {
         let mut session = sqlite("create table part (n)");
         make(&mut session, "s", "").unwrap();
-        assert_eq!(state(&mut session, "s", &["part"]).unwrap(), State::Partial);
+        assert_eq!(
+            state(&mut session, "s", &["part"]).unwrap(),
+            DatasetState::Partial
+        );
     }
 
     #[test]
@@ -197,7 +206,7 @@ mod tests {
         let mut session = marked();
         assert_eq!(
             state(&mut session, "s", &["part", "date"]).unwrap(),
-            State::Partial
+            DatasetState::Partial
         );
     }
 
@@ -206,7 +215,7 @@ mod tests {
         let mut session = marked();
         assert_eq!(
             state(&mut session, "s", &["part"]).unwrap(),
-            State::Complete("ssb-1".into())
+            DatasetState::Complete("ssb-1".into())
         );
         assert_eq!(read(&mut session, "s").unwrap(), Some(marker()));
     }

@@ -1,7 +1,7 @@
 //! What a server holds of a workload's tables, and which of them may be dropped.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum DatasetState {
     /// The schema does not exist, or holds none of the tables.
     Absent,
     /// Completely loaded, with the fingerprint of the data, which may differ from that of this dataset.

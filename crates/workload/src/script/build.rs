@@ -7,7 +7,7 @@ use super::generator::{Generator, Parameter};
 use super::mix::Mix;
 use super::{Operation, Policy, Script, Statement, Step};
 use crate::sql_text::lexer::{Lexer, Quoting, Token, reading};
-use crate::sql_text::{Kind, lex};
+use crate::sql_text::{PieceKind, lex};
 use crate::sql_text::{SqlMistake, named, statements};
 
 /// The placeholder for the number of a table in a statement.
@@ -27,7 +27,7 @@ pub struct Builder {
 
 /// A group of an operation's statements that share their values.
 #[derive(Clone, Copy, Debug)]
-pub struct Part<'s> {
+pub struct StatementGroup<'s> {
     pub times: u16,
     /// Separated by semicolons.
     pub sql: &'s str,
@@ -65,7 +65,12 @@ impl Builder {
     ///
     /// # Errors
     /// Returns the mistake in its statements.
-    pub fn operation(&mut self, name: &str, weight: u32, parts: &[Part]) -> Result<(), SqlMistake> {
+    pub fn operation(
+        &mut self,
+        name: &str,
+        weight: u32,
+        parts: &[StatementGroup],
+    ) -> Result<(), SqlMistake> {
         let mut steps = Vec::new();
         let mut depth = Transactions::default();
         let mut reads_only = true;
@@ -278,7 +283,7 @@ fn verbs(sql: &str) -> impl Iterator<Item = String> {
 /// The words of a statement without its comments. One that is not lexed has none; [`statements`] has refused it.
 fn words(sql: &str) -> impl Iterator<Item = &str> {
     let pieces = lex(sql).unwrap_or_default().into_iter();
-    let code = pieces.filter(|(kind, _)| *kind != Kind::Comment);
+    let code = pieces.filter(|(kind, _)| *kind != PieceKind::Comment);
     code.flat_map(move |(_, range)| sql[range].split_whitespace())
 }
 
@@ -334,8 +339,8 @@ mod tests {
         builder
     }
 
-    fn part(sql: &str) -> Part<'_> {
-        Part { times: 1, sql }
+    fn part(sql: &str) -> StatementGroup<'_> {
+        StatementGroup { times: 1, sql }
     }
 
     fn finish(builder: Builder) -> Script {

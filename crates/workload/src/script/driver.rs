@@ -227,7 +227,7 @@ impl Workload for Driver {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Builder, Part, Policy};
+    use super::super::{Builder, Policy, StatementGroup};
     use super::*;
     use std::task::{Context, Poll, Waker};
     use std::time::Duration;
@@ -243,7 +243,7 @@ mod tests {
 
     fn driver(sql: &str, server: &NullServer) -> Driver {
         let mut builder = Builder::new(None);
-        let part = Part { times: 1, sql };
+        let part = StatementGroup { times: 1, sql };
         builder.operation("o", 1, &[part]).unwrap();
         let policy = Policy {
             retries_max: 0,

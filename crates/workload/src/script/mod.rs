@@ -16,7 +16,7 @@ mod mix;
 mod policy;
 mod session;
 
-pub use build::{Builder, Part};
+pub use build::{Builder, StatementGroup};
 pub use driver::Driver;
 pub use generator::{Generator, Literal};
 pub(crate) use mix::Mix as Weights;

@@ -10,7 +10,7 @@ use super::own_schema::SCHEMA;
 use super::sources::Sources;
 use crate::LoadError;
 use crate::schema::marker;
-use crate::sql_text::lexer::{Kind, Lexer, Quoting, Token};
+use crate::sql_text::lexer::{Lexer, Quoting, Token, TokenKind};
 use server::Session;
 use std::sync::Arc;
 
@@ -135,7 +135,7 @@ fn qualifier<'s>(tokens: &[Token], schemas: &'s [String]) -> Option<&'s str> {
     const HARMLESS: [&str; 2] = [SCHEMA, "information_schema"];
     let mut qualifiers = tokens.windows(2).filter_map(|pair| {
         // A text in double quotes is a name in some modes.
-        let is_name = pair[0].kind != Kind::Sign && pair[0].text.first() != Some(&b'\'');
+        let is_name = pair[0].kind != TokenKind::Sign && pair[0].text.first() != Some(&b'\'');
         (is_name && pair[1].is_sign(b'.')).then(|| pair[0].content())
     });
     qualifiers.find_map(|name| {
@@ -149,7 +149,7 @@ fn qualifier<'s>(tokens: &[Token], schemas: &'s [String]) -> Option<&'s str> {
 
 /// The words because of which the statement does not stay within a schema.
 fn beyond_schema(tokens: &[Token]) -> Option<String> {
-    let words = tokens.iter().filter(|token| token.kind == Kind::Word);
+    let words = tokens.iter().filter(|token| token.kind == TokenKind::Word);
     let words: Vec<&Token> = words.collect();
     let head = words.first()?.upper();
     let second = words.get(1).map(|word| word.content()).unwrap_or_default();
@@ -204,7 +204,11 @@ fn in_program(tokens: &[Token]) -> Option<String> {
         let token = at.and_then(|at| tokens.get(at));
         token.is_some_and(|token| signs.iter().any(|sign| token.is_sign(*sign)))
     };
-    let is_word = |at: usize| tokens.get(at).is_some_and(|token| token.kind != Kind::Sign);
+    let is_word = |at: usize| {
+        tokens
+            .get(at)
+            .is_some_and(|token| token.kind != TokenKind::Sign)
+    };
     let found = tokens.iter().enumerate().find(|(at, token)| {
         let before = at.checked_sub(1);
         let is_after = |words: &[&str]| before.is_some_and(|at| tokens[at].is_one_of(words));

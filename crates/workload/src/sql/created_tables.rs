@@ -12,7 +12,7 @@ use crate::schema::held::{self, Held};
 use crate::schema::marker::{self, Marker};
 use crate::schema::{self, preload};
 use crate::{
-    AfterLoad, AllowDrop, Dataset, Estimate, LoadError, Loaded, Preloaded, Progress, State,
+    AfterLoad, AllowDrop, Dataset, DatasetState, Estimate, LoadError, Loaded, Preloaded, Progress,
 };
 use server::{ServerError, Session};
 use std::sync::OnceLock;
@@ -67,18 +67,18 @@ impl Dataset for Tables {
         }
     }
 
-    fn state(&self, session: &mut Session) -> Result<State, ServerError> {
+    fn state(&self, session: &mut Session) -> Result<DatasetState, ServerError> {
         let tables = tables(session)?;
         if tables.is_empty() && views(session)?.is_empty() {
-            return Ok(State::Absent);
+            return Ok(DatasetState::Absent);
         }
         let is_marked = tables.iter().any(|table| table == marker::TABLE);
         if !is_marked {
-            return Ok(State::Theirs);
+            return Ok(DatasetState::Theirs);
         }
         Ok(match marker::read(session, SCHEMA)? {
-            Some(marker) => State::Complete(marker.fingerprint),
-            None => State::Partial,
+            Some(marker) => DatasetState::Complete(marker.fingerprint),
+            None => DatasetState::Partial,
         })
     }
 

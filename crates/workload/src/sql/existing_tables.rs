@@ -5,7 +5,9 @@
 
 use crate::schema::marker;
 use crate::schema::{self, definitions, preload};
-use crate::{AllowDrop, Dataset, Estimate, Held, LoadError, Loaded, Preloaded, Progress, State};
+use crate::{
+    AllowDrop, Dataset, DatasetState, Estimate, Held, LoadError, Loaded, Preloaded, Progress,
+};
 use server::{ServerError, Session};
 
 /// The error code of a statement that the server cannot parse.
@@ -53,11 +55,11 @@ impl Dataset for Theirs {
         true
     }
 
-    fn state(&self, session: &mut Session) -> Result<State, ServerError> {
+    fn state(&self, session: &mut Session) -> Result<DatasetState, ServerError> {
         Ok(if schema::exists(session, &self.schema)? {
-            State::Complete(self.fingerprint())
+            DatasetState::Complete(self.fingerprint())
         } else {
-            State::Absent
+            DatasetState::Absent
         })
     }
 

@@ -4,7 +4,7 @@
 
 use crate::LoadError;
 use crate::loader::warnings::{self, Values};
-use crate::sql_text::{Kind, lex};
+use crate::sql_text::{PieceKind, lex};
 use server::{ServerError, Session};
 
 /// The longest statement that sets variables.
@@ -72,7 +72,7 @@ fn line_of_row(sql: &str, row: u64) -> u64 {
 /// Where the rows after VALUES begin.
 fn rows_of(sql: &str) -> impl Iterator<Item = usize> {
     let pieces = lex(sql).unwrap_or_default().into_iter();
-    let code = pieces.filter(|(kind, _)| *kind == Kind::Code);
+    let code = pieces.filter(|(kind, _)| *kind == PieceKind::Code);
     let (mut depth, mut has_values) = (0, false);
     let mut starts = Vec::new();
     for (_, range) in code {

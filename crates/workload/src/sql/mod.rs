@@ -34,10 +34,10 @@ use std::sync::Arc;
 /// The tables and what runs on them.
 pub struct Sql {
     data: Box<dyn Dataset>,
-    work: Kind,
+    work: SqlWork,
 }
 
-enum Kind {
+enum SqlWork {
     Rounds(Round),
     Timed {
         script: Arc<Script>,
@@ -66,8 +66,8 @@ impl Sql {
                 Source::Schema(schema) => Box::new(Theirs { schema }),
             },
             work: match section.runs {
-                Runs::Queries { queries, file } => Kind::Rounds(Round { queries, file }),
-                Runs::Operations { script, names } => Kind::Timed {
+                Runs::Queries { queries, file } => SqlWork::Rounds(Round { queries, file }),
+                Runs::Operations { script, names } => SqlWork::Timed {
                     script: Arc::new(script),
                     names,
                 },
@@ -78,8 +78,8 @@ impl Sql {
     /// The operations of a timed load as the driver runs them; None for rounds.
     pub fn script(&self) -> Option<&Arc<Script>> {
         match &self.work {
-            Kind::Rounds(_) => None,
-            Kind::Timed { script, .. } => Some(script),
+            SqlWork::Rounds(_) => None,
+            SqlWork::Timed { script, .. } => Some(script),
         }
     }
 }
@@ -88,8 +88,8 @@ impl Workload for Sql {
     fn summary(&self) -> String {
         let data = self.data.summary();
         match &self.work {
-            Kind::Rounds(round) => format!("{} on {data}", round.summary()),
-            Kind::Timed { names, .. } => format!("{} on {data}", names.join(" and ")),
+            SqlWork::Rounds(round) => format!("{} on {data}", round.summary()),
+            SqlWork::Timed { names, .. } => format!("{} on {data}", names.join(" and ")),
         }
     }
 
@@ -99,8 +99,8 @@ impl Workload for Sql {
 
     fn queries(&self) -> Option<&dyn Queries> {
         match &self.work {
-            Kind::Rounds(round) => Some(round),
-            Kind::Timed { .. } => None,
+            SqlWork::Rounds(round) => Some(round),
+            SqlWork::Timed { .. } => None,
         }
     }
 
@@ -109,7 +109,7 @@ impl Workload for Sql {
     }
 
     fn written(&self) -> Vec<Operation> {
-        let Kind::Timed { script, .. } = &self.work else {
+        let SqlWork::Timed { script, .. } = &self.work else {
             return self.queries().map(Queries::operations).unwrap_or_default();
         };
         let prepared = script.prepared();
@@ -119,7 +119,7 @@ impl Workload for Sql {
     }
 
     fn work(&self, target: &Target, seed: u64) -> Option<Work> {
-        let Kind::Timed { script, .. } = &self.work else {
+        let SqlWork::Timed { script, .. } = &self.work else {
             return None;
         };
         let driver = Driver::on(target, script, self.data.schema(), seed)?;

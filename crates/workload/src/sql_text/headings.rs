@@ -2,7 +2,7 @@
 //!
 //! Purpose: the file stays valid for the server's own client. Boundaries: no other directives.
 
-use super::pieces::{Kind, lex};
+use super::pieces::{PieceKind, lex};
 use super::statements::SqlMistake;
 use std::ops::Range;
 
@@ -61,11 +61,11 @@ pub fn headed(text: &str) -> Result<Vec<Headed<'_>>, HeadingMistake> {
 }
 
 /// Refuses anything but blanks and comments.
-fn nothing_runs(text: &str, pieces: &[(Kind, Range<usize>)]) -> Result<(), HeadingMistake> {
+fn nothing_runs(text: &str, pieces: &[(PieceKind, Range<usize>)]) -> Result<(), HeadingMistake> {
     let found = pieces.iter().find_map(|(kind, range)| match kind {
-        Kind::Comment => None,
-        Kind::Quoted => Some(range.start),
-        Kind::Code => {
+        PieceKind::Comment => None,
+        PieceKind::Quoted => Some(range.start),
+        PieceKind::Code => {
             let blanks = text[range.clone()].find(|sign: char| !sign.is_whitespace());
             Some(range.start + blanks?)
         }
@@ -84,8 +84,8 @@ pub(crate) fn line(text: &str, at: usize) -> usize {
 }
 
 /// The text after the mark, if the piece is a heading.
-pub(crate) fn heading_of(kind: Kind, comment: &str) -> Option<&str> {
-    let text = (kind == Kind::Comment).then(|| comment.strip_prefix("--"))??;
+pub(crate) fn heading_of(kind: PieceKind, comment: &str) -> Option<&str> {
+    let text = (kind == PieceKind::Comment).then(|| comment.strip_prefix("--"))??;
     let text = text.trim();
     let heading = MARKS.iter().find_map(|mark| text.strip_prefix(mark))?;
     Some(heading.trim())

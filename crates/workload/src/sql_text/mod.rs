@@ -10,6 +10,6 @@ mod statements;
 
 pub use headings::{Headed, headed};
 pub(crate) use headings::{heading_of, name_and_weight};
-pub use pieces::{Kind, lex};
+pub use pieces::{PieceKind, lex};
 pub(crate) use statements::named;
 pub use statements::{SqlMistake, name_length, statements};

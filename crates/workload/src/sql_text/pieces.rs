@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PieceKind {
     /// Includes executable comments, `/*! ... */` and `/*M! ... */`.
     Code,
     /// A string, or a name in backticks, with its quotes.
@@ -27,8 +27,8 @@ pub struct Unclosed {
 ///
 /// # Errors
 /// Fails for an unclosed quote or comment.
-pub fn lex(sql: &str) -> Result<Vec<(Kind, Range<usize>)>, Unclosed> {
-    let mut pieces: Vec<(Kind, Range<usize>)> = Vec::new();
+pub fn lex(sql: &str) -> Result<Vec<(PieceKind, Range<usize>)>, Unclosed> {
+    let mut pieces: Vec<(PieceKind, Range<usize>)> = Vec::new();
     let (mut at, mut runs) = (0, false);
     while at < sql.len() {
         let (kind, end) = piece(sql, at, runs)?;
@@ -38,7 +38,7 @@ pub fn lex(sql: &str) -> Result<Vec<(Kind, Range<usize>)>, Unclosed> {
             _ => runs,
         };
         match pieces.last_mut() {
-            Some((Kind::Code, last)) if kind == Kind::Code => last.end = end,
+            Some((PieceKind::Code, last)) if kind == PieceKind::Code => last.end = end,
             _ => pieces.push((kind, at..end)),
         }
         at = end;
@@ -48,29 +48,38 @@ pub fn lex(sql: &str) -> Result<Vec<(Kind, Range<usize>)>, Unclosed> {
 
 /// The kind and the end of the piece at an offset. Code is one byte at a time. `runs`: whether the offset is within an
 /// executable comment.
-fn piece(sql: &str, at: usize, runs: bool) -> Result<(Kind, usize), Unclosed> {
+fn piece(sql: &str, at: usize, runs: bool) -> Result<(PieceKind, usize), Unclosed> {
     let unclosed = |opened_by| Unclosed {
         opened_by,
         line: 1 + sql[..at].matches('\n').count(),
     };
     let rest = &sql.as_bytes()[at..];
     let (kind, length) = match rest {
-        [b'\'', ..] => (Kind::Quoted, quoted(rest).ok_or_else(|| unclosed("'"))?),
-        [b'"', ..] => (Kind::Quoted, quoted(rest).ok_or_else(|| unclosed("\""))?),
-        [b'`', ..] => (Kind::Quoted, quoted(rest).ok_or_else(|| unclosed("`"))?),
-        [b'/', b'*', b'!', ..] => (Kind::Code, 3),
-        [b'/', b'*', b'M', b'!', ..] => (Kind::Code, 4),
+        [b'\'', ..] => (
+            PieceKind::Quoted,
+            quoted(rest).ok_or_else(|| unclosed("'"))?,
+        ),
+        [b'"', ..] => (
+            PieceKind::Quoted,
+            quoted(rest).ok_or_else(|| unclosed("\""))?,
+        ),
+        [b'`', ..] => (
+            PieceKind::Quoted,
+            quoted(rest).ok_or_else(|| unclosed("`"))?,
+        ),
+        [b'/', b'*', b'!', ..] => (PieceKind::Code, 3),
+        [b'/', b'*', b'M', b'!', ..] => (PieceKind::Code, 4),
         // One piece, so that the star cannot start another comment.
-        [b'*', b'/', ..] if runs => (Kind::Code, 2),
+        [b'*', b'/', ..] if runs => (PieceKind::Code, 2),
         [b'/', b'*', ..] => {
             let close = sql[at + 2..].find("*/").ok_or_else(|| unclosed("/*"))?;
-            (Kind::Comment, close + 4)
+            (PieceKind::Comment, close + 4)
         }
-        [b'#', ..] => (Kind::Comment, line(rest)),
-        [b'-', b'-'] => (Kind::Comment, 2),
+        [b'#', ..] => (PieceKind::Comment, line(rest)),
+        [b'-', b'-'] => (PieceKind::Comment, 2),
         // Without a following space it is a minus and a sign.
-        [b'-', b'-', after, ..] if after.is_ascii_whitespace() => (Kind::Comment, line(rest)),
-        _ => (Kind::Code, 1),
+        [b'-', b'-', after, ..] if after.is_ascii_whitespace() => (PieceKind::Comment, line(rest)),
+        _ => (PieceKind::Code, 1),
     };
     Ok((kind, at + length))
 }
@@ -101,7 +110,7 @@ mod tests {
     use proptest::prelude::*;
     use std::time::{Duration, Instant};
 
-    fn kinds(sql: &str) -> Vec<(Kind, &str)> {
+    fn kinds(sql: &str) -> Vec<(PieceKind, &str)> {
         let pieces = lex(sql).unwrap();
         pieces
             .into_iter()
@@ -111,7 +120,7 @@ mod tests {
 
     #[test]
     fn quotes_and_comments_are_separated_from_code() {
-        use Kind::*;
+        use PieceKind::*;
         assert_eq!(
             kinds("a 'it''s; \\' x' b -- c; d\n`e;``f` # g\n/* h; */\"i\"--1"),
             [
@@ -133,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_comment_that_the_server_runs_is_code() {
-        use Kind::*;
+        use PieceKind::*;
         assert_eq!(
             kinds("/*!40101 set a = 'b' */; /*M! c */* 2*/* d */3"),
             [

@@ -1,6 +1,6 @@
 //! Splits SQL text into statements and finds their parameters.
 
-use super::pieces::{Kind, Unclosed, lex};
+use super::pieces::{PieceKind, Unclosed, lex};
 
 /// Why a text is not a list of statements.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,10 +57,10 @@ fn parts(sql: &str) -> Result<Vec<(&str, bool)>, SqlMistake> {
     let mut parts = Vec::new();
     let (mut from, mut is_code) = (0, false);
     for (kind, range) in lex(sql)? {
-        if kind == Kind::Quoted {
+        if kind == PieceKind::Quoted {
             is_code = true;
         }
-        if kind != Kind::Code {
+        if kind != PieceKind::Code {
             continue;
         }
         for (at, character) in sql[range.clone()].char_indices() {
@@ -84,7 +84,7 @@ pub(crate) fn named(statement: &str) -> Result<(String, Vec<&str>), SqlMistake> 
     let (mut sql, mut names) = (String::with_capacity(statement.len()), Vec::new());
     for (kind, range) in lex(statement)? {
         let mut rest = &statement[range];
-        if kind != Kind::Code {
+        if kind != PieceKind::Code {
             sql.push_str(rest);
             continue;
         }

@@ -1,15 +1,15 @@
 //! The five tables for the loader: names, rows, and pieces from the generator.
 
 use crate::generated::generator::Generated;
-use datagen::ssb::{Ssb, Table as Kind};
+use datagen::ssb::{Ssb, Table as SsbTable};
 
 /// In loading order: small tables first, so that a rejection shows early.
-const ORDER: [(Kind, usize); 5] = [
-    (Kind::Date, 17),
-    (Kind::Supplier, 7),
-    (Kind::Customer, 8),
-    (Kind::Part, 9),
-    (Kind::Lineorder, 17),
+const ORDER: [(SsbTable, usize); 5] = [
+    (SsbTable::Date, 17),
+    (SsbTable::Supplier, 7),
+    (SsbTable::Customer, 8),
+    (SsbTable::Part, 9),
+    (SsbTable::Lineorder, 17),
 ];
 
 /// # Panics

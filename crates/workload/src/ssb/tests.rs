@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::answers::Canonical;
-use crate::{AllowDrop, LoadError, Loaded, Progress, State};
+use crate::{AllowDrop, DatasetState, LoadError, Loaded, Progress};
 use server::{ServerError, Session};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -31,15 +31,15 @@ fn load(dataset: &Stored, file: &Path) -> Result<Loaded, LoadError> {
     dataset.load(&|| open(file), &|_| {}, &|| false)
 }
 
-struct Place {
+struct TestPlace {
     _folder: tempfile::TempDir,
     file: std::path::PathBuf,
 }
 
-fn place() -> Place {
+fn place() -> TestPlace {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ssb.sqlite");
-    Place {
+    TestPlace {
         _folder: folder,
         file,
     }
@@ -51,7 +51,7 @@ fn a_loaded_dataset_is_complete_and_verifies() {
     let dataset = dataset(0.01);
     assert_eq!(
         dataset.state(&mut open(&place.file).unwrap()).unwrap(),
-        State::Absent
+        DatasetState::Absent
     );
     let loaded = load(&dataset, &place.file).unwrap();
     assert_eq!(loaded.rows, dataset.estimate().rows);
@@ -59,7 +59,7 @@ fn a_loaded_dataset_is_complete_and_verifies() {
     let mut session = open(&place.file).unwrap();
     assert_eq!(
         dataset.state(&mut session).unwrap(),
-        State::Complete(dataset.fingerprint())
+        DatasetState::Complete(dataset.fingerprint())
     );
     dataset.verify(&mut session).unwrap();
     assert!(dataset.data_bytes(&mut session).unwrap() > 1_000_000);
@@ -102,7 +102,7 @@ fn tables_are_dropped_only_if_allowed() {
     );
     session.execute("CREATE TABLE other (n)").unwrap();
     dataset.create(&mut session, &AllowDrop::Pronys).unwrap();
-    assert_eq!(dataset.state(&mut session).unwrap(), State::Partial);
+    assert_eq!(dataset.state(&mut session).unwrap(), DatasetState::Partial);
     session.query("SELECT n FROM other").unwrap();
 }
 
@@ -124,7 +124,7 @@ fn a_cancelled_load_reports_its_progress_and_leaves_partial_data() {
     );
     assert_eq!(
         dataset.state(&mut open(&place.file).unwrap()).unwrap(),
-        State::Partial
+        DatasetState::Partial
     );
 }
 

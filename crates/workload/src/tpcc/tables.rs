@@ -8,7 +8,7 @@ use crate::generated::stored_tables::{Changing, Cost, Sqlite, Stored};
 use crate::schema::indexes::IndexBuild;
 use crate::schema::marker;
 use datagen::Benchmark as _;
-use datagen::tpcc::{CUSTOMERS_PER_DISTRICT, SEED, Table as Kind, Tpcc};
+use datagen::tpcc::{CUSTOMERS_PER_DISTRICT, SEED, Table as TpccTable, Tpcc};
 
 const CREATE: &str = include_str!("schema.sql");
 /// A key that the standard does not have. Group Replication refuses to change a table without one, and Galera cannot delete from it.
@@ -29,16 +29,16 @@ const SECONDS_PER_WAREHOUSE: f64 = 5.0;
 
 /// In loading order, with the numbers of columns: the smallest first, so that a rejection shows early, then the largest, so that
 /// parallel connections end together.
-const ORDER: [(Kind, usize); 9] = [
-    (Kind::Warehouse, 9),
-    (Kind::District, 11),
-    (Kind::OrderLine, 10),
-    (Kind::Stock, 17),
-    (Kind::Customer, 21),
-    (Kind::Item, 5),
-    (Kind::History, 8),
-    (Kind::Orders, 8),
-    (Kind::NewOrder, 3),
+const ORDER: [(TpccTable, usize); 9] = [
+    (TpccTable::Warehouse, 9),
+    (TpccTable::District, 11),
+    (TpccTable::OrderLine, 10),
+    (TpccTable::Stock, 17),
+    (TpccTable::Customer, 21),
+    (TpccTable::Item, 5),
+    (TpccTable::History, 8),
+    (TpccTable::Orders, 8),
+    (TpccTable::NewOrder, 3),
 ];
 
 /// The tables of a section.
@@ -110,7 +110,7 @@ fn fingerprint(section: &Section, tpcc: &Tpcc) -> String {
 /// anything ran.
 fn changing(section: &Section) -> Changing {
     let warehouses = section.warehouses;
-    let new_orders = Tpcc::new(warehouses, SEED).rows(Kind::NewOrder);
+    let new_orders = Tpcc::new(warehouses, SEED).rows(TpccTable::NewOrder);
     let (next, ytd) = (CUSTOMERS_PER_DISTRICT + 1, YTD_PER_DISTRICT);
     Changing {
         changes: format!(

@@ -1,18 +1,18 @@
 //! The eight tables for the loader: names, rows, and pieces from the generator.
 
 use crate::generated::generator::Generated;
-use datagen::tpch::{Table as Kind, Tpch};
+use datagen::tpch::{Table as TpchTable, Tpch};
 
 /// In loading order: small tables first, so that a rejection shows early.
-const ORDER: [(Kind, usize); 8] = [
-    (Kind::Region, 3),
-    (Kind::Nation, 4),
-    (Kind::Supplier, 7),
-    (Kind::Part, 9),
-    (Kind::Customer, 8),
-    (Kind::Partsupp, 5),
-    (Kind::Orders, 9),
-    (Kind::Lineitem, 16),
+const ORDER: [(TpchTable, usize); 8] = [
+    (TpchTable::Region, 3),
+    (TpchTable::Nation, 4),
+    (TpchTable::Supplier, 7),
+    (TpchTable::Part, 9),
+    (TpchTable::Customer, 8),
+    (TpchTable::Partsupp, 5),
+    (TpchTable::Orders, 9),
+    (TpchTable::Lineitem, 16),
 ];
 
 /// # Panics

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError};
 use workload::loader::fault::names_enospc;
 use workload::loader::settings::{load_settings, redo_log_bytes};
-use workload::{AllowDrop, Dataset, LoadError, Loaded, State, Unit, index_bytes};
+use workload::{AllowDrop, Dataset, DatasetState, LoadError, Loaded, Unit, index_bytes};
 
 /// A dataset that trials can use.
 #[derive(Clone, Debug)]
@@ -259,7 +259,7 @@ impl Datasets<'_> {
             groups: Vec::new(),
         })?;
         let mut session = node.connect()?;
-        let is_there = matches!(dataset.state(&mut session)?, State::Complete(_))
+        let is_there = matches!(dataset.state(&mut session)?, DatasetState::Complete(_))
             && !has_lost_rows(dataset, &mut session)?;
         node.stop()?;
         match is_there {

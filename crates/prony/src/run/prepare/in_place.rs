@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
-use workload::{AfterLoad, AllowDrop, Dataset, Held, Loaded, State, index_bytes};
+use workload::{AfterLoad, AllowDrop, Dataset, DatasetState, Held, Loaded, index_bytes};
 
 /// What the first shard found in the schema: empty tables that it created, or those of an earlier run.
 const LOAD: &str = "load";
@@ -253,8 +253,8 @@ enum Found {
 fn found(dataset: &dyn Dataset, session: &mut Session) -> Result<Found, ServerError> {
     let own = dataset.fingerprint();
     Ok(match dataset.state(session)? {
-        State::Complete(fingerprint) if fingerprint == own => Found::AsLoaded,
-        State::Changed(fingerprint) if fingerprint == own => Found::Changed,
+        DatasetState::Complete(fingerprint) if fingerprint == own => Found::AsLoaded,
+        DatasetState::Changed(fingerprint) if fingerprint == own => Found::Changed,
         _ => Found::Other,
     })
 }

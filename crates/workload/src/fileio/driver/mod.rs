@@ -6,7 +6,7 @@
 use super::failures::{Failures, Fault, FirstFailure, code};
 use super::files;
 use super::group::Group;
-use super::places::{Block, Kind, Places};
+use super::places::{Block, IoKind, Places};
 use super::section::{Extents, Section, SyncCall, SyncPolicy};
 use super::verify::{Ledger, Reader, Wrong, Wrote};
 use crate::interface::{Auditor, Work};
@@ -27,7 +27,7 @@ pub(super) struct Driver {
     section: Section,
     folder: PathBuf,
     places: Places,
-    kinds: Vec<Kind>,
+    kinds: Vec<IoKind>,
     seed: u64,
     /// Opened once for all sessions.
     files: OnceLock<Result<Arc<[File]>, Failure>>,
@@ -109,19 +109,19 @@ impl Driver {
     }
 
     #[inline]
-    async fn run(&self, session: &mut Session, kind: Kind, number: u64) -> Result<(), Fault> {
+    async fn run(&self, session: &mut Session, kind: IoKind, number: u64) -> Result<(), Fault> {
         match kind {
-            Kind::Read => {
+            IoKind::Read => {
                 let block = self.places.block(number);
                 let read = session.transfer.read(block.file, block.offset).await;
                 read.map_err(|cut| fault(kind, block, cut))
             }
-            Kind::Write => self.write(&mut session.transfer, number).await,
-            Kind::Doublewrite => match &mut session.doublewrite {
+            IoKind::Write => self.write(&mut session.transfer, number).await,
+            IoKind::Doublewrite => match &mut session.doublewrite {
                 Some(buffer) => self.doublewrite(buffer, number).await,
                 None => Ok(()),
             },
-            Kind::Sync => self.sync_all(&mut session.transfer).await,
+            IoKind::Sync => self.sync_all(&mut session.transfer).await,
         }
     }
 
@@ -129,7 +129,7 @@ impl Driver {
         stamp(buffer.buffer(), number);
         let start = Block { file: 0, offset: 0 };
         let written = buffer.write(start.file, start.offset).await;
-        written.map_err(|cut| fault(Kind::Doublewrite, start, cut))?;
+        written.map_err(|cut| fault(IoKind::Doublewrite, start, cut))?;
         self.sync(buffer, start.file).await
     }
 
@@ -158,7 +158,7 @@ impl Driver {
     #[inline]
     async fn write_at(&self, transfer: &mut Transfer, block: Block) -> Result<(), Fault> {
         let written = transfer.write(block.file, block.offset).await;
-        written.map_err(|cut| fault(Kind::Write, block, cut))?;
+        written.map_err(|cut| fault(IoKind::Write, block, cut))?;
         match self.section.sync {
             SyncPolicy::Each => self.sync(transfer, block.file).await,
             SyncPolicy::Group => {
@@ -187,7 +187,7 @@ impl Driver {
             SyncCall::Dsync => Ok(()),
         };
         synced.map_err(|error| Fault {
-            kind: Kind::Sync,
+            kind: IoKind::Sync,
             file,
             offset: 0,
             error,
@@ -283,7 +283,7 @@ impl load::Workload for Driver {
     }
 }
 
-fn fault(kind: Kind, block: Block, cut: Cut) -> Fault {
+fn fault(kind: IoKind, block: Block, cut: Cut) -> Fault {
     Fault {
         kind,
         file: block.file,

@@ -1,7 +1,7 @@
 //! What a definition says of another server: the definer of a view, trigger, routine or event, whose place prony's account takes, and
 //! the folders of a table or a partition, which a copy of the data folder would not hold.
 
-use crate::sql_text::lexer::{Kind, Token};
+use crate::sql_text::lexer::{Token, TokenKind};
 use std::ops::Range;
 
 /// What a definer may stand before.
@@ -40,7 +40,7 @@ fn account_tokens(tokens: &[Token]) -> usize {
         [at, host, rest @ ..] if at.is_sign(b'@') => {
             let mut end = host.end();
             let is_more = |token: &&Token| {
-                let is_adjacent = token.at == end && host.kind == Kind::Word;
+                let is_adjacent = token.at == end && host.kind == TokenKind::Word;
                 end = token.end();
                 is_adjacent
             };
@@ -48,7 +48,7 @@ fn account_tokens(tokens: &[Token]) -> usize {
             3 + rest.iter().take_while(is_more).count()
         }
         // `'root@%'` as one text, or a role.
-        _ => usize::from(first.kind != Kind::Sign),
+        _ => usize::from(first.kind != TokenKind::Sign),
     }
 }
 
@@ -61,7 +61,7 @@ pub(super) fn folders(tokens: &[Token]) -> Vec<Range<usize>> {
         let is_folder = tokens[at].is_one_of(&["DATA", "INDEX"]) && tokens[at + 1].is("DIRECTORY");
         let mut rest = tokens[at + 2..].iter();
         let path = rest.find(|token| !token.is_sign(b'='));
-        let path = path.filter(|path| is_folder && path.kind == Kind::Text)?;
+        let path = path.filter(|path| is_folder && path.kind == TokenKind::Text)?;
         let comma = at.checked_sub(1).map(|before| &tokens[before]);
         let comma = comma.filter(|before| before.is_sign(b','));
         Some(comma.unwrap_or(&tokens[at]).at..path.end())

@@ -4,7 +4,7 @@
 //! the schema has the name of a table or of an alias too, what stands before the name decides.
 
 use crate::sql::own_schema::SCHEMA;
-use crate::sql_text::lexer::{Kind, Lexer, Quoting, Token};
+use crate::sql_text::lexer::{Lexer, Quoting, Token, TokenKind};
 use std::borrow::Cow;
 
 /// Words that a table, a view or a routine follows.
@@ -68,7 +68,7 @@ pub(crate) fn mapped<'s>(sql: Cow<'s, [u8]>, quoting: Quoting, own: &str) -> Cow
     for place in places {
         let token = &tokens[place];
         result.extend_from_slice(&sql[from..token.at]);
-        let quote = token.text.first().filter(|_| token.kind == Kind::Name);
+        let quote = token.text.first().filter(|_| token.kind == TokenKind::Name);
         result.extend(quote);
         result.extend_from_slice(SCHEMA.as_bytes());
         result.extend(quote);

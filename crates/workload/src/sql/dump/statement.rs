@@ -9,7 +9,7 @@ use super::split::Statement;
 use super::{definer, names, settings};
 use crate::schema::marker;
 use crate::sql::own_schema::SCHEMA;
-use crate::sql_text::lexer::{Kind, Lexer, Token, reading};
+use crate::sql_text::lexer::{Lexer, Token, TokenKind, reading};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -197,7 +197,7 @@ impl Filter {
     ) -> Result<Action<'s>, Refused> {
         let at = tokens.iter().position(|token| token.is("INFILE"));
         let file = at.and_then(|at| tokens.get(at + 1));
-        let Some((at, file)) = at.zip(file.filter(|file| file.kind == Kind::Text)) else {
+        let Some((at, file)) = at.zip(file.filter(|file| file.kind == TokenKind::Text)) else {
             return Ok(Action::Skip);
         };
         let name = file.content();

@@ -6,7 +6,7 @@ mod parameter;
 pub(super) mod source;
 
 use super::queries::{Query, is_name, queries};
-use crate::script::{Builder, Part, Policy, Script, WEIGHT_MAX};
+use crate::script::{Builder, Policy, Script, StatementGroup, WEIGHT_MAX};
 use crate::sql_text::lexer::{Lexer, Quoting, Token, reading};
 use crate::sql_text::{SqlMistake, headed};
 use source::Source;
@@ -132,7 +132,7 @@ fn of_timed_load(section: &spec::Section, tables: Option<u32>) -> Option<Runs> {
         let Written {
             name, weight, sql, ..
         } = operation;
-        let added = builder.operation(name, *weight, &[Part { times: 1, sql }]);
+        let added = builder.operation(name, *weight, &[StatementGroup { times: 1, sql }]);
         added
             .map_err(|wrong| wrong_statements(operation, wrong))
             .ok()?;

@@ -11,7 +11,7 @@ mod wide;
 
 pub(crate) use modes::Modes;
 pub(crate) use set::{Assignment, Scope, assignments, is_for_a_statement};
-pub(crate) use tokens::{Kind, Lexer, Token};
+pub(crate) use tokens::{Lexer, Token, TokenKind};
 pub(crate) use wide::Wide;
 
 /// What decides where a text ends.

@@ -47,7 +47,7 @@ impl Modes {
     fn assign(&mut self, assignment: &Assignment) {
         let value = assignment.value;
         let before = match value {
-            [at, name, ..] if at.is_sign(b'@') && name.kind != super::Kind::Sign => {
+            [at, name, ..] if at.is_sign(b'@') && name.kind != super::TokenKind::Sign => {
                 let name = name.content().to_ascii_lowercase();
                 self.saved.get(&name).copied()
             }

@@ -3,7 +3,7 @@
 //! Purpose: a round measures the same each time, and a user's own schema stays as it is. Boundaries: what a stored function does is
 //! not in the statement; on a user's schema the server refuses it (read-only transactions).
 
-use super::{Kind, Token};
+use super::{Token, TokenKind};
 
 /// Why a statement that writes a file of the server is refused.
 pub(crate) const WRITES_FILE: &str = "the statement writes a file on the server (INTO OUTFILE, INTO DUMPFILE), which prony does not do; remove that clause to measure the query";
@@ -23,7 +23,7 @@ pub(crate) fn reads(tokens: &[Token]) -> bool {
     // `/*!50000 select */ 1`: what remains on an old server is no statement.
     let is_statement = |first: &Token| {
         let letter = first.text.first().is_some_and(u8::is_ascii_alphabetic);
-        letter && first.kind == Kind::Word
+        letter && first.kind == TokenKind::Word
     };
     let is_harmless = !always.first().is_some_and(is_statement) || is_read(&always);
     is_read(tokens) && is_harmless && !writes_file(tokens)

@@ -1,6 +1,6 @@
 //! The assignments of a SET statement.
 
-use super::{Kind, Token};
+use super::{Token, TokenKind};
 
 /// What an assignment changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +130,12 @@ fn scope<'t, 's>(tokens: &'t [Token<'s>], last: &mut Scope) -> (Scope, &'t [Toke
 /// The single word, name or text of a value: `latin1`, `'latin1'`.
 pub(super) fn single(value: &[Token]) -> Option<String> {
     match value {
-        [one, ..] if matches!(one.kind, Kind::Word | Kind::Name | Kind::Text) => {
+        [one, ..]
+            if matches!(
+                one.kind,
+                TokenKind::Word | TokenKind::Name | TokenKind::Text
+            ) =>
+        {
             Some(one.content())
         }
         _ => None,

@@ -4,7 +4,7 @@ use super::Quoting;
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     /// A keyword, a plain name or a number.
     Word,
     /// A name in backticks, or in double quotes with ANSI_QUOTES.
@@ -18,7 +18,7 @@ pub(crate) enum Kind {
 /// A part of a statement, without the spaces and comments around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token<'s> {
-    pub kind: Kind,
+    pub kind: TokenKind,
     /// Its offset in the statement.
     pub at: usize,
     /// With its quotes.
@@ -30,7 +30,7 @@ pub(crate) struct Token<'s> {
 impl<'s> Token<'s> {
     /// Whether it is this keyword.
     pub(crate) fn is(&self, word: &str) -> bool {
-        self.kind == Kind::Word && self.text.eq_ignore_ascii_case(word.as_bytes())
+        self.kind == TokenKind::Word && self.text.eq_ignore_ascii_case(word.as_bytes())
     }
 
     /// Whether it is one of these keywords.
@@ -39,7 +39,7 @@ impl<'s> Token<'s> {
     }
 
     pub(crate) fn is_sign(&self, sign: u8) -> bool {
-        self.kind == Kind::Sign && self.text == [sign]
+        self.kind == TokenKind::Sign && self.text == [sign]
     }
 
     /// The offset behind it.
@@ -50,17 +50,17 @@ impl<'s> Token<'s> {
     /// The name that a word or a quoted name gives; None for the rest.
     pub(crate) fn name(&self) -> Option<String> {
         match self.kind {
-            Kind::Word => Some(String::from_utf8_lossy(self.text).into_owned()),
-            Kind::Name => Some(unquoted(self.text)),
-            Kind::Text | Kind::Sign => None,
+            TokenKind::Word => Some(String::from_utf8_lossy(self.text).into_owned()),
+            TokenKind::Name => Some(unquoted(self.text)),
+            TokenKind::Text | TokenKind::Sign => None,
         }
     }
 
     /// What is between the quotes, if it has any, with doubled quotes made single. Escapes stay.
     pub(crate) fn content(&self) -> String {
         match self.kind {
-            Kind::Word | Kind::Sign => String::from_utf8_lossy(self.text).into_owned(),
-            Kind::Name | Kind::Text => unquoted(self.text),
+            TokenKind::Word | TokenKind::Sign => String::from_utf8_lossy(self.text).into_owned(),
+            TokenKind::Name | TokenKind::Text => unquoted(self.text),
         }
     }
 
@@ -99,7 +99,7 @@ impl<'s> Lexer<'s> {
     }
 
     /// The end of the token at the offset, and its kind; None for what is no token, with its end.
-    fn piece(&self) -> (Option<Kind>, usize) {
+    fn piece(&self) -> (Option<TokenKind>, usize) {
         let rest = &self.sql[self.at..];
         let to_line_end = || {
             rest.iter()
@@ -119,11 +119,15 @@ impl<'s> Lexer<'s> {
             [blank, ..] if blank.is_ascii_whitespace() => (None, 1),
             [quote @ (b'\'' | b'"' | b'`'), ..] => {
                 let is_name = quote == b'`' || (quote == b'"' && self.quoting.ansi);
-                let kind = if is_name { Kind::Name } else { Kind::Text };
+                let kind = if is_name {
+                    TokenKind::Name
+                } else {
+                    TokenKind::Text
+                };
                 (Some(kind), self.quoted(rest, quote))
             }
-            [byte, ..] if is_of_word(byte) => (Some(Kind::Word), self.word(rest)),
-            _ => (Some(Kind::Sign), 1),
+            [byte, ..] if is_of_word(byte) => (Some(TokenKind::Word), self.word(rest)),
+            _ => (Some(TokenKind::Sign), 1),
         }
     }
 
@@ -188,7 +192,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn read(sql: &str) -> Vec<(Kind, &str)> {
+    fn read(sql: &str) -> Vec<(TokenKind, &str)> {
         let tokens = Lexer::new(sql.as_bytes(), Quoting::default());
         tokens
             .map(|token| (token.kind, std::str::from_utf8(token.text).unwrap()))
@@ -197,7 +201,7 @@ mod tests {
 
     #[test]
     fn comments_are_no_tokens_and_those_that_servers_execute_are() {
-        use Kind::*;
+        use TokenKind::*;
         assert_eq!(
             read("/*!50003 CREATE*/ /* a */ `b``c`.d -- e\n'f''\\'g' # h\n/*M!100100 i*/*2"),
             [
@@ -233,7 +237,7 @@ mod tests {
         };
         assert_eq!(
             (kind(true).kind, kind(false).kind),
-            (Kind::Name, Kind::Text)
+            (TokenKind::Name, TokenKind::Text)
         );
         assert_eq!(kind(true).name().unwrap(), "a\"b");
     }

@@ -65,7 +65,7 @@ pub struct Terminal {
 
 /// The index of a transaction in [`TRANSACTIONS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum TransactionKind {
     NewOrder,
     Payment,
     OrderStatus,
@@ -75,13 +75,13 @@ enum Kind {
     Complete,
 }
 
-const KINDS: [Kind; 6] = [
-    Kind::NewOrder,
-    Kind::Payment,
-    Kind::OrderStatus,
-    Kind::Delivery,
-    Kind::StockLevel,
-    Kind::Complete,
+const KINDS: [TransactionKind; 6] = [
+    TransactionKind::NewOrder,
+    TransactionKind::Payment,
+    TransactionKind::OrderStatus,
+    TransactionKind::Delivery,
+    TransactionKind::StockLevel,
+    TransactionKind::Complete,
 ];
 
 impl Driver {
@@ -130,26 +130,26 @@ impl Driver {
         // A retry repeats its inputs, and they count once.
         let is_first = request.retries == 0;
         match KINDS[usize::from(request.operation)] {
-            Kind::NewOrder => {
+            TransactionKind::NewOrder => {
                 let input = inputs.new_order(number, home);
                 is_first.then(|| input.note(&mut session.book));
                 new_order::run(session, &prepared.new_order, &input).await
             }
-            Kind::Payment => {
+            TransactionKind::Payment => {
                 let input = inputs.payment(number, home);
                 is_first.then(|| input.note(&mut session.book));
                 payment::run(session, &prepared.payment, &input).await
             }
-            Kind::OrderStatus => {
+            TransactionKind::OrderStatus => {
                 let input = inputs.order_status(number, home);
                 is_first.then(|| input.note(&mut session.book));
                 order_status::run(session, &prepared.order_status, &input).await
             }
-            Kind::StockLevel => {
+            TransactionKind::StockLevel => {
                 let input = inputs.stock_level(number, home);
                 stock_level::run(session, &prepared.stock_level, &input).await
             }
-            Kind::Delivery | Kind::Complete => {
+            TransactionKind::Delivery | TransactionKind::Complete => {
                 let carrier = inputs.carrier(number);
                 delivery::run(session, &prepared.delivery, home.warehouse, carrier).await
             }
@@ -221,7 +221,7 @@ impl Driver {
     /// Queues a delivery for the background. None: the terminal has to wait for its delivery.
     fn queued(&self, session: &Session, request: &Request) -> Option<Outcome> {
         let queue = self.queue.as_ref()?;
-        let is_delivery = KINDS[usize::from(request.operation)] == Kind::Delivery;
+        let is_delivery = KINDS[usize::from(request.operation)] == TransactionKind::Delivery;
         is_delivery.then(|| {
             queue.push(Queued {
                 warehouse: session.home.warehouse,

@@ -15,8 +15,9 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 use workload::answers::Reference;
 use workload::{
-    AllowDrop, AuditError, Audited, Auditor, Dataset, Ended, Estimate, Held, LoadError, Loaded,
-    Operation, Preloaded, Progress, Queries, State, Target, TargetKind, Unit, Work, Workload,
+    AllowDrop, AuditError, Audited, Auditor, Dataset, DatasetState, Ended, Estimate, Held,
+    LoadError, Loaded, Operation, Preloaded, Progress, Queries, Target, TargetKind, Unit, Work,
+    Workload,
 };
 
 /// prony's own schema for this workload.
@@ -264,12 +265,12 @@ impl Dataset for ToyData {
     }
 
     /// A cell in the reply is the fingerprint of the loaded data.
-    fn state(&self, session: &mut Session) -> Result<State, ServerError> {
+    fn state(&self, session: &mut Session) -> Result<DatasetState, ServerError> {
         let reply = session.query(&format!("SHOW TABLES FROM {SCHEMA}"))?;
         Ok(match reply.first_text() {
-            Some(fingerprint) => State::Complete(fingerprint),
-            None if self.loaded.load(SeqCst) => State::Complete(self.fingerprint()),
-            None => State::Absent,
+            Some(fingerprint) => DatasetState::Complete(fingerprint),
+            None if self.loaded.load(SeqCst) => DatasetState::Complete(self.fingerprint()),
+            None => DatasetState::Absent,
         })
     }
 

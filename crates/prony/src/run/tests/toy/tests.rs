@@ -29,10 +29,10 @@ fn data_loads_and_verifies_on_a_server_that_answers_nothing() {
     let toy = Toy::rounds();
     let (data, server) = (toy.data().unwrap(), silent());
     let session = &mut server.connect().unwrap();
-    assert_eq!(data.state(session).unwrap(), State::Absent);
+    assert_eq!(data.state(session).unwrap(), DatasetState::Absent);
     assert_eq!(load(data, &server).unwrap().rows, 10);
     data.verify(session).unwrap();
-    let complete = State::Complete(data.fingerprint());
+    let complete = DatasetState::Complete(data.fingerprint());
     assert_eq!(data.state(session).unwrap(), complete);
     assert_eq!(data.data_bytes(session).unwrap(), data.estimate().rows);
     assert_eq!(data.preload(session).unwrap().indexes, 1);
@@ -43,7 +43,10 @@ fn a_server_decides_what_it_holds_if_its_replies_have_cells() {
     let toy = Toy::rounds();
     let (data, server) = (toy.data().unwrap(), fake(|_| Ok(reply("c", &[Some("9")]))));
     let session = &mut server.connect().unwrap();
-    assert_eq!(data.state(session).unwrap(), State::Complete("9".into()));
+    assert_eq!(
+        data.state(session).unwrap(),
+        DatasetState::Complete("9".into())
+    );
     let exists = load(data, &server).unwrap_err();
     assert!(matches!(exists, LoadError::Exists { .. }), "{exists}");
     data.create(session, &AllowDrop::Pronys).unwrap();
@@ -62,7 +65,7 @@ fn a_load_fails_by_script_and_leaves_no_data() {
     let failed = load(&data, &server).unwrap_err();
     assert!(matches!(failed, LoadError::Cancelled { rows: 2, .. }));
     let state = data.state(&mut server.connect().unwrap()).unwrap();
-    assert_eq!(state, State::Absent);
+    assert_eq!(state, DatasetState::Absent);
 }
 
 #[test]

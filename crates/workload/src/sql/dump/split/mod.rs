@@ -8,7 +8,7 @@ use super::cut::{Cause, Cut};
 use super::file::{self, Source};
 use super::input::Input;
 use crate::sql_text::lexer::{Modes, Quoting};
-use crate::sql_text::{Kind, heading_of};
+use crate::sql_text::{PieceKind, heading_of};
 use std::io::BufRead;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -328,7 +328,7 @@ impl<'a> Statements<'a> {
         let rest = self.input.rest();
         if self.has_headings
             && let Ok(text) = std::str::from_utf8(rest)
-            && let Some(heading) = heading_of(Kind::Comment, text)
+            && let Some(heading) = heading_of(PieceKind::Comment, text)
         {
             self.pending = Some(Piece::Heading {
                 line: self.input.line,
