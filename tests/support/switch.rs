@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 
 pub(crate) struct Switch {
     pub port: u16,
-    state: Arc<State>,
+    state: Arc<SwitchState>,
 }
 
-struct State {
+struct SwitchState {
     target: AtomicU16,
     is_over: AtomicBool,
     /// Both sockets of each connection.
@@ -20,7 +20,7 @@ struct State {
 impl Switch {
     pub(crate) fn to(port: u16) -> Switch {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let state = Arc::new(State {
+        let state = Arc::new(SwitchState {
             target: AtomicU16::new(port),
             is_over: AtomicBool::new(false),
             open: Mutex::default(),
@@ -48,7 +48,7 @@ impl Switch {
     }
 }
 
-impl State {
+impl SwitchState {
     fn join(&self, client: TcpStream) -> io::Result<()> {
         let server = TcpStream::connect(("127.0.0.1", self.target.load(Ordering::SeqCst)))?;
         for half in [&client, &server] {

@@ -30,7 +30,7 @@ pub(super) struct Collector {
 /// What has been collected so far.
 #[derive(Default)]
 struct Collected {
-    columns: BTreeMap<String, (Kind, Column)>,
+    columns: BTreeMap<String, (SeriesKind, Column)>,
     /// The last punctual reading of the machine.
     before: Option<(u32, Instant, Amounts)>,
     /// The last tick that the status thread has reported, with its values.
@@ -41,7 +41,7 @@ struct Collected {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum SeriesKind {
     /// prony's own series, states among them: always kept.
     Own,
     Rate,
@@ -116,16 +116,16 @@ impl Collector {
             let own = own
                 .into_iter()
                 .map(|(name, value)| (name.to_string(), value));
-            collected.put(second, Kind::Own, own, &mut values);
+            collected.put(second, SeriesKind::Own, own, &mut values);
         }
         if let Some((reported, status)) = collected.status.take()
             && reported == tick
         {
-            collected.put(second, Kind::Rate, status.rates, &mut values);
-            collected.put(second, Kind::Level, status.levels, &mut values);
+            collected.put(second, SeriesKind::Rate, status.rates, &mut values);
+            collected.put(second, SeriesKind::Level, status.levels, &mut values);
             let states = status.states.into_iter();
             let states = states.map(|(state, value)| (state.to_string(), value));
-            collected.put(second, Kind::Own, states, &mut values);
+            collected.put(second, SeriesKind::Own, states, &mut values);
         }
         (self.live)(Sample {
             second,
@@ -166,7 +166,7 @@ impl Collected {
     fn put(
         &mut self,
         second: u32,
-        kind: Kind,
+        kind: SeriesKind,
         of: impl IntoIterator<Item = (String, f64)>,
         values: &mut BTreeMap<String, f64>,
     ) {
@@ -184,10 +184,10 @@ impl Collected {
     }
 
     fn sampled(self, seconds: u32, mut flags: Vec<Flag>) -> Sampled {
-        let is_kept = |kind: Kind, column: &Column| match kind {
-            Kind::Own => true,
-            Kind::Rate => column.is_ever_nonzero(),
-            Kind::Level => column.varies(),
+        let is_kept = |kind: SeriesKind, column: &Column| match kind {
+            SeriesKind::Own => true,
+            SeriesKind::Rate => column.is_ever_nonzero(),
+            SeriesKind::Level => column.varies(),
         };
         let ended = self.ended.unwrap_or_default();
         let uncounted = uncounted(&ended.uncounted, seconds as usize);

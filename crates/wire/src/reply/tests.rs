@@ -4,12 +4,12 @@ use proptest::prelude::*;
 /// A reply that a server could send.
 #[derive(Clone, Debug)]
 struct Reply {
-    results: Vec<Part>,
+    results: Vec<SentResult>,
     ends_by_ok: bool,
 }
 
 #[derive(Clone, Debug)]
-enum Part {
+enum SentResult {
     Ok { affected: u8 },
     Rows { columns: u8, rows: Vec<Vec<u8>> },
     Error,
@@ -27,12 +27,12 @@ impl Reply {
                 number = packet::finish(&mut out, start, number);
             };
             match result {
-                Part::Ok { affected } => put(&[0, *affected, 7, 2 | more, 0, 0, 0]),
-                Part::Error => {
+                SentResult::Ok { affected } => put(&[0, *affected, 7, 2 | more, 0, 0, 0]),
+                SentResult::Error => {
                     put(b"\xff\x26\x04#23000Duplicate entry");
                     return out;
                 }
-                Part::Rows { columns, rows } => {
+                SentResult::Rows { columns, rows } => {
                     put(&[*columns]);
                     (0..*columns).for_each(|_| put(b"\x03def and so on"));
                     if !self.ends_by_ok {
@@ -51,19 +51,19 @@ impl Reply {
     }
 
     fn rows(&self) -> u64 {
-        let rows = |result: &Part| match result {
-            Part::Rows { rows, .. } => rows.len() as u64,
+        let rows = |result: &SentResult| match result {
+            SentResult::Rows { rows, .. } => rows.len() as u64,
             _ => 0,
         };
         self.results.iter().map(rows).sum()
     }
 
     fn is_plain(&self) -> bool {
-        self.results.len() == 1 && !matches!(self.results[0], Part::Error)
+        self.results.len() == 1 && !matches!(self.results[0], SentResult::Error)
     }
 }
 
-fn result() -> impl Strategy<Value = Part> {
+fn result() -> impl Strategy<Value = SentResult> {
     // A binary row begins with 0, a text row with a length or 0xfb.
     let row =
         (0..0xfc_u8, prop::collection::vec(any::<u8>(), 0..40)).prop_map(|(first, mut row)| {
@@ -71,10 +71,10 @@ fn result() -> impl Strategy<Value = Part> {
             row
         });
     prop_oneof![
-        (0..0xfb_u8).prop_map(|affected| Part::Ok { affected }),
+        (0..0xfb_u8).prop_map(|affected| SentResult::Ok { affected }),
         (1..5_u8, prop::collection::vec(row, 0..30))
-            .prop_map(|(columns, rows)| Part::Rows { columns, rows }),
-        Just(Part::Error),
+            .prop_map(|(columns, rows)| SentResult::Rows { columns, rows }),
+        Just(SentResult::Error),
     ]
 }
 
@@ -135,8 +135,8 @@ proptest! {
         let bytes = reply.bytes();
         let (mut walk, mut at, mut seen) = (Walk::new(1, reply.ends_by_ok), 0, Vec::new());
         while let Ok(Step::Row(_) | Step::Column(..)) = walk.step(&bytes, &mut at, &mut Vec::new(), 1 << 20).inspect(|step| if let Step::Row(row) = step { seen.push(row.to_vec()) }) {}
-        let sent = reply.results.iter().take_while(|result| !matches!(result, Part::Error)).flat_map(|result| match result {
-            Part::Rows { rows, .. } => rows.clone(),
+        let sent = reply.results.iter().take_while(|result| !matches!(result, SentResult::Error)).flat_map(|result| match result {
+            SentResult::Rows { rows, .. } => rows.clone(),
             _ => Vec::new(),
         });
         prop_assert_eq!(seen, sent.collect::<Vec<_>>());
