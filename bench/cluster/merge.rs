@@ -3,7 +3,7 @@
 use super::common;
 use hdrhistogram::Histogram;
 use record::{
-    HistogramNote, Kind, Loaded, PackedHistogram, Run, ShardNote, ShardStart, Sharing, Trial,
+    HistogramNote, LatencyKind, Loaded, PackedHistogram, Run, ShardNote, ShardStart, Sharing, Trial,
 };
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -60,7 +60,7 @@ fn trial(seconds: u32) -> Trial {
     let distinct: Vec<PackedHistogram> = (0..DISTINCT).map(histogram).collect();
     let note = |start_s: u32| HistogramNote {
         operation: None,
-        kind: Kind::Response,
+        kind: LatencyKind::Response,
         every_s: 1,
         start_s,
         nanoseconds: distinct[(u64::from(start_s) % DISTINCT) as usize].clone(),

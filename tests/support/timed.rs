@@ -3,7 +3,7 @@
 use super::process::{ended, send, servers, until};
 use super::{Bench, Ended};
 use hdrhistogram::Histogram;
-use record::Kind;
+use record::LatencyKind;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::Path;
@@ -131,7 +131,7 @@ fn responses(run: &Path) -> Vec<(u32, Histogram<u64>)> {
         .unwrap();
     let load = trials[0].load.as_ref().unwrap();
     let of_seconds = load.histograms.iter().filter(|note| {
-        note.operation.is_none() && note.kind == Kind::Response && note.every_s == 1
+        note.operation.is_none() && note.kind == LatencyKind::Response && note.every_s == 1
     });
     of_seconds
         .map(|note| (note.start_s, note.nanoseconds.unpack()))

@@ -88,7 +88,7 @@ const TWICE: [(&str, &str); 6] = [
         "the words of a command line",
     ),
     ("load::Arrivals spec::ArrivalsSpec", SEAM),
-    ("load::Kind record::Kind", SEAM),
+    ("load::LatencyKind record::LatencyKind", SEAM),
     ("load::WhenFull spec::WhenFull", SEAM),
     ("prony::COLUMNS store::ADDED", "older than this test"),
     ("spec::ServerKey wire::ServerKey", SEAM),

@@ -53,7 +53,7 @@ pub use executor::pin;
 pub use io::{Aligned, Backend, Cut, Endpoint, Io, OnSilence, Stopper, Stream, Transfer};
 pub use null::null;
 pub use pacer::WhenFull;
-pub use recorder::{Carried, Ending, Fault, Kind, Tally};
+pub use recorder::{Carried, Ending, Fault, LatencyKind, Tally};
 pub use seam::{
     Background, Effects, Failure, Left, Outcome, Pauses, Placement, Request, Requirement, Standard,
     Workload,

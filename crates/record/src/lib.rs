@@ -18,7 +18,7 @@ pub use claim::{
     BlocksUsed, Bound, Cell, Claim, DecidedAfter, Direction, Finding, Judged, Limit, RoundSelector,
     Subject, Value, Verdict,
 };
-pub use family::kind::Kind;
+pub use family::kind::LatencyKind;
 pub use family::load_factor::LoadFactor;
 pub use family::percentile::{Percentile, SAMPLES_ABOVE, SAMPLES_ABOVE_MIN, SPANS_ABOVE};
 pub use family::state::{State, StateKind};

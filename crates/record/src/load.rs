@@ -3,7 +3,7 @@
 //! Purpose: plain data from which every figure of the trial can be recomputed. Boundaries: times of rounds of queries are in
 //! `trial::Round`, judging is in `stats`.
 
-pub use crate::family::kind::Kind;
+pub use crate::family::kind::LatencyKind;
 
 use crate::family::Counters;
 use crate::histogram::PackedHistogram;
@@ -167,7 +167,7 @@ pub enum Warmup {
 pub struct HistogramNote {
     /// None: all operations together.
     pub operation: Option<String>,
-    pub kind: Kind,
+    pub kind: LatencyKind,
     pub every_s: u32,
     pub start_s: u32,
     pub nanoseconds: PackedHistogram,

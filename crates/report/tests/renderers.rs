@@ -2,7 +2,7 @@
 
 use crate::fixture;
 use report::{
-    Badge, Block, Cell, Column, Detail, Document, Forms, Kind, List, Most, Section, Table,
+    Badge, Block, Cell, Column, ColumnContent, Detail, Document, Forms, List, Most, Section, Table,
 };
 
 /// What a document shows is put in by hand; the record behind it is empty.
@@ -38,9 +38,9 @@ fn words() -> Vec<report::Node> {
         ],
     ];
     let columns = Column::list(&[
-        (Kind::Label, &["verdict"]),
-        (Kind::Words, &["claim"]),
-        (Kind::Figure, &["ratio"]),
+        (ColumnContent::Label, &["verdict"]),
+        (ColumnContent::Words, &["claim"]),
+        (ColumnContent::Figure, &["ratio"]),
     ]);
     vec![
         Block::text("Text with *marks* and a | bar.").everywhere(),
@@ -85,8 +85,8 @@ fn figures() -> Vec<report::Node> {
         Table::new(
             caption,
             Column::list(&[
-                (Kind::Label, &["server"]),
-                (Kind::Figure, &["1", "8", "64"]),
+                (ColumnContent::Label, &["server"]),
+                (ColumnContent::Figure, &["1", "8", "64"]),
             ]),
             [row("5.5", 1.0), row("5.6", 2.0)],
         )
@@ -102,7 +102,10 @@ fn figures() -> Vec<report::Node> {
     };
     let spans = Table::new(
         "Before and after",
-        Column::list(&[(Kind::Label, &["event"]), (Kind::Figure, &["ops/s"])]),
+        Column::list(&[
+            (ColumnContent::Label, &["event"]),
+            (ColumnContent::Figure, &["ops/s"]),
+        ]),
         [
             vec![spanning, Cell::text("1")],
             vec![Cell::default(), Cell::text("2")],

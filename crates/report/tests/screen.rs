@@ -5,7 +5,7 @@ use crate::fixture::long_names::{LONG, LONG_NAME, WIDTHS, is_within, with_long_n
 use crate::fixture::{clients, forms, own_sql, timed, tpcc};
 use record::{Run, Trial};
 use report::{
-    Badge, Block, Cell, Column, Detail, Document, Headline, Kind, Screen, Section, Table,
+    Badge, Block, Cell, Column, ColumnContent, Detail, Document, Headline, Screen, Section, Table,
 };
 
 fn all_runs() -> Vec<(Run, Vec<Trial>)> {
@@ -49,9 +49,9 @@ fn with_wide_tables(document: &mut Document) {
         ]
     };
     let columns = Column::list(&[
-        (Kind::Label, &["verdict"]),
-        (Kind::Words, &["claim"]),
-        (Kind::Figure, &["measured", "95 % CI"]),
+        (ColumnContent::Label, &["verdict"]),
+        (ColumnContent::Words, &["claim"]),
+        (ColumnContent::Figure, &["measured", "95 % CI"]),
     ]);
     let rows = [
         claim("not reproduced", Badge::No),
@@ -65,15 +65,18 @@ fn with_wide_tables(document: &mut Document) {
         })
     });
     let row: Vec<Cell> = [Cell::text(LONG_NAME)].into_iter().chain(figures).collect();
-    let mut columns = Column::of(Kind::Label, ["server"]);
+    let mut columns = Column::of(ColumnContent::Label, ["server"]);
     columns.extend(Column::of(
-        Kind::Figure,
+        ColumnContent::Figure,
         (1..=24).map(|n| (8 * n).to_string()),
     ));
     let levels = Table::new("ops/s by clients", columns, vec![row; 9]).across("clients", "ops/s");
     let settings = Table::new(
         "Settings",
-        Column::of(Kind::Code, (1..=9).map(|n| format!("variant number {n}"))),
+        Column::of(
+            ColumnContent::Code,
+            (1..=9).map(|n| format!("variant number {n}")),
+        ),
         [(1..=9).map(|n| Cell::text(format!("value_{n}"))).collect()],
     );
     let tables = [claims, levels, settings].map(|table| Block::table(table).everywhere());

@@ -83,7 +83,7 @@ pub(super) fn with_response(
     load.histograms
         .extend((0..seconds).map(|start_s| HistogramNote {
             operation: None,
-            kind: Kind::Response,
+            kind: LatencyKind::Response,
             every_s: 1,
             start_s,
             nanoseconds: histogram(of(start_s)),

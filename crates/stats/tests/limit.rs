@@ -3,7 +3,7 @@
 use crate::common;
 use crate::common::judge;
 use record::*;
-use stats::resource_use::{Part, counter};
+use stats::resource_use::{RowPart, counter};
 use stats::{queries, table};
 
 /// A trial of one query that takes so long in its cold round; `None`: it ran into the limit of 600 s.
@@ -207,7 +207,7 @@ fn device_reads(trials: &mut [Trial], reads: [i64; 3]) -> Option<stats::Estimate
         let reads = ("device reads".to_string(), reads[trial.key.block as usize]);
         trial.rounds[0].counters.extend([reads]);
     }
-    let part = Part {
+    let part = RowPart {
         server: Some("5.5"),
         levels: &[],
         round: "cold",

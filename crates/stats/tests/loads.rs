@@ -137,7 +137,7 @@ fn a_claim_on_a_percentile_takes_the_merged_histograms() {
         })
         .collect();
     let p99 = Value::Latency {
-        kind: Kind::Response,
+        kind: LatencyKind::Response,
         percentile: Percentile::P99,
     };
     let found = judged(
@@ -193,7 +193,7 @@ fn a_percentile_of_an_unstable_load_is_not_available_and_says_why() {
         open(0, 16, 2.0, |_| 0.0),
     ];
     let p99 = Value::Latency {
-        kind: Kind::Response,
+        kind: LatencyKind::Response,
         percentile: Percentile::P99,
     };
     let found = judged(
@@ -212,7 +212,7 @@ fn a_percentile_of_an_unstable_load_is_not_available_and_says_why() {
 #[test]
 fn one_block_without_a_percentile_keeps_the_others_from_deciding() {
     let p99 = || Value::Latency {
-        kind: Kind::Response,
+        kind: LatencyKind::Response,
         percentile: Percentile::P99,
     };
     let slow = |third: Trial| {
@@ -270,7 +270,7 @@ fn a_percentile_among_arrivals_that_were_never_answered_is_not_served() {
     ];
     let overloaded = |of: &str, to: &str| {
         let p99 = Value::Latency {
-            kind: Kind::Response,
+            kind: LatencyKind::Response,
             percentile: Percentile::P99,
         };
         let claim = Claim {
@@ -456,10 +456,17 @@ fn the_table_has_a_row_for_each_cell_with_throughput_and_percentiles_over_blocks
     assert_eq!(rows.len(), 1);
     let throughput = rows[0].throughput.as_ref().unwrap();
     assert_eq!((throughput.mean.round(), throughput.blocks), (500.0, 2));
-    let p99 = rows[0].latency.of(Kind::Response, Percentile::P99).unwrap();
+    let p99 = rows[0]
+        .latency
+        .of(LatencyKind::Response, Percentile::P99)
+        .unwrap();
     assert!((p99.mean - 15.74).abs() < 0.02);
     // 25,000 operations have 25 above the p99.9.
-    let uncertain = |percentile| rows[0].latency.is_uncertain(Kind::Response, percentile);
+    let uncertain = |percentile| {
+        rows[0]
+            .latency
+            .is_uncertain(LatencyKind::Response, percentile)
+    };
     assert!(uncertain(Percentile::P999) && !uncertain(Percentile::P99));
     assert!((rows[0].offered.as_ref().unwrap().mean - 500.0).abs() < 1e-6);
 }
@@ -471,7 +478,7 @@ fn one_unstable_block_takes_the_percentiles_of_its_row() {
         open(1, 1, 2.0, |s| 412.0 * s as f64),
     ];
     let row = &loads(&run().question, &trials)[0];
-    assert_eq!(row.latency.of(Kind::Response, Percentile::P50), None);
+    assert_eq!(row.latency.of(LatencyKind::Response, Percentile::P50), None);
     assert_eq!(row.unstable.len(), 1);
     assert_eq!(row.unstable[0].0, 1);
 }
@@ -541,7 +548,7 @@ fn predictions_are_paired_with_the_measured_percentiles() {
     // One worker, 1 ms each, 500 a second: M/D/1 at 0.5 answers in 1.5 ms on average; measured is 3 ms at every percentile.
     let mut trial = open(0, 1, 1.0, |_| 0.0);
     for note in &mut trial.load.as_mut().unwrap().histograms {
-        if note.kind == Kind::Response {
+        if note.kind == LatencyKind::Response {
             let mut nanoseconds = Histogram::<u64>::new(3).unwrap();
             nanoseconds.record_n(3_000_000, 500).unwrap();
             note.nanoseconds = nanoseconds.into();

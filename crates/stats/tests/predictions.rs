@@ -32,7 +32,7 @@ fn answered(block: u32, rate: u64, service_ms: u64, response_ms: u64) -> Trial {
     ]);
     for note in &mut load.histograms {
         let ms = match note.kind {
-            Kind::Service => service_ms,
+            LatencyKind::Service => service_ms,
             _ => response_ms,
         };
         let mut nanoseconds = Histogram::<u64>::new(3).unwrap();

@@ -11,7 +11,7 @@ mod common;
 use hdrhistogram::Histogram;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use record::{HistogramNote, Kind, Loaded, PackedHistogram, Trial};
+use record::{HistogramNote, LatencyKind, Loaded, PackedHistogram, Trial};
 use std::path::Path;
 use std::time::Instant;
 use store::Store;
@@ -142,12 +142,12 @@ fn load(seconds: usize) -> Loaded {
     let windows: Vec<_> = (0..20).map(|_| histogram(10_000)).collect();
     let second = |start_s: usize| HistogramNote {
         operation: None,
-        kind: Kind::Response,
+        kind: LatencyKind::Response,
         every_s: 1,
         start_s: start_s as u32,
         nanoseconds: all[start_s % 20].clone(),
     };
-    let window = |start_s: usize, operation: &str, kind: Kind| HistogramNote {
+    let window = |start_s: usize, operation: &str, kind: LatencyKind| HistogramNote {
         operation: Some(operation.into()),
         kind,
         every_s: 10,
@@ -157,7 +157,11 @@ fn load(seconds: usize) -> Loaded {
     load.histograms = (0..seconds).map(second).collect();
     for start_s in (0..seconds).step_by(10) {
         for operation in ["read", "update"] {
-            let kinds = [Kind::Response, Kind::Wait, Kind::Service];
+            let kinds = [
+                LatencyKind::Response,
+                LatencyKind::Wait,
+                LatencyKind::Service,
+            ];
             load.histograms
                 .extend(kinds.map(|kind| window(start_s, operation, kind)));
         }

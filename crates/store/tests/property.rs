@@ -175,7 +175,11 @@ fn engine() -> impl Strategy<Value = EngineNote> {
 }
 
 fn histogram_note() -> impl Strategy<Value = HistogramNote> {
-    let kind = prop_oneof![Just(Kind::Response), Just(Kind::Wait), Just(Kind::Service)];
+    let kind = prop_oneof![
+        Just(LatencyKind::Response),
+        Just(LatencyKind::Wait),
+        Just(LatencyKind::Service)
+    ];
     let values = vec(0..4_000_000_000_000u64, 0..20);
     let place = (option::of(text()), kind, any::<(u32, u32)>());
     (place, values).prop_map(|((operation, kind, (every_s, start_s)), values)| {

@@ -1,7 +1,7 @@
 //! The results of a drive: seconds, windows, totals, errors.
 
 use crate::io::Backend;
-use crate::recorder::{Carried, Fault, Kind, Tally};
+use crate::recorder::{Carried, Fault, LatencyKind, Tally};
 use crate::seam::Failure;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub struct Second {
 pub struct Window {
     pub start_s: u32,
     pub operation: u16,
-    pub kind: Kind,
+    pub kind: LatencyKind,
     pub nanoseconds: Histogram<u64>,
 }
 

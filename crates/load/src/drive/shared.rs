@@ -6,7 +6,7 @@ use super::turns::Turns;
 use crate::arrivals::Schedule;
 use crate::io::Stopper;
 use crate::pacer::Pacer;
-use crate::recorder::{Kind, RESPONSE_WAIT_SERVICE, Recorder, SERVICE, Sample};
+use crate::recorder::{LatencyKind, RESPONSE_WAIT_SERVICE, Recorder, SERVICE, Sample};
 use crate::seam::{Failure, Placement, Workload};
 use crate::share::Share;
 use std::cell::Cell;
@@ -31,7 +31,7 @@ pub(super) struct Shared<'a, W> {
     pub operations: usize,
     /// How many of them clients run; the others run in the background.
     pub foreground: usize,
-    pub kinds: &'static [Kind],
+    pub kinds: &'static [LatencyKind],
     pub gate: Gate,
     pub end: End,
     pub recorders: Vec<Recorder>,

@@ -64,10 +64,10 @@ struct Event {
 
 pub(super) struct Reactor {
     pub schedule: Schedule,
-    state: RefCell<State>,
+    state: RefCell<AioState>,
 }
 
-struct State {
+struct AioState {
     /// Dropped before the buffers of the attempts, because that waits for the operations in flight.
     context: Context,
     attempts: Attempts,
@@ -97,7 +97,7 @@ impl Reactor {
         context.submit(&mut [&raw mut listen])?;
         Ok(Reactor {
             schedule,
-            state: RefCell::new(State {
+            state: RefCell::new(AioState {
                 context,
                 attempts: Attempts::default(),
                 queued: Vec::with_capacity(entries),
@@ -193,7 +193,7 @@ impl Reactor {
     }
 }
 
-impl State {
+impl AioState {
     /// Submits the queued entries. One that the kernel refuses is completed with its error.
     #[inline]
     fn submit(&mut self, schedule: &Schedule) -> io::Result<()> {

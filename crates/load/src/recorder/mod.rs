@@ -21,7 +21,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// Which time of an operation a histogram holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum LatencyKind {
     /// From the scheduled time to the end.
     Response,
     /// From the scheduled time to the start.
@@ -34,19 +34,23 @@ pub enum Kind {
 }
 
 /// Open loop.
-pub(crate) const RESPONSE_WAIT_SERVICE: &[Kind] = &[Kind::Response, Kind::Wait, Kind::Service];
+pub(crate) const RESPONSE_WAIT_SERVICE: &[LatencyKind] = &[
+    LatencyKind::Response,
+    LatencyKind::Wait,
+    LatencyKind::Service,
+];
 /// Closed loop, which has no schedule.
-pub(crate) const SERVICE: &[Kind] = &[Kind::Service];
+pub(crate) const SERVICE: &[LatencyKind] = &[LatencyKind::Service];
 
 /// The results of one reactor. Blocking threads share recorders.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    state: Mutex<State>,
+    state: Mutex<RecorderState>,
     running: AtomicU32,
 }
 
 #[derive(Debug)]
-struct State {
+struct RecorderState {
     second: u32,
     second_ends_ns: u64,
     current: Sample,
@@ -72,10 +76,14 @@ pub(crate) struct Totals {
 
 impl Recorder {
     /// `foreground`: the number of operations that clients run, see [`Sample::new`].
-    pub(crate) fn new(operations: usize, foreground: usize, kinds: &'static [Kind]) -> Recorder {
+    pub(crate) fn new(
+        operations: usize,
+        foreground: usize,
+        kinds: &'static [LatencyKind],
+    ) -> Recorder {
         let sample = || Sample::new(operations, foreground, kinds);
         Recorder {
-            state: Mutex::new(State {
+            state: Mutex::new(RecorderState {
                 second: 0,
                 second_ends_ns: SECOND_NS,
                 current: sample(),
@@ -177,7 +185,7 @@ impl Recorder {
     }
 
     #[inline]
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RecorderState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -198,7 +206,7 @@ impl Totals {
     }
 }
 
-impl State {
+impl RecorderState {
     #[inline]
     fn is_carried(&self, ended: &Ended) -> bool {
         ended.scheduled_ns < self.measured_from_ns && ended.ended_ns >= self.measured_from_ns

@@ -1,7 +1,7 @@
 //! The counts of one reactor in one second.
 
 use super::counts::Counts;
-use super::{Ending, Fault, Kind, Tally};
+use super::{Ending, Fault, LatencyKind, Tally};
 use crate::seam::Outcome;
 
 /// Initial capacity for different errors.
@@ -31,7 +31,7 @@ pub(crate) struct Sample {
     failed: Vec<Counts>,
     /// The number of operations of clients, which come first; only they count in the sums.
     foreground: usize,
-    kinds: &'static [Kind],
+    kinds: &'static [LatencyKind],
     /// Per operation.
     tallies: Vec<Tally>,
     errors: Vec<(Fault, u64)>,
@@ -49,7 +49,11 @@ pub struct Carried {
 
 impl Sample {
     /// `foreground`: the number of operations that clients run; the remaining ones run in the background.
-    pub(crate) fn new(operations: usize, foreground: usize, kinds: &'static [Kind]) -> Sample {
+    pub(crate) fn new(
+        operations: usize,
+        foreground: usize,
+        kinds: &'static [LatencyKind],
+    ) -> Sample {
         Sample {
             counts: vec![Counts::new(); operations * kinds.len()],
             failed: vec![Counts::new(); operations],
@@ -159,7 +163,7 @@ impl Sample {
     }
 
     /// The histograms that are not empty, by operation and kind.
-    pub(crate) fn each(&self) -> impl Iterator<Item = (u16, Kind, &Counts)> {
+    pub(crate) fn each(&self) -> impl Iterator<Item = (u16, LatencyKind, &Counts)> {
         let kinds = self.kinds;
         let counted = self.counts.iter().enumerate();
         let counted = counted.map(move |(place, counts)| {
@@ -167,7 +171,7 @@ impl Sample {
             (operation, kinds[place % kinds.len()], counts)
         });
         let failed = (0..).zip(&self.failed);
-        let failed = failed.map(|(operation, counts)| (operation, Kind::Failed, counts));
+        let failed = failed.map(|(operation, counts)| (operation, LatencyKind::Failed, counts));
         (counted.chain(failed)).filter(|(_, _, counts)| !counts.is_empty())
     }
 }
@@ -195,11 +199,13 @@ impl Ended {
         }
     }
 
-    fn nanoseconds(&self, kind: Kind) -> u64 {
+    fn nanoseconds(&self, kind: LatencyKind) -> u64 {
         match kind {
-            Kind::Response | Kind::Failed => self.ended_ns.saturating_sub(self.scheduled_ns),
-            Kind::Wait => self.started_ns.saturating_sub(self.scheduled_ns),
-            Kind::Service => self.ended_ns.saturating_sub(self.started_ns),
+            LatencyKind::Response | LatencyKind::Failed => {
+                self.ended_ns.saturating_sub(self.scheduled_ns)
+            }
+            LatencyKind::Wait => self.started_ns.saturating_sub(self.scheduled_ns),
+            LatencyKind::Service => self.ended_ns.saturating_sub(self.started_ns),
         }
     }
 }

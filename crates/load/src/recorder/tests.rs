@@ -27,14 +27,14 @@ fn response_wait_and_service_times_are_separate() {
     let recorder = Recorder::new(2, 2, RESPONSE_WAIT_SERVICE);
     recorder.record(&ended(100, Outcome::Done));
     let sample = collected(&recorder, 0);
-    let values: Vec<(u16, Kind, u64)> = sample
+    let values: Vec<(u16, LatencyKind, u64)> = sample
         .each()
         .map(|(operation, kind, counts)| (operation, kind, counts.histogram().max()))
         .collect();
     let expected = [
-        (0, Kind::Response, 30),
-        (0, Kind::Wait, 20),
-        (0, Kind::Service, 10),
+        (0, LatencyKind::Response, 30),
+        (0, LatencyKind::Wait, 20),
+        (0, LatencyKind::Service, 10),
     ];
     assert_eq!(values, expected);
     assert_eq!(sample.all_operations().histogram().max(), 30);
@@ -47,15 +47,15 @@ fn what_failed_has_a_histogram_of_its_own_and_what_was_lost_is_with_the_others()
     recorder.record(&ended(100, Outcome::Lost(2013)));
     recorder.record(&ended(100, Outcome::Unknown(2013)));
     let sample = collected(&recorder, 0);
-    let counts: Vec<(Kind, u64)> = sample
+    let counts: Vec<(LatencyKind, u64)> = sample
         .each()
         .map(|(_, kind, counts)| (kind, counts.histogram().len()))
         .collect();
     let expected = [
-        (Kind::Response, 2),
-        (Kind::Wait, 2),
-        (Kind::Service, 2),
-        (Kind::Failed, 1),
+        (LatencyKind::Response, 2),
+        (LatencyKind::Wait, 2),
+        (LatencyKind::Service, 2),
+        (LatencyKind::Failed, 1),
     ];
     assert_eq!(counts, expected);
     assert_eq!(sample.all_operations().histogram().len(), 2);

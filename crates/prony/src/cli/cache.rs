@@ -34,7 +34,7 @@ pub(super) fn run(command: Command) -> Result<Status, Failure> {
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum CachedKind {
     Build,
     /// Of one server build.
     Dataset,
@@ -42,7 +42,7 @@ enum Kind {
 
 /// What the cache holds.
 struct Entry {
-    kind: Kind,
+    kind: CachedKind,
     name: String,
     folder: PathBuf,
     bytes: u64,
@@ -52,7 +52,7 @@ struct Entry {
 impl Entry {
     /// False for a build in use.
     fn remove(&self, cache: &Cache) -> Result<bool, Failure> {
-        if let Kind::Build = self.kind {
+        if let CachedKind::Build = self.kind {
             return cache.remove(&self.name).map_err(Failure::failed);
         }
         fs::remove_dir_all(&self.folder).map_err(|error| {
@@ -67,8 +67,8 @@ fn list(home: &Home) -> Result<Status, Failure> {
     let head = row("kind", "size", "unused", "name");
     let entries = entries(home).into_iter().map(|entry| {
         let kind = match entry.kind {
-            Kind::Build => "build",
-            Kind::Dataset => "dataset",
+            CachedKind::Build => "build",
+            CachedKind::Dataset => "dataset",
         };
         line(kind, entry.bytes, &days(entry.unused), &entry.name)
     });
@@ -118,7 +118,7 @@ fn entries(home: &Home) -> Vec<Entry> {
     let builds = Cache::new(home).held().into_iter().map(|held| {
         let folder = home.builds().join(&held.name);
         Entry {
-            kind: Kind::Build,
+            kind: CachedKind::Build,
             bytes: held.bytes,
             unused: unused(&folder),
             name: held.name,
@@ -138,7 +138,7 @@ fn datasets(home: &Home) -> Vec<Entry> {
         let name = folder.file_name()?.to_string_lossy().into_owned();
         let is_one = folder.is_dir() && !name.starts_with(BUILDING);
         is_one.then(|| Entry {
-            kind: Kind::Dataset,
+            kind: CachedKind::Dataset,
             bytes: disk::used(&folder).unwrap_or(0),
             unused: unused(&folder),
             name,

@@ -13,7 +13,7 @@ use host::{Home, Leases, machine};
 use server::Cache;
 use spec::known::Known;
 use spec::plan::estimate::{self, DatasetCost};
-use spec::plan::{Part, Plan, PlannedTrial};
+use spec::plan::{MatrixPart, Plan, PlannedTrial};
 use spec::{self, BuildSpec, ServerSpec};
 use std::collections::BTreeMap;
 use workload::AllowDrop;
@@ -27,7 +27,7 @@ pub(super) struct Args {
     overrides: Overrides,
     /// Only this part of the trials
     #[arg(long, value_name = "K/N")]
-    part: Option<Part>,
+    part: Option<MatrixPart>,
     #[command(flatten)]
     results: Results,
 }

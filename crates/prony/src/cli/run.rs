@@ -10,7 +10,7 @@ use crate::run::results::folder;
 use crate::run::shards::common_seed;
 use crate::run::{Conducted, Progress, Request, Workloads, conduct};
 use host::Home;
-use spec::plan::Part;
+use spec::plan::MatrixPart;
 use spec::{Experiment, UNTIL_DECIDED_TIMES as TIMES};
 
 use record::{Run, TrialKey};
@@ -33,7 +33,7 @@ pub(super) struct Args {
     resume: Option<String>,
     /// Only this part of the trials, to spread them over several machines
     #[arg(long, value_name = "K/N", conflicts_with = "shard")]
-    part: Option<Part>,
+    part: Option<MatrixPart>,
     /// Seed of the trial order, to repeat the order of an earlier run
     #[arg(long)]
     seed: Option<u64>,

@@ -69,7 +69,7 @@ pub fn stopper(session: &Session, node: &dyn Node) -> Result<Stopper, ServerErro
 }
 
 #[derive(Default)]
-struct State {
+struct WatchState {
     watching: bool,
     deadline: Option<Instant>,
     timed_out: bool,
@@ -85,7 +85,7 @@ struct State {
     closing: bool,
 }
 
-impl State {
+impl WatchState {
     /// How long the thread may sleep without a notification: until the deadline or the next check for an interruption.
     fn pause(&self) -> Duration {
         if !self.watching {
@@ -98,14 +98,14 @@ impl State {
 }
 
 pub(crate) struct Watch {
-    shared: Arc<(Mutex<State>, Condvar)>,
+    shared: Arc<(Mutex<WatchState>, Condvar)>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Watch {
     /// `stopper` stops the statement that the measured session is executing, `cutter` ends its connection if that does not help.
     pub(crate) fn new(mut stopper: Stopper, cutter: Option<Cutter>) -> Watch {
-        let shared = Arc::new((Mutex::new(State::default()), Condvar::new()));
+        let shared = Arc::new((Mutex::new(WatchState::default()), Condvar::new()));
         let for_thread = shared.clone();
         let thread = std::thread::spawn(move || watch(&for_thread, &mut stopper, cutter.as_ref()));
         Watch {
@@ -167,7 +167,7 @@ impl Watch {
         self.set(|state| state.halted = true);
     }
 
-    fn set<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    fn set<T>(&self, change: impl FnOnce(&mut WatchState) -> T) -> T {
         let result = change(&mut lock(&self.shared.0));
         self.shared.1.notify_one();
         result
@@ -183,7 +183,7 @@ impl Drop for Watch {
     }
 }
 
-fn watch(shared: &(Mutex<State>, Condvar), stopper: &mut Stopper, cutter: Option<&Cutter>) {
+fn watch(shared: &(Mutex<WatchState>, Condvar), stopper: &mut Stopper, cutter: Option<&Cutter>) {
     let mut state = lock(&shared.0);
     while !state.closing {
         let due = state
@@ -258,14 +258,14 @@ mod tests {
     #[test]
     fn a_timeout_is_exact_even_if_shorter_than_the_check_interval() {
         let ten = Duration::from_millis(10);
-        let state = |timeout: Duration| State {
+        let state = |timeout: Duration| WatchState {
             watching: true,
             deadline: Some(Instant::now() + timeout),
-            ..State::default()
+            ..WatchState::default()
         };
         assert!(state(ten).pause() <= ten);
         assert_eq!(state(Duration::from_secs(600)).pause(), TICK);
-        assert_eq!(State::default().pause(), Duration::from_secs(3600));
+        assert_eq!(WatchState::default().pause(), Duration::from_secs(3600));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Purpose: a new value is a variant, a row of [`Value::facts`], a name and a noun, all in this file. Boundaries: `stats` reads it from a trial.
 
 use super::Percentile;
-use crate::family::kind::Kind;
+use crate::family::kind::LatencyKind;
 use crate::family::names::RECOVERY_NUMBERS;
 use crate::trial::audit::AuditFigure;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,10 @@ pub enum Value {
     /// How old reads on further nodes were, in milliseconds: the mean over seconds of the largest age in each.
     ReadAge,
     /// A percentile of a timed load, over all operations or over the one that the cell names as its query.
-    Latency { kind: Kind, percentile: Percentile },
+    Latency {
+        kind: LatencyKind,
+        percentile: Percentile,
+    },
     /// A number of the trial's outages by its name, the mean over them: `recovered_s`.
     Recovery(String),
     /// A figure of the trial's audit.
@@ -137,7 +140,9 @@ impl Value {
         let recovery = || RECOVERY_NUMBERS.contains(&word);
         let latency = || {
             let (kind, percentile) = word.split_once(' ').unwrap_or(("response", word));
-            let (_, kind) = Kind::NAMED.into_iter().find(|(name, _)| *name == kind)?;
+            let (_, kind) = LatencyKind::NAMED
+                .into_iter()
+                .find(|(name, _)| *name == kind)?;
             let mut all = Percentile::ALL.into_iter();
             let percentile = all.find(|known| known.text() == percentile.trim())?;
             Some(Value::Latency { kind, percentile })

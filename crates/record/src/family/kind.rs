@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Which time of an operation; response is wait and service together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum LatencyKind {
     Response,
     Wait,
     Service,
@@ -14,21 +14,21 @@ pub enum Kind {
     Failed,
 }
 
-impl Kind {
+impl LatencyKind {
     /// In a sentence: `latency`, `wait time`.
     pub fn noun(self) -> &'static str {
         match self {
-            Kind::Response => "latency",
-            Kind::Wait => "wait time",
-            Kind::Service => "service time",
-            Kind::Failed => "time of failed operations",
+            LatencyKind::Response => "latency",
+            LatencyKind::Wait => "wait time",
+            LatencyKind::Service => "service time",
+            LatencyKind::Failed => "time of failed operations",
         }
     }
 
     /// The times of operations that were answered, by their names in files.
-    pub const NAMED: [(&str, Kind); 3] = [
-        ("response", Kind::Response),
-        ("wait", Kind::Wait),
-        ("service", Kind::Service),
+    pub const NAMED: [(&str, LatencyKind); 3] = [
+        ("response", LatencyKind::Response),
+        ("wait", LatencyKind::Wait),
+        ("service", LatencyKind::Service),
     ];
 }

@@ -2,7 +2,7 @@
 //!
 //! Boundary: crate `stats` reads them from histograms.
 
-use crate::family::kind::Kind;
+use crate::family::kind::LatencyKind;
 use crate::family::percentile::{Percentile, SAMPLES_ABOVE, SAMPLES_ABOVE_MIN, SPANS_ABOVE};
 use serde::{Deserialize, Serialize};
 
@@ -113,12 +113,12 @@ pub struct Latency {
 }
 
 impl Latency {
-    pub fn of(&self, kind: Kind) -> Option<&Percentiles> {
+    pub fn of(&self, kind: LatencyKind) -> Option<&Percentiles> {
         match kind {
-            Kind::Response => self.response.as_ref(),
-            Kind::Wait => self.wait.as_ref(),
-            Kind::Service => self.service.as_ref(),
-            Kind::Failed => self.failed.as_ref(),
+            LatencyKind::Response => self.response.as_ref(),
+            LatencyKind::Wait => self.wait.as_ref(),
+            LatencyKind::Service => self.service.as_ref(),
+            LatencyKind::Failed => self.failed.as_ref(),
         }
     }
 }

@@ -3,7 +3,8 @@
 use super::counters;
 use super::rows::Notes;
 use crate::document::{
-    Badge, Block, Cell, Claim, Column, Document, Forms, Kind, Most, Node, Ratio, Section, Table,
+    Badge, Block, Cell, Claim, Column, ColumnContent, Document, Forms, Most, Node, Ratio, Section,
+    Table,
 };
 use crate::{format, why};
 use explain::{Finding, TimesVerdict};
@@ -85,12 +86,12 @@ fn table(claims: &[&Claim], forms: Forms) -> Vec<Node> {
     };
     let rows: Vec<Vec<Cell>> = claims.iter().map(row).collect();
     let mut columns = Column::list(&[
-        (Kind::Label, &["verdict"]),
-        (Kind::Words, &["claim"]),
-        (Kind::Figure, &["measured", "95 % CI", "threshold"]),
+        (ColumnContent::Label, &["verdict"]),
+        (ColumnContent::Words, &["claim"]),
+        (ColumnContent::Figure, &["measured", "95 % CI", "threshold"]),
     ]);
     if any_published {
-        columns.extend(Column::of(Kind::Figure, ["published"]));
+        columns.extend(Column::of(ColumnContent::Figure, ["published"]));
     }
     let table = Block::table(Table::new("", columns, rows)).shown(forms);
     let mut nodes = vec![table.on_first_screen()];

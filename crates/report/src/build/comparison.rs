@@ -6,8 +6,8 @@ use super::rounds::queries;
 use super::setup::differences;
 use super::trials::failures;
 use crate::document::{
-    Block, Cell, Column, Comparison, Difference, DifferenceKind, Faults, Headline, Kind, Most,
-    Section, Table,
+    Block, Cell, Column, ColumnContent, Comparison, Difference, DifferenceKind, Faults, Headline,
+    Most, Section, Table,
 };
 use crate::format;
 use record::{Run, Slim, Trial, TrialState};
@@ -113,9 +113,9 @@ fn table_of_runs(runs: &[Run], trials: &[Vec<Trial>]) -> Table {
         cells.map(Cell::text).to_vec()
     };
     let columns = Column::list(&[
-        (Kind::Label, &["#", "run"]),
-        (Kind::Words, &["workload", "started"]),
-        (Kind::Figure, &["trials"]),
+        (ColumnContent::Label, &["#", "run"]),
+        (ColumnContent::Words, &["workload", "started"]),
+        (ColumnContent::Figure, &["trials"]),
     ]);
     Table::new("", columns, runs.iter().zip(trials).enumerate().map(row))
 }
@@ -136,8 +136,8 @@ fn differing(comparison: &Comparison, settings_in_some: usize) -> Option<Section
             .filter(|found| is_setting(found) == of_settings)
             .map(row)
             .collect();
-        let mut columns = Column::of(Kind::Label, [caption]);
-        columns.extend(Column::of(Kind::Words, heads.clone()));
+        let mut columns = Column::of(ColumnContent::Label, [caption]);
+        columns.extend(Column::of(ColumnContent::Words, heads.clone()));
         (!rows.is_empty()).then(|| Table::new("", columns, rows))
     };
     let others = table(false, "what differs");

@@ -4,7 +4,7 @@ use super::headline::slower;
 use super::rows::{Row, Rows};
 use super::{Context, Detail};
 use crate::document::{
-    Block, Cell, Column, Compare, Document, Forms, Kind, Most, Node, Section, Table,
+    Block, Cell, Column, ColumnContent, Compare, Document, Forms, Most, Node, Section, Table,
 };
 use crate::{format, why};
 use explain::{Difference, Explanation, Why};
@@ -80,8 +80,8 @@ fn comparison(
 pub(super) fn table(why: &Why) -> Table {
     let counter = format!("counter per {}", why::per(why));
     let columns = Column::list(&[
-        (Kind::Code, &[&counter]),
-        (Kind::Figure, &["A", "B", "A / B"]),
+        (ColumnContent::Code, &[&counter]),
+        (ColumnContent::Figure, &["A", "B", "A / B"]),
     ]);
     let mut table = Table::new("", columns, why.differences.iter().map(cells));
     for (row, difference) in table.rows.iter_mut().zip(&why.differences) {

@@ -9,7 +9,7 @@ use super::trials::noise;
 use crate::document::{Document, Faults, Headline};
 use crate::{format, names};
 use explain::{Explanation, RowName};
-use record::{AuditNote, FlagKind, Kind, Percentile, Run, Trial, TrialState};
+use record::{AuditNote, FlagKind, LatencyKind, Percentile, Run, Trial, TrialState};
 use stats::{Control, Estimate, RoundCell};
 use std::collections::BTreeSet;
 
@@ -169,9 +169,11 @@ fn best(loads: &Loads) -> Option<Headline> {
     } else {
         format!(" ({})", cell.name)
     };
-    let p99 = load.latency.of(Kind::Response, Percentile::P99);
+    let p99 = load.latency.of(LatencyKind::Response, Percentile::P99);
     let p99 = p99.map(|p99| {
-        let is_uncertain = load.latency.is_uncertain(Kind::Response, Percentile::P99);
+        let is_uncertain = load
+            .latency
+            .is_uncertain(LatencyKind::Response, Percentile::P99);
         let mark = if is_uncertain { "~" } else { "" };
         format!(", p99 {mark}{} ms", format::milliseconds(p99.mean))
     });

@@ -14,7 +14,7 @@ pub use chart::{
     Span, Spread,
 };
 pub use headline::Headline;
-pub use table::{Across, Badge, Cell, Column, Kind, Most, Ratio, Row, Table, marks};
+pub use table::{Across, Badge, Cell, Column, ColumnContent, Most, Ratio, Row, Table, marks};
 
 use crate::looks::Blocks;
 use explain::{Explanation, QueryPlans, Why};

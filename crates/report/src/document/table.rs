@@ -53,11 +53,11 @@ pub struct Across {
 
 pub struct Column {
     pub head: String,
-    pub kind: Kind,
+    pub kind: ColumnContent,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnContent {
     /// Names a row.
     Label,
     /// Text of any length.
@@ -161,7 +161,10 @@ impl Table {
 }
 
 impl Column {
-    pub fn of(kind: Kind, heads: impl IntoIterator<Item = impl Into<String>>) -> Vec<Column> {
+    pub fn of(
+        kind: ColumnContent,
+        heads: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Vec<Column> {
         let column = |head: _| Column {
             head: Into::into(head),
             kind,
@@ -170,7 +173,7 @@ impl Column {
     }
 
     /// Columns of several kinds, from left to right.
-    pub fn list(parts: &[(Kind, &[&str])]) -> Vec<Column> {
+    pub fn list(parts: &[(ColumnContent, &[&str])]) -> Vec<Column> {
         let parts = parts.iter();
         let columns = parts.map(|(kind, heads)| Column::of(*kind, heads.iter().copied()));
         columns.flatten().collect()

@@ -4,7 +4,7 @@
 //! table nor bring in HTML.
 
 use crate::document::{
-    Block, Cell, Column, Comparison, Document, Head, Headline, Kind, Node, Section, Table,
+    Block, Cell, Column, ColumnContent, Comparison, Document, Head, Headline, Node, Section, Table,
 };
 use crate::gate::{Check, Gate};
 
@@ -23,7 +23,7 @@ pub fn gate_markdown(gate: &Gate) -> String {
         let cells = [check.result.text(), &check.name, &check.text];
         cells.map(Cell::text).to_vec()
     };
-    let columns = Column::list(&[(Kind::Words, &["result", "check", "measured"])]);
+    let columns = Column::list(&[(ColumnContent::Words, &["result", "check", "measured"])]);
     let checks = Table::new("", columns, gate.checks.iter().map(row));
     let invalid = gate.invalid.iter();
     let invalid = invalid.map(|why| format!("invalid trial: {}", safe(why)));
@@ -120,7 +120,7 @@ fn table(table: &Table) -> String {
     let columns = || table.columns.iter();
     text.push_str(&line(columns().map(|column| safe(&column.head))));
     let rules = columns().map(|column| match column.kind {
-        Kind::Figure => "---:".to_string(),
+        ColumnContent::Figure => "---:".to_string(),
         _ => "---".to_string(),
     });
     text.push_str(&line(rules));
@@ -133,10 +133,10 @@ fn table(table: &Table) -> String {
     text
 }
 
-fn written(cell: &Cell, kind: Kind) -> String {
+fn written(cell: &Cell, kind: ColumnContent) -> String {
     match (kind, &cell.sentence) {
-        (Kind::Figure, None) => cell.on_a_line(),
-        (Kind::Figure, Some(sentence)) => {
+        (ColumnContent::Figure, None) => cell.on_a_line(),
+        (ColumnContent::Figure, Some(sentence)) => {
             let marks = crate::document::marks(&cell.marks);
             [marks.as_str(), sentence].join(" ").trim().to_string()
         }

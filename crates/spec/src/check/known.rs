@@ -53,23 +53,23 @@ const SESSION_ALONE: [&str; 34] = [
 
 /// The section that sets a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SettingKind {
     Settings,
     Session,
 }
 
-impl Kind {
+impl SettingKind {
     pub fn key(self) -> &'static str {
         match self {
-            Kind::Settings => "settings",
-            Kind::Session => "session",
+            SettingKind::Settings => "settings",
+            SettingKind::Session => "session",
         }
     }
 
     pub fn of(self, patch: &Patch) -> Option<&Pairs<Setting>> {
         match self {
-            Kind::Settings => patch.settings.as_ref(),
-            Kind::Session => patch.session.as_ref(),
+            SettingKind::Settings => patch.settings.as_ref(),
+            SettingKind::Session => patch.session.as_ref(),
         }
     }
 }
@@ -126,14 +126,14 @@ pub struct Known {
 }
 
 impl Known {
-    pub fn takes(&self, kind: Kind) -> bool {
+    pub fn takes(&self, kind: SettingKind) -> bool {
         match kind {
-            Kind::Settings => self.takes_settings,
-            Kind::Session => self.takes_session,
+            SettingKind::Settings => self.takes_settings,
+            SettingKind::Session => self.takes_session,
         }
     }
 
-    pub fn knows(&self, wanted: &Wanted, kind: Kind) -> bool {
+    pub fn knows(&self, wanted: &Wanted, kind: SettingKind) -> bool {
         match wanted {
             Wanted::Switch(flag) => {
                 // If the variable is missing, its flags are not reported one by one.
@@ -149,8 +149,8 @@ impl Known {
                 let prefixed =
                     || name.starts_with("loose_") || without_prefix(&name).is_some_and(has);
                 match kind {
-                    Kind::Settings => has(&name) || prefixed(),
-                    Kind::Session => has(&name) || SESSION_ALONE.contains(&name.as_str()),
+                    SettingKind::Settings => has(&name) || prefixed(),
+                    SettingKind::Session => has(&name) || SESSION_ALONE.contains(&name.as_str()),
                 }
             }
         }
@@ -167,14 +167,18 @@ impl Known {
 
     /// What a trial sets but this server lacks.
     pub fn lacks(&self, settings: &Pairs<Setting>, session: &Pairs<Setting>) -> Vec<Wanted> {
-        let of = |kind: Kind, pairs: &Pairs<Setting>| {
+        let of = |kind: SettingKind, pairs: &Pairs<Setting>| {
             let pairs = pairs.iter().filter(|_| self.takes(kind));
             pairs
                 .flat_map(|(name, setting)| Wanted::of(name, setting))
                 .filter(|wanted| !self.knows(wanted, kind))
                 .collect::<Vec<Wanted>>()
         };
-        [of(Kind::Settings, settings), of(Kind::Session, session)].concat()
+        [
+            of(SettingKind::Settings, settings),
+            of(SettingKind::Session, session),
+        ]
+        .concat()
     }
 }
 

@@ -3,7 +3,7 @@
 //! Purpose: find mistakes that would keep a server from starting before anything is loaded, and show them in the file.
 //! Boundaries: the caller queries the server.
 
-use super::known::{Kind, Known, Wanted};
+use super::known::{Known, SettingKind, Wanted};
 use crate::experiment::place::{Late, Path, answer, path};
 use crate::experiment::{Experiment, LevelSpec, ServerSpec, served};
 use crate::file::mistake::{SUGGESTED_MAX, SpecError};
@@ -175,7 +175,7 @@ pub(crate) fn rough(bytes: u64) -> String {
 /// The settings of one section of the file.
 struct Group<'e> {
     path: Path,
-    kind: Kind,
+    kind: SettingKind,
     pairs: &'e Pairs<Setting>,
     /// The servers that they apply to.
     targets: Vec<String>,
@@ -194,7 +194,7 @@ fn groups(experiment: &Experiment) -> Vec<Group<'_>> {
         .flat_map(|server| names(server, None))
         .collect();
     let mut found = Vec::new();
-    for kind in [Kind::Settings, Kind::Session] {
+    for kind in [SettingKind::Settings, SettingKind::Session] {
         found.extend(kind.of(&experiment.base).map(|pairs| Group {
             path: path(&[kind.key()]),
             kind,
@@ -205,7 +205,7 @@ fn groups(experiment: &Experiment) -> Vec<Group<'_>> {
     }
     found.extend(experiment.servers.iter().map(|spec| Group {
         path: path(&["server", &spec.name, "settings"]),
-        kind: Kind::Settings,
+        kind: SettingKind::Settings,
         pairs: &spec.settings,
         targets: names(spec, None),
         is_level: false,
@@ -222,7 +222,7 @@ fn groups(experiment: &Experiment) -> Vec<Group<'_>> {
                     (server.name.as_str(), names(server, fixed))
                 })
                 .collect();
-            for kind in [Kind::Settings, Kind::Session] {
+            for kind in [SettingKind::Settings, SettingKind::Session] {
                 found.extend(of_level(level, &at, kind, &own));
             }
         }
@@ -235,7 +235,7 @@ fn groups(experiment: &Experiment) -> Vec<Group<'_>> {
 fn of_level<'e>(
     level: &'e LevelSpec,
     at: &Path,
-    kind: Kind,
+    kind: SettingKind,
     servers: &[(&'e str, Vec<String>)],
 ) -> Vec<Group<'e>> {
     let replaced = |server: &str| {
@@ -268,7 +268,7 @@ fn of_level<'e>(
 /// Every group of settings that can apply to this server.
 fn settings_of<'e>(experiment: &'e Experiment, server: &str) -> Vec<(Path, &'e Pairs<Setting>)> {
     let comes = |group: &Group| {
-        group.kind == Kind::Settings && group.targets.iter().any(|target| target == server)
+        group.kind == SettingKind::Settings && group.targets.iter().any(|target| target == server)
     };
     let groups = groups(experiment).into_iter().filter(comes);
     groups.map(|group| (group.path, group.pairs)).collect()

@@ -8,7 +8,7 @@ use crate::load::LoadSpec;
 use crate::sections::names::Names;
 use record::claim::Measured;
 use record::names::SYSTEM_COUNTERS;
-use record::{Finding, Kind, Percentile, Value};
+use record::{Finding, LatencyKind, Percentile, Value};
 
 const EXAMPLE: &str = "value = \"elapsed\", \"throughput\" or \"variation\", a percentile like \"p99\" or \"service p99\", a counter like \"Innodb_buffer_pool_reads\", \"read_age_ms\", a recovery time like \"recovered_s\", a figure of the audit like \"lost\", or \"A / B\"";
 
@@ -78,7 +78,7 @@ fn check_kind(node: &Node, text: &str, value: &Value, names: &Names) {
     let is_wait = matches!(
         value,
         Value::Latency {
-            kind: Kind::Wait,
+            kind: LatencyKind::Wait,
             ..
         }
     );

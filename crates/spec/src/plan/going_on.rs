@@ -3,7 +3,7 @@
 //! Purpose: the cells of each block, and why a run ends. Boundaries: `record::Looks` has the looks, the caller judges the claims.
 
 use super::finished::Finished;
-use super::{Place, Plan};
+use super::{BlockPlace, Plan};
 use record::{Cell, Ended};
 
 /// Of each claim of the experiment, whether the first so many blocks leave it undecided. A pure function of the finished trials of
@@ -16,7 +16,7 @@ impl Plan<'_> {
         &'p self,
         finished: &'p [Finished],
         undecided: &'p Undecided,
-    ) -> impl Iterator<Item = Vec<&'p Place>> {
+    ) -> impl Iterator<Item = Vec<&'p BlockPlace>> {
         let blocks = self.order.chunk_by(|a, b| a.block == b.block);
         blocks.map_while(move |block| {
             let units = self.going_on(block[0].block, finished, undecided).ok()?;
@@ -115,7 +115,7 @@ impl Plan<'_> {
             counted.map(|one| one.elapsed_s).sum::<f64>()
         };
         let before = self.order.iter().filter(|place| place.block + 1 == block);
-        let before: Vec<&Place> = before.filter(|place| units[place.unit]).collect();
+        let before: Vec<&BlockPlace> = before.filter(|place| units[place.unit]).collect();
         let next_s = seconds(&|one| {
             one.key.block + 1 == block && before.iter().any(|place| self.is_of(place, &one.key))
         });

@@ -25,7 +25,7 @@ mod tests;
 pub use finished::Finished;
 pub use going_on::Undecided;
 pub use laps::{Lap, Laps, Length};
-pub use part::{Part, PartError};
+pub use part::{MatrixPart, PartError};
 pub use trial::PlannedTrial;
 
 use crate::{Experiment, LoadSpec, SearchSpec, ServerSpec};
@@ -87,12 +87,12 @@ pub struct Plan<'e> {
     points: Vec<Point>,
     units: Vec<Unit>,
     /// In execution order. The places of a unit are adjacent.
-    order: Vec<Place>,
+    order: Vec<BlockPlace>,
 }
 
 /// A point in a block: one trial, or the trials of one search.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct BlockPlace {
     block: u32,
     point: usize,
     unit: usize,
@@ -113,7 +113,7 @@ impl<'e> Plan<'e> {
     pub fn of_part(
         experiment: &'e Experiment,
         seed: u64,
-        part: Option<Part>,
+        part: Option<MatrixPart>,
     ) -> Result<Plan<'e>, PlanError> {
         let fixed = || Looks::fixed(experiment.protocol.blocks);
         let looks = experiment.protocol.looks.clone().unwrap_or_else(fixed);
@@ -132,11 +132,11 @@ impl<'e> Plan<'e> {
         for (block, shuffled) in (0..).zip(&orders) {
             let own = (shuffled.iter().enumerate())
                 .filter(|(position, _)| part.is_none_or(|part| part.holds(*position)));
-            let mut runs: Vec<Vec<Place>> = own
+            let mut runs: Vec<Vec<BlockPlace>> = own
                 .map(|(_, unit)| {
                     let members =
                         units::ordered(experiment, &points, &units[*unit], (block, *unit), seed);
-                    let place = |point: &usize| Place {
+                    let place = |point: &usize| BlockPlace {
                         block,
                         point: *point,
                         unit: *unit,
@@ -148,7 +148,7 @@ impl<'e> Plan<'e> {
             // The control is compared with its twin of the same block, so it is measured on the same machine.
             let has_twin = |twin: &control::Twin| runs.iter().any(|run| run[0].unit == twin.unit);
             if let Some(twin) = twin.filter(has_twin) {
-                let control = Place {
+                let control = BlockPlace {
                     block,
                     point: twin.point,
                     unit: twin.unit,
@@ -243,7 +243,7 @@ impl<'e> Plan<'e> {
 
     /// The trials that take turns with each other in slices, in the first block; each trial by itself without slices.
     pub fn groups(&self) -> Vec<Vec<PlannedTrial>> {
-        let planned = |place: &Place| self.planned(place, Measured::default());
+        let planned = |place: &BlockPlace| self.planned(place, Measured::default());
         let groups = self.grouped();
         let groups = groups.map(|group| group.iter().map(planned).collect());
         groups.collect()
@@ -256,7 +256,7 @@ impl<'e> Plan<'e> {
     }
 
     /// The places of each group in the first block.
-    fn grouped(&self) -> impl Iterator<Item = &[Place]> {
+    fn grouped(&self) -> impl Iterator<Item = &[BlockPlace]> {
         let sliced = self.experiment.protocol.slices.is_some();
         let mut blocks = self.order.chunk_by(|one, other| one.block == other.block);
         let first = blocks.next().unwrap_or_default();
@@ -284,13 +284,18 @@ impl<'e> Plan<'e> {
     pub fn lost(&self, finished: &[Finished]) -> Vec<TrialKey> {
         let known = Known::new(finished);
         let is_lost =
-            |place: &&Place| self.needs_max(place) && self.max(place, &known) == Some(None);
+            |place: &&BlockPlace| self.needs_max(place) && self.max(place, &known) == Some(None);
         let lost = self.order.iter().filter(is_lost);
         lost.map(|place| self.key(place)).collect()
     }
 
     /// The next unfinished trial of a place.
-    fn open(&self, place: &Place, finished: &[Finished], known: &Known) -> Option<PlannedTrial> {
+    fn open(
+        &self,
+        place: &BlockPlace,
+        finished: &[Finished],
+        known: &Known,
+    ) -> Option<PlannedTrial> {
         let measured = match self.experiment.search() {
             Some(search) => Measured {
                 max: None,
@@ -317,20 +322,20 @@ impl<'e> Plan<'e> {
     }
 
     /// Whether a trial is of this place, in whatever block: a search adds the rate to the levels.
-    fn is_of(&self, place: &Place, trial: &TrialKey) -> bool {
+    fn is_of(&self, place: &BlockPlace, trial: &TrialKey) -> bool {
         let key = self.key(place);
         key.server == trial.server && trial.levels.starts_with(&key.levels)
     }
 
     /// The next rate of a search; None if it has ended.
-    fn probe(&self, search: &SearchSpec, place: &Place, finished: &[Finished]) -> Option<f64> {
+    fn probe(&self, search: &SearchSpec, place: &BlockPlace, finished: &[Finished]) -> Option<f64> {
         match self.step(search, place, finished) {
             Step::Next(rate) => Some(rate),
             _ => None,
         }
     }
 
-    fn step(&self, search: &SearchSpec, place: &Place, finished: &[Finished]) -> Step {
+    fn step(&self, search: &SearchSpec, place: &BlockPlace, finished: &[Finished]) -> Step {
         let key = self.key(place);
         let probes: Vec<Probe> = finished
             .iter()
@@ -339,20 +344,20 @@ impl<'e> Plan<'e> {
         search::next(search.between, &probes)
     }
 
-    fn needs_max(&self, place: &Place) -> bool {
+    fn needs_max(&self, place: &BlockPlace) -> bool {
         let load = trial::load(self.experiment, &self.points[place.point]);
         matches!(load, LoadSpec::Open(open) if open.rate.is_relative())
     }
 
     /// The maximum closed-loop throughput over all worker counts of the unit. Outer None: not all are measured yet; inner
     /// None: none of them has a figure.
-    fn max(&self, place: &Place, known: &Known) -> Option<Option<f64>> {
+    fn max(&self, place: &BlockPlace, known: &Known) -> Option<Option<f64>> {
         let unit = self.units[place.unit].iter();
         let measure_it =
             unit.filter(|point| matrix::is_max(self.experiment, &self.points[**point]));
         let tried: Option<Vec<&Finished>> = measure_it
             .map(|point| {
-                known.get(&self.key(&Place {
+                known.get(&self.key(&BlockPlace {
                     point: *point,
                     role: Role::Measured,
                     ..*place
@@ -364,7 +369,7 @@ impl<'e> Plan<'e> {
         Some(throughputs.max_by(f64::total_cmp))
     }
 
-    fn is_in_series_with(&self, place: &Place, last: &TrialKey) -> bool {
+    fn is_in_series_with(&self, place: &BlockPlace, last: &TrialKey) -> bool {
         let point = &self.points[place.point];
         let of_load = |factor: &str| LoadFactor::named(factor).is_some();
         let others = last.levels.iter().filter(|(factor, _)| !of_load(factor));
@@ -380,7 +385,7 @@ impl<'e> Plan<'e> {
                 .eq(others.map(|(_, level)| level))
     }
 
-    fn key(&self, place: &Place) -> TrialKey {
+    fn key(&self, place: &BlockPlace) -> TrialKey {
         trial::key(
             self.experiment,
             &self.points[place.point],
@@ -389,7 +394,7 @@ impl<'e> Plan<'e> {
         )
     }
 
-    fn planned(&self, place: &Place, measured: Measured) -> PlannedTrial {
+    fn planned(&self, place: &BlockPlace, measured: Measured) -> PlannedTrial {
         let point = &self.points[place.point];
         let at = (place.block, place.role);
         trial::planned(self.experiment, point, at, measured)

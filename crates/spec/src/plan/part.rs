@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// The trials that one of several runs measures. Unlike a [`Shard`], a part measures its trials alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part(Shard);
+pub struct MatrixPart(Shard);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -14,7 +14,7 @@ pub struct Part(Shard);
 )]
 pub struct PartError(String);
 
-impl Part {
+impl MatrixPart {
     /// Whether the part has this position. Points are assigned round-robin in the shuffled order of each block. So every
     /// part has about the same number of trials per block, and the machine of a point changes from block to block.
     pub fn holds(self, position: usize) -> bool {
@@ -22,16 +22,18 @@ impl Part {
     }
 }
 
-impl FromStr for Part {
+impl FromStr for MatrixPart {
     type Err = PartError;
 
-    fn from_str(text: &str) -> Result<Part, PartError> {
+    fn from_str(text: &str) -> Result<MatrixPart, PartError> {
         let parsed: Result<Shard, ShardError> = text.parse();
-        parsed.map(Part).map_err(|_| PartError(text.to_string()))
+        parsed
+            .map(MatrixPart)
+            .map_err(|_| PartError(text.to_string()))
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for MatrixPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -43,13 +45,13 @@ mod tests {
 
     #[test]
     fn a_part_survives_a_round_trip() {
-        assert_eq!("2/4".parse::<Part>().unwrap().to_string(), "2/4");
+        assert_eq!("2/4".parse::<MatrixPart>().unwrap().to_string(), "2/4");
     }
 
     #[test]
     fn a_number_beyond_the_number_of_parts_is_refused() {
         for wrong in ["0/4", "5/4", "1/0", "2", "a/b", "-1/4", ""] {
-            assert!(wrong.parse::<Part>().is_err(), "{wrong}");
+            assert!(wrong.parse::<MatrixPart>().is_err(), "{wrong}");
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     ArrivalsSpec, Experiment, LoadSpec, OpenSpec, QueueSpec, RateSpec, SearchSpec, Threshold,
     WarmupSpec, WhenFull,
 };
-use record::{Finding, Kind, Percentile, Subject, Value};
+use record::{Finding, LatencyKind, Percentile, Subject, Value};
 use std::time::Duration;
 
 fn right(added: &str) -> Experiment {
@@ -304,12 +304,21 @@ fn value(text: &str) -> Value {
 fn claims_of_timed_loads_have_throughput_percentiles_and_counters() {
     let latency = |kind, percentile| Value::Latency { kind, percentile };
     assert_eq!(value("throughput"), Value::Throughput);
-    assert_eq!(value("p99"), latency(Kind::Response, Percentile::P99));
-    assert_eq!(value("max"), latency(Kind::Response, Percentile::Max));
-    assert_eq!(value("wait p999"), latency(Kind::Wait, Percentile::P999));
+    assert_eq!(
+        value("p99"),
+        latency(LatencyKind::Response, Percentile::P99)
+    );
+    assert_eq!(
+        value("max"),
+        latency(LatencyKind::Response, Percentile::Max)
+    );
+    assert_eq!(
+        value("wait p999"),
+        latency(LatencyKind::Wait, Percentile::P999)
+    );
     assert_eq!(
         value("service p50"),
-        latency(Kind::Service, Percentile::P50)
+        latency(LatencyKind::Service, Percentile::P50)
     );
     assert_eq!(value("read_age_ms"), Value::ReadAge);
     let counter = "Innodb_buffer_pool_reads";

@@ -1,7 +1,7 @@
 //! A shard of the load of every trial, for one of several machines: `2/4`.
 //!
 //! Purpose: its number and how many there are. Boundaries: crate `load` divides the load, `run` brings the shards together; a part of
-//! the matrix of trials is `plan::Part`.
+//! the matrix of trials is `plan::MatrixPart`.
 
 use std::fmt;
 use std::str::FromStr;

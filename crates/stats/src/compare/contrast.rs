@@ -13,7 +13,7 @@ use crate::values::cells::{self, RowKey, Series};
 use record::claim::{
     Bound, Cell, Claim, Direction, Judged, Percentile, RoundSelector, Subject, Value,
 };
-use record::load::{Kind, Mode};
+use record::load::{LatencyKind, Mode};
 use record::run::Question;
 use record::trial::Trial;
 use std::collections::BTreeSet;
@@ -192,7 +192,7 @@ fn values(trial: &Trial) -> Vec<Compared> {
         decides,
     };
     let response = |percentile| Value::Latency {
-        kind: Kind::Response,
+        kind: LatencyKind::Response,
         percentile,
     };
     match trial.load.as_ref().map(|load| &load.mode) {

@@ -20,7 +20,7 @@ type Start<'t> = (Option<&'t str>, Vec<&'t (String, String)>);
 
 /// Which matrix a claim belongs to.
 #[derive(Clone, PartialEq)]
-struct Kind {
+struct MatrixKind {
     value: Value,
     round: Option<RoundSelector>,
     by_query: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Lenders<'t> {
     trials: &'t [Trial],
     /// Only blocks below this number lend.
     until: u32,
-    known: Vec<(Kind, Option<Lender<'t>>)>,
+    known: Vec<(MatrixKind, Option<Lender<'t>>)>,
 }
 
 struct Lender<'t> {
@@ -87,7 +87,7 @@ impl<'t> Lenders<'t> {
     }
 
     fn lender(&mut self, value: &Value, cell: &Cell) -> Option<&Lender<'t>> {
-        let kind = Kind {
+        let kind = MatrixKind {
             value: value.clone(),
             round: cell.round.clone(),
             by_query: cell.query.is_some(),
@@ -110,7 +110,7 @@ pub(crate) fn at_resolution(ratio: LogMean, value: &Value) -> LogMean {
 impl<'t> Lender<'t> {
     /// None where there is too little, and for slices: cells of one group share its seconds and those of another do not, so the matrix
     /// has not one noise.
-    fn of(trials: &'t [Trial], until: u32, kind: &Kind) -> Option<Lender<'t>> {
+    fn of(trials: &'t [Trial], until: u32, kind: &MatrixKind) -> Option<Lender<'t>> {
         if trials.iter().any(Trial::took_turns) {
             return None;
         }
@@ -139,7 +139,11 @@ impl<'t> Lender<'t> {
 }
 
 /// The logarithms of all cells in their complete blocks, by server start, with the names of the cells.
-fn matrix<'t>(trials: &'t [Trial], until: u32, kind: &Kind) -> (Vec<Row>, Vec<Vec<CellKey<'t>>>) {
+fn matrix<'t>(
+    trials: &'t [Trial],
+    until: u32,
+    kind: &MatrixKind,
+) -> (Vec<Row>, Vec<Vec<CellKey<'t>>>) {
     let values = values(trials, until, kind);
     let blocks = complete_blocks(&values);
     let shares_starts = trials.iter().any(continues);
@@ -155,7 +159,7 @@ fn matrix<'t>(trials: &'t [Trial], until: u32, kind: &Kind) -> (Vec<Row>, Vec<Ve
 
 /// The logarithms of a value of whole rounds or loads in complete blocks, by server start.
 pub(crate) fn logs(trials: &[Trial], value: &Value, round: Option<RoundSelector>) -> Vec<Row> {
-    let kind = Kind {
+    let kind = MatrixKind {
         value: value.clone(),
         round,
         by_query: false,
@@ -167,7 +171,7 @@ pub(crate) fn logs(trials: &[Trial], value: &Value, round: Option<RoundSelector>
 fn values<'t>(
     trials: &'t [Trial],
     until: u32,
-    kind: &Kind,
+    kind: &MatrixKind,
 ) -> BTreeMap<CellKey<'t>, BTreeMap<u32, f64>> {
     let mut values: BTreeMap<CellKey, BTreeMap<u32, f64>> = BTreeMap::new();
     let lends = |trial: &&Trial| trial.state == TrialState::Done && trial.key.block < until;
@@ -188,7 +192,7 @@ fn values<'t>(
     values
 }
 
-fn queries<'t>(trial: &'t Trial, kind: &Kind) -> BTreeSet<Option<&'t str>> {
+fn queries<'t>(trial: &'t Trial, kind: &MatrixKind) -> BTreeSet<Option<&'t str>> {
     let names = || -> Box<dyn Iterator<Item = &'t str>> {
         match &trial.load {
             Some(load) => Box::new(load.operations.iter().map(String::as_str)),

@@ -4,7 +4,7 @@
 //! Boundaries: latency is in `percentiles`, requirements of a standard in `conformance`.
 
 use super::measured::{measured, to_the_end};
-use record::load::{ErrorCount, ErrorKind, Kind, Loaded, done_series};
+use record::load::{ErrorCount, ErrorKind, LatencyKind, Loaded, done_series};
 use record::number::{grouped, percent};
 use record::{Account, Steady};
 use std::collections::BTreeMap;
@@ -141,7 +141,7 @@ fn done(load: &Loaded, steady: &Steady, name: &str, errors: u64) -> u64 {
 }
 
 fn ended(load: &Loaded, steady: &Steady, name: &str) -> u64 {
-    let notes = measured(load, steady, Some(name), Kind::Service);
+    let notes = measured(load, steady, Some(name), LatencyKind::Service);
     let counts = notes.iter().map(|note| note.nanoseconds.unpack().len());
     counts.sum()
 }
@@ -150,7 +150,7 @@ fn longest_s(load: &Loaded, name: &str) -> f64 {
     let own = load
         .histograms
         .iter()
-        .filter(|note| [Kind::Service, Kind::Failed].contains(&note.kind))
+        .filter(|note| [LatencyKind::Service, LatencyKind::Failed].contains(&note.kind))
         .filter(|note| note.operation.as_deref() == Some(name));
     let longest_ns = own.map(|note| note.nanoseconds.unpack().max()).max();
     longest_ns.unwrap_or(0) as f64 / 1e9
@@ -198,7 +198,7 @@ mod tests {
     fn service(operation: &str, seconds: u64) -> HistogramNote {
         HistogramNote {
             operation: Some(operation.into()),
-            kind: Kind::Service,
+            kind: LatencyKind::Service,
             every_s: 10,
             start_s: 10,
             nanoseconds: histogram([seconds * SECOND]),
@@ -333,7 +333,7 @@ mod tests {
         let mut load = closed(|_| 10.0, 20);
         load.histograms.push(HistogramNote {
             operation: Some("update".into()),
-            kind: Kind::Service,
+            kind: LatencyKind::Service,
             every_s: 10,
             start_s: 0,
             nanoseconds: histogram([1_000_000; 200]),

@@ -4,7 +4,7 @@ use super::measured::throughput;
 use super::percentiles::of_notes;
 use super::summary::summary;
 use record::Percentiles;
-use record::load::{HistogramNote, Kind, Loaded};
+use record::load::{HistogramNote, LatencyKind, Loaded};
 use record::trial::{EventNote, Trial};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -74,7 +74,7 @@ fn span(load: &Loaded, from_s: u32, until_s: u32) -> Span {
     let values = &throughput[upto(from_s)..upto(until_s)];
     let is_in_span = |note: &&HistogramNote| {
         note.operation.is_none()
-            && note.kind == Kind::Response
+            && note.kind == LatencyKind::Response
             && note.every_s == 1
             && (from_s..until_s).contains(&note.start_s)
     };

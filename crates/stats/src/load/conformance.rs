@@ -6,7 +6,7 @@
 use super::measured::{known, measured};
 use super::percentiles::quantile_ms;
 use record::histogram::merged;
-use record::load::{Kind, Loaded, Mode, Requirement, Standard, done_series};
+use record::load::{LatencyKind, Loaded, Mode, Requirement, Standard, done_series};
 use record::{Conformance, Conforming, Steady};
 
 /// Minimum number of operations above the 90th percentile, so that it means something.
@@ -72,8 +72,8 @@ fn set_shares(standard: &Standard, operations: &mut [Conforming]) {
 /// In closed loop the service time is the response time.
 fn p90_ms(load: &Loaded, steady: &Steady, operation: &str) -> Option<f64> {
     let kind = match load.mode {
-        Mode::Closed { .. } => Kind::Service,
-        Mode::Open { .. } => Kind::Response,
+        Mode::Closed { .. } => LatencyKind::Service,
+        Mode::Open { .. } => LatencyKind::Response,
     };
     let notes = measured(load, steady, Some(operation), kind);
     let all = merged(notes.into_iter().map(|note| &note.nanoseconds))?;
@@ -114,7 +114,7 @@ mod tests {
             load.histograms
                 .extend([10, 20, 30].map(|start_s| HistogramNote {
                     operation: Some(name.into()),
-                    kind: Kind::Service,
+                    kind: LatencyKind::Service,
                     every_s: 10,
                     start_s,
                     nanoseconds: histogram(vec![ms * MS; (rate * 10.0) as usize]),
@@ -170,7 +170,7 @@ mod tests {
         overloaded.series.extend(served.series);
         overloaded.series.insert("dropped".into(), dropped);
         let histograms = served.histograms.into_iter().map(|note| HistogramNote {
-            kind: Kind::Response,
+            kind: LatencyKind::Response,
             ..note
         });
         overloaded.histograms = histograms.collect();

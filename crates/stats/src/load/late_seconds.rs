@@ -5,7 +5,7 @@
 
 use crate::series::running;
 use record::histogram::merged;
-use record::load::{HistogramNote, Kind, Loaded, Mode};
+use record::load::{HistogramNote, LatencyKind, Loaded, Mode};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ pub(crate) fn seconds(load: &Loaded, measured: Range<usize>) -> BTreeMap<usize, 
         return BTreeMap::new();
     }
     let notes: Vec<&HistogramNote> = (load.histograms.iter())
-        .filter(|note| note.operation.is_none() && note.kind == Kind::Response)
+        .filter(|note| note.operation.is_none() && note.kind == LatencyKind::Response)
         .filter(|note| note.every_s == 1 && measured.contains(&(note.start_s as usize)))
         .collect();
     let answered: Vec<Answered> = notes.iter().filter_map(|note| Answered::of(note)).collect();

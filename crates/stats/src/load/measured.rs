@@ -3,7 +3,7 @@
 //! Purpose: every figure of a load reads the same seconds and the same histograms. Boundaries: `steady` chooses the measured part.
 
 use record::Steady;
-use record::load::{CARRIED, EngineStall, HistogramNote, Kind, Loaded};
+use record::load::{CARRIED, EngineStall, HistogramNote, LatencyKind, Loaded};
 use std::collections::BTreeSet;
 
 /// A second counts for no stall, level shift or period from so much time on (s) in which the generator did not run. Less cannot halve
@@ -60,7 +60,7 @@ pub fn measured<'l>(
     load: &'l Loaded,
     steady: &Steady,
     operation: Option<&str>,
-    kind: Kind,
+    kind: LatencyKind,
 ) -> Vec<&'l HistogramNote> {
     let counts = |note: &&HistogramNote| note.kind == kind && note.start_s >= steady.from_s;
     let kept = || load.histograms.iter().filter(counts);

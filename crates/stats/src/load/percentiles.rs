@@ -131,7 +131,7 @@ fn ms(nanoseconds: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Kind;
+    use record::LatencyKind;
 
     fn milliseconds(upto: u64) -> Percentiles {
         among(upto, 0)
@@ -182,7 +182,7 @@ mod tests {
             histogram.record_n(rest_ms * 1_000_000, 200).unwrap();
             HistogramNote {
                 operation: None,
-                kind: Kind::Response,
+                kind: LatencyKind::Response,
                 every_s,
                 start_s: every_s * span as u32,
                 nanoseconds: histogram.into(),

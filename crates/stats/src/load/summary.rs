@@ -8,7 +8,7 @@ use super::measured::{known, measured, throughput, to_the_end};
 use super::percentiles::of_notes;
 use super::{accounts, conformance, stability, stale_reads, stall, steady};
 use crate::series::{batches, change, period, shift, sight};
-use record::load::{CARRIED, Kind, Loaded, Mode, UNCOUNTED, Warmup};
+use record::load::{CARRIED, LatencyKind, Loaded, Mode, UNCOUNTED, Warmup};
 use record::trial::Trial;
 use record::{Latency, Percentiles, Shape, Steady, Summary};
 use std::borrow::Cow;
@@ -122,11 +122,11 @@ fn sum(load: &Loaded, name: &str, steady: &Steady) -> f64 {
 }
 
 fn latency(load: &Loaded, steady: &Steady, operation: Option<&str>) -> Latency {
-    let of = |kind: Kind| {
+    let of = |kind: LatencyKind| {
         let notes = measured(load, steady, operation, kind);
         let never = match kind {
-            Kind::Response | Kind::Wait => unanswered(load, steady),
-            Kind::Service | Kind::Failed => 0.0,
+            LatencyKind::Response | LatencyKind::Wait => unanswered(load, steady),
+            LatencyKind::Service | LatencyKind::Failed => 0.0,
         };
         of_notes(&notes, |answered| {
             let share = match operation {
@@ -136,7 +136,7 @@ fn latency(load: &Loaded, steady: &Steady, operation: Option<&str>) -> Latency {
             (never * share).round() as u64
         })
     };
-    let (response, service) = (of(Kind::Response), of(Kind::Service));
+    let (response, service) = (of(LatencyKind::Response), of(LatencyKind::Service));
     // In closed loop both are the same times, but those of all operations are recorded by the second.
     let (response, service) = match load.mode {
         Mode::Open { .. } => (response, service),
@@ -147,8 +147,8 @@ fn latency(load: &Loaded, steady: &Steady, operation: Option<&str>) -> Latency {
     };
     Latency {
         response,
-        wait: of(Kind::Wait),
-        failed: of(Kind::Failed),
+        wait: of(LatencyKind::Wait),
+        failed: of(LatencyKind::Failed),
         service,
     }
 }
@@ -160,7 +160,7 @@ fn unanswered(load: &Loaded, steady: &Steady) -> f64 {
 }
 
 /// How many operations of any name have a latency of this kind.
-fn recorded(load: &Loaded, steady: &Steady, kind: Kind) -> u64 {
+fn recorded(load: &Loaded, steady: &Steady, kind: LatencyKind) -> u64 {
     let names = load.operations.iter();
     names
         .flat_map(|name| measured(load, steady, Some(name), kind))
@@ -252,7 +252,7 @@ mod tests {
         let mut load = closed(|_| 100.0, 20);
         load.histograms.push(HistogramNote {
             operation: Some("update".into()),
-            kind: Kind::Service,
+            kind: LatencyKind::Service,
             every_s: 10,
             start_s: 0,
             nanoseconds: histogram((0..2000).map(|n| (1 + n % 100) * MS)),
@@ -293,7 +293,7 @@ mod tests {
         for (operation, ms) in [("read", 1), ("write", 9)] {
             load.histograms.extend([0, 10].map(|start_s| HistogramNote {
                 operation: Some(operation.into()),
-                kind: Kind::Service,
+                kind: LatencyKind::Service,
                 every_s: 10,
                 start_s,
                 nanoseconds: histogram(vec![ms * MS; 500]),
@@ -321,11 +321,11 @@ mod tests {
             nanoseconds: histogram(vec![MS; 500]),
         };
         let mut load = closed(|_| 50.0, 20);
-        load.histograms.push(window(Kind::Service));
+        load.histograms.push(window(LatencyKind::Service));
         let (_, update) = &summarise(&load).by_operation[0];
         assert!(update.response.is_some() && update.response == update.service);
         let mut load = open(50.0, 20, |_| 0.0);
-        load.histograms.push(window(Kind::Service));
+        load.histograms.push(window(LatencyKind::Service));
         assert_eq!(summarise(&load).by_operation[0].1.response, None);
     }
 
@@ -347,7 +347,7 @@ mod tests {
         for (operation, of_ten) in [("read", 1), ("write", 9)] {
             load.histograms.push(HistogramNote {
                 operation: Some(operation.into()),
-                kind: Kind::Response,
+                kind: LatencyKind::Response,
                 every_s: 10,
                 start_s: 0,
                 nanoseconds: histogram(vec![5 * MS; 5890 * of_ten]),
@@ -408,7 +408,7 @@ mod tests {
         load.histograms = [0, 10, 20]
             .map(|start_s| HistogramNote {
                 operation: Some("update".into()),
-                kind: Kind::Wait,
+                kind: LatencyKind::Wait,
                 every_s: 10,
                 start_s,
                 nanoseconds: histogram(vec![MS; 100]),

@@ -203,7 +203,7 @@ mod tests {
             says: "s".into(),
             subject: Subject::Ratio {
                 value: Value::Latency {
-                    kind: record::load::Kind::Response,
+                    kind: record::load::LatencyKind::Response,
                     percentile: record::claim::Percentile::P50,
                 },
                 of: cell("8"),

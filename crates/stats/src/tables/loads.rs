@@ -7,7 +7,7 @@ use crate::values::cells::row_key;
 use crate::values::resolution;
 use record::Summary;
 use record::claim::Percentile;
-use record::load::{Kind, Loaded, Mode};
+use record::load::{LatencyKind, Loaded, Mode};
 use record::run::Question;
 use record::trial::{Trial, TrialState};
 use std::borrow::Cow;
@@ -38,18 +38,18 @@ pub struct LoadRow {
 /// Latency (ms) by kind and percentile, if every block of the row has it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LatencyEstimates {
-    estimates: BTreeMap<(Kind, Percentile), Estimate>,
-    uncertain: BTreeSet<(Kind, Percentile)>,
+    estimates: BTreeMap<(LatencyKind, Percentile), Estimate>,
+    uncertain: BTreeSet<(LatencyKind, Percentile)>,
 }
 
 impl LatencyEstimates {
     /// In milliseconds.
-    pub fn of(&self, kind: Kind, percentile: Percentile) -> Option<&Estimate> {
+    pub fn of(&self, kind: LatencyKind, percentile: Percentile) -> Option<&Estimate> {
         self.estimates.get(&(kind, percentile))
     }
 
     /// Whether a block has few samples above the percentile, or from few seconds (rule 4).
-    pub fn is_uncertain(&self, kind: Kind, percentile: Percentile) -> bool {
+    pub fn is_uncertain(&self, kind: LatencyKind, percentile: Percentile) -> bool {
         self.uncertain.contains(&(kind, percentile))
     }
 }
@@ -139,24 +139,28 @@ fn why_nothing_is_left(counted: &Counted) -> String {
 }
 
 fn average(counted: &[Counted]) -> Option<Estimate> {
-    let mean = |one: &Counted| Some(one.summary.latency.of(Kind::Response)?.mean_ms);
+    let mean = |one: &Counted| Some(one.summary.latency.of(LatencyKind::Response)?.mean_ms);
     let means: Option<Vec<f64>> = counted.iter().map(mean).collect();
     Estimate::of(&means?)
 }
 
 fn latency(counted: &[Counted]) -> LatencyEstimates {
-    let estimate = |(kind, percentile): (Kind, Percentile)| {
+    let estimate = |(kind, percentile): (LatencyKind, Percentile)| {
         let values: Option<Vec<f64>> = counted
             .iter()
             .map(|c| c.summary.latency.of(kind)?.at(percentile))
             .collect();
         Some(((kind, percentile), Estimate::of(&values?)?))
     };
-    let is_uncertain = |(kind, percentile): &(Kind, Percentile)| {
+    let is_uncertain = |(kind, percentile): &(LatencyKind, Percentile)| {
         let mut of_blocks = counted.iter().filter_map(|c| c.summary.latency.of(*kind));
         of_blocks.any(|one| one.is_uncertain(*percentile))
     };
-    let kinds = [Kind::Response, Kind::Wait, Kind::Service];
+    let kinds = [
+        LatencyKind::Response,
+        LatencyKind::Wait,
+        LatencyKind::Service,
+    ];
     let each = || {
         let kinds = kinds.into_iter();
         kinds.flat_map(|kind| Percentile::ALL.map(|percentile| (kind, percentile)))

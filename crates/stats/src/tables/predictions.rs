@@ -12,7 +12,7 @@ use crate::load::measured::measured;
 use hdrhistogram::Histogram;
 use record::Percentiles;
 use record::histogram::merged;
-use record::load::{Arrivals, Kind, Mode};
+use record::load::{Arrivals, LatencyKind, Mode};
 use record::run::Question;
 use record::trial::Trial;
 
@@ -157,7 +157,12 @@ fn block(counted: &Counted, seed: u64) -> Option<PredictedBlock> {
 
 /// Of the measured part, in nanoseconds.
 fn service(counted: &Counted) -> Option<Histogram<u64>> {
-    let notes = measured(counted.load, &counted.summary.steady, None, Kind::Service);
+    let notes = measured(
+        counted.load,
+        &counted.summary.steady,
+        None,
+        LatencyKind::Service,
+    );
     merged(notes.into_iter().map(|note| &note.nanoseconds))
 }
 

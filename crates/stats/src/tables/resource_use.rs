@@ -8,7 +8,7 @@ use record::trial::{Counters, Query, Round, Trial, TrialState};
 
 /// Which rounds of which row, and of which query; without one the whole round.
 #[derive(Clone, Copy)]
-pub struct Part<'a> {
+pub struct RowPart<'a> {
     pub server: Option<&'a str>,
     pub levels: &'a [(String, String)],
     /// As requested: `cold` also means rounds that were lukewarm.
@@ -18,7 +18,7 @@ pub struct Part<'a> {
 
 /// The mean of a trial's rounds (or of the query in them), over blocks; none where a trial lacks the counter, or where a query
 /// was stopped by the time limit, because its counters are incomplete.
-pub fn counter(trials: &[Trial], part: Part, name: &str) -> Option<Estimate> {
+pub fn counter(trials: &[Trial], part: RowPart, name: &str) -> Option<Estimate> {
     let counts = |trial: &&Trial| {
         trial.state == TrialState::Done && row_key(&trial.key) == (part.server, part.levels)
     };

@@ -6,7 +6,7 @@ use crate::inference::estimate::Estimate;
 use crate::inference::holm;
 use crate::inference::ratio::{CONFIDENCE, LogMean};
 use record::claim::Percentile;
-use record::load::{Kind, Mode};
+use record::load::{LatencyKind, Mode};
 use record::run::Question;
 use record::trial::Trial;
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ fn p99(counted: &Counted) -> Option<f64> {
     counted
         .summary
         .latency
-        .of(Kind::Response)?
+        .of(LatencyKind::Response)?
         .at(Percentile::P99)
 }
 
@@ -54,7 +54,7 @@ fn unstable(counted: &Counted) -> bool {
 }
 
 fn uncertain(counted: &Counted) -> bool {
-    let response = counted.summary.latency.of(Kind::Response);
+    let response = counted.summary.latency.of(LatencyKind::Response);
     response.is_some_and(|response| response.is_uncertain(Percentile::P99))
 }
 

@@ -281,7 +281,7 @@ fn positive(value: &Value, found: f64) -> Result<f64, String> {
 }
 
 /// The ratio of the means, so that a round with few events does not weigh as much as one with many.
-fn quotient(parts: &[Part], over: &str, under: &str) -> Result<f64, String> {
+fn quotient(parts: &[RoundPart], over: &str, under: &str) -> Result<f64, String> {
     let under_mean = mean(parts, |part| part.counter(under))?;
     if under_mean == 0.0 {
         return Err(format!("{under} is 0: cannot divide by it"));
@@ -289,20 +289,23 @@ fn quotient(parts: &[Part], over: &str, under: &str) -> Result<f64, String> {
     Ok(mean(parts, |part| part.counter(over))? / under_mean)
 }
 
-fn mean(parts: &[Part], of: impl Fn(&Part) -> Result<f64, String>) -> Result<f64, String> {
+fn mean(
+    parts: &[RoundPart],
+    of: impl Fn(&RoundPart) -> Result<f64, String>,
+) -> Result<f64, String> {
     let sum: f64 = parts.iter().map(of).sum::<Result<f64, String>>()?;
     Ok(sum / parts.len() as f64)
 }
 
 /// A round, or one query of it.
-struct Part<'t> {
+struct RoundPart<'t> {
     elapsed_s: f64,
     counters: &'t Counters,
     /// One of several concurrent clients sent the query.
     beside_others: bool,
 }
 
-impl Part<'_> {
+impl RoundPart<'_> {
     fn counter(&self, name: &str) -> Result<f64, String> {
         let delta = self.counters.get(name).map(|delta| *delta as f64);
         delta.ok_or_else(|| match self.beside_others {
@@ -319,7 +322,7 @@ fn parts<'t>(
     rounds: &[&'t Round],
     cell: &Cell,
     limit_counts: bool,
-) -> Result<Vec<Part<'t>>, String> {
+) -> Result<Vec<RoundPart<'t>>, String> {
     let failed = |query: &Query| match (&query.error, query.timed_out_s()) {
         (Some(_), Some(_)) if limit_counts => None,
         (Some(error), Some(_)) => Some(format!("query {} took {error}", query.name)),
@@ -330,7 +333,7 @@ fn parts<'t>(
     let Some(name) = &cell.query else {
         let counts = |query: &&Query| !cell.without.contains(&query.name);
         let failure = all.filter(counts).find_map(failed);
-        let whole = |round: &&'t Round| Part {
+        let whole = |round: &&'t Round| RoundPart {
             elapsed_s: match cell.without.is_empty() {
                 true => round.elapsed_s,
                 false => round.queries.iter().filter(counts).map(seconds).sum(),
@@ -345,7 +348,7 @@ fn parts<'t>(
         return Err(format!("no query {name}"));
     }
     let beside_others = rounds.iter().any(|round| round.clients() > 1);
-    let part = |query: &&'t Query| Part {
+    let part = |query: &&'t Query| RoundPart {
         elapsed_s: seconds(query),
         counters: &query.counters,
         beside_others,

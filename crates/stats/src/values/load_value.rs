@@ -2,7 +2,7 @@
 
 use crate::load::summary::summary;
 use record::claim::{Cell, Percentile, Value};
-use record::load::{Kind, Loaded};
+use record::load::{LatencyKind, Loaded};
 use record::{Percentiles, Summary};
 
 /// The value; an error explains why there is none.
@@ -43,7 +43,7 @@ pub(crate) fn of(load: &Loaded, cell: &Cell, value: &Value) -> Result<f64, Strin
 fn latency(
     summary: &Summary,
     operation: Option<&str>,
-    kind: Kind,
+    kind: LatencyKind,
     percentile: Percentile,
 ) -> Result<f64, String> {
     let percentiles = percentiles(summary, operation, kind)?;
@@ -65,7 +65,7 @@ pub(crate) fn why_uncertain(load: &Loaded, cell: &Cell, value: &Value) -> Option
 fn percentiles<'s>(
     summary: &'s Summary,
     operation: Option<&str>,
-    kind: Kind,
+    kind: LatencyKind,
 ) -> Result<&'s Percentiles, String> {
     if let Some(unstable) = summary.offered.as_ref().and_then(|o| o.unstable.as_ref()) {
         return Err(unstable.clone());

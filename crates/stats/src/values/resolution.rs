@@ -8,7 +8,7 @@ use crate::inference::moderated::MIN_VARIANCE;
 use crate::load::summary::of_trial;
 use record::Summary;
 use record::claim::Value;
-use record::load::{Kind, Loaded, Mode};
+use record::load::{LatencyKind, Loaded, Mode};
 use record::trial::Trial;
 
 /// Seconds of the samples in which a throughput returns.
@@ -72,7 +72,7 @@ fn one_in(count: f64) -> f64 {
 
 /// Of a throughput that counts whole operations.
 pub(crate) fn throughput(load: &Loaded, summary: &Summary) -> f64 {
-    let service = summary.latency.of(Kind::Service);
+    let service = summary.latency.of(LatencyKind::Service);
     let mean_ms = service.map(|service| service.mean_ms);
     let tally = Tally {
         operations: summary.operations as f64,

@@ -166,8 +166,8 @@ pub(crate) fn timed(block: u32) -> Trial {
             nanoseconds: nanoseconds.into(),
         }
     };
-    let seconds = (0..60).map(|s| histogram(None, Kind::Response, 1, s));
-    let windows = (0..6).map(|w| histogram(Some("update"), Kind::Service, 10, w * 10));
+    let seconds = (0..60).map(|s| histogram(None, LatencyKind::Response, 1, s));
+    let windows = (0..6).map(|w| histogram(Some("update"), LatencyKind::Service, 10, w * 10));
     let series = |value: f64| {
         (0..60)
             .map(|s| (s != 7).then_some(value))

@@ -6,15 +6,15 @@
 use super::MergeError;
 use super::piece::{Piece, shift_s};
 use crate::{HistogramRow, Store, StoreError};
-use record::{HistogramNote, HistogramSum, Kind, TrialKey};
+use record::{HistogramNote, HistogramSum, LatencyKind, TrialKey};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::thread;
 
 /// What a histogram is of: operation, kind, length in seconds, first second since the common start.
-type Of = (Option<String>, Kind, u32, u32);
+type Of = (Option<String>, LatencyKind, u32, u32);
 /// The place of a histogram: the shard's index, its row.
-type Place = (usize, i64);
+type HistogramPlace = (usize, i64);
 
 /// The sums over all pieces, in the order of `Of`.
 pub(super) fn added(pieces: &[Piece], key: &TrialKey) -> Result<Vec<HistogramNote>, MergeError> {
@@ -25,11 +25,11 @@ pub(super) fn added(pieces: &[Piece], key: &TrialKey) -> Result<Vec<HistogramNot
     let shifts: Vec<u32> = pieces.iter().map(|piece| shift_s(pieces, piece)).collect();
     let shifted: Vec<(usize, u32)> = shifts.into_iter().enumerate().collect();
     let found = in_threads(&shifted, |chunk| places(&paths, chunk, key))?;
-    let mut all: BTreeMap<Of, Vec<Place>> = BTreeMap::new();
+    let mut all: BTreeMap<Of, Vec<HistogramPlace>> = BTreeMap::new();
     for (of, place) in found {
         all.entry(of).or_default().push(place);
     }
-    let all: Vec<(Of, Vec<Place>)> = all.into_iter().collect();
+    let all: Vec<(Of, Vec<HistogramPlace>)> = all.into_iter().collect();
     Ok(in_threads(&all, |chunk| of_chunk(&paths, chunk))?)
 }
 
@@ -58,7 +58,7 @@ fn places(
     paths: &[&Path],
     shifted: &[(usize, u32)],
     key: &TrialKey,
-) -> Result<Vec<(Of, Place)>, StoreError> {
+) -> Result<Vec<(Of, HistogramPlace)>, StoreError> {
     let mut places = Vec::new();
     for (index, shift) in shifted {
         let rows = Store::open(paths[*index])?.histogram_rows(key)?;
@@ -72,7 +72,10 @@ fn places(
 }
 
 /// The sums of a chunk. Each thread has its own connections.
-fn of_chunk(paths: &[&Path], chunk: &[(Of, Vec<Place>)]) -> Result<Vec<HistogramNote>, StoreError> {
+fn of_chunk(
+    paths: &[&Path],
+    chunk: &[(Of, Vec<HistogramPlace>)],
+) -> Result<Vec<HistogramNote>, StoreError> {
     let stores = paths.iter().map(|path| Store::open(path));
     let stores = stores.collect::<Result<Vec<Store>, StoreError>>()?;
     let held = stores.iter().map(Store::hold);

@@ -24,7 +24,7 @@ pub enum MergeError {
 }
 
 /// The record of one shard.
-pub(crate) struct Part {
+pub(crate) struct ShardRecord {
     pub path: PathBuf,
     pub note: ShardNote,
     pub run: Run,
@@ -33,8 +33,8 @@ pub(crate) struct Part {
     pub trials: Vec<Trial>,
 }
 
-impl Part {
-    fn open(path: &Path) -> Result<Part, MergeError> {
+impl ShardRecord {
+    fn open(path: &Path) -> Result<ShardRecord, MergeError> {
         let store = Store::open(path)?;
         let run = store.run()?;
         if run.slim.is_some() {
@@ -59,7 +59,7 @@ impl Part {
         let mut trials = store.trials_with_settings()?;
         trials.extend(store.controls()?);
         trials.sort_by_key(|trial| trial.started_ns);
-        Ok(Part {
+        Ok(ShardRecord {
             path: path.to_path_buf(),
             note,
             run,
@@ -99,9 +99,9 @@ pub fn merge(paths: &[PathBuf], to: &Path, id: &str) -> Result<(), MergeError> {
 }
 
 /// The shards' records in the order of their numbers.
-fn parts(paths: &[PathBuf]) -> Result<Vec<Part>, MergeError> {
-    let parts = paths.iter().map(|path| Part::open(path));
-    let mut parts = parts.collect::<Result<Vec<Part>, MergeError>>()?;
+fn parts(paths: &[PathBuf]) -> Result<Vec<ShardRecord>, MergeError> {
+    let parts = paths.iter().map(|path| ShardRecord::open(path));
+    let mut parts = parts.collect::<Result<Vec<ShardRecord>, MergeError>>()?;
     parts.sort_by_key(|part| part.note.number);
     let Some((first, others)) = parts.split_first() else {
         return Err(MergeError::Unfit(
@@ -125,7 +125,7 @@ fn parts(paths: &[PathBuf]) -> Result<Vec<Part>, MergeError> {
     }
 }
 
-fn belongs(first: &Part, other: &Part) -> Result<(), MergeError> {
+fn belongs(first: &ShardRecord, other: &ShardRecord) -> Result<(), MergeError> {
     let differs = |what: String| {
         Err(MergeError::Unfit(format!(
             "{} ({}) and {} ({}) are not of one run: {what}; name the shards of one run",
@@ -154,7 +154,7 @@ fn belongs(first: &Part, other: &Part) -> Result<(), MergeError> {
 }
 
 /// All trials that some shard has begun, in the order of the first shard that has them.
-fn keys(parts: &[Part]) -> Vec<TrialKey> {
+fn keys(parts: &[ShardRecord]) -> Vec<TrialKey> {
     let mut keys: Vec<TrialKey> = Vec::new();
     for trial in parts.iter().flat_map(|part| &part.trials) {
         if !keys.contains(&trial.key) {
@@ -164,7 +164,7 @@ fn keys(parts: &[Part]) -> Vec<TrialKey> {
     keys
 }
 
-fn run(parts: &[Part], id: &str) -> Run {
+fn run(parts: &[ShardRecord], id: &str) -> Run {
     let notes = parts.iter().map(|part| part.note.clone());
     Run {
         id: id.to_string(),

@@ -1,11 +1,11 @@
 //! A shard's part of a trial, and its place in time.
 
-use super::Part;
+use super::ShardRecord;
 use record::{Loaded, ShardStart};
 
 /// A shard's load in a trial.
 pub(super) struct Piece<'p> {
-    pub part: &'p Part,
+    pub part: &'p ShardRecord,
     pub load: &'p Loaded,
     pub start: &'p ShardStart,
 }

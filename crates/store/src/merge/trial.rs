@@ -4,7 +4,7 @@
 //! Boundaries: adding the loads is in `load`.
 
 use super::piece::{Piece, on_server};
-use super::{MergeError, Part, load, name};
+use super::{MergeError, ShardRecord, load, name};
 use record::{Flag, FlagKind, Trial, TrialKey, TrialState};
 
 /// How far a shard may begin after the common start, or by the server's clock away from it (s): a twentieth of a sample.
@@ -13,8 +13,8 @@ const LATE_S: f64 = 0.05;
 const SHORT_S: f64 = 1.0;
 
 /// The trial of all shards.
-pub(super) fn merged(parts: &[Part], key: &TrialKey) -> Result<Trial, MergeError> {
-    let trials: Vec<(&Part, &Trial)> = parts
+pub(super) fn merged(parts: &[ShardRecord], key: &TrialKey) -> Result<Trial, MergeError> {
+    let trials: Vec<(&ShardRecord, &Trial)> = parts
         .iter()
         .filter_map(|part| Some((part, part.trial(key)?)))
         .collect();
@@ -68,7 +68,7 @@ pub(super) fn merged(parts: &[Part], key: &TrialKey) -> Result<Trial, MergeError
 }
 
 /// The shards without a record of the trial.
-fn absent(parts: &[Part], key: &TrialKey) -> Result<Vec<String>, MergeError> {
+fn absent(parts: &[ShardRecord], key: &TrialKey) -> Result<Vec<String>, MergeError> {
     let of = parts[0].note.of;
     let mut problems = Vec::new();
     for number in 1..=of {
@@ -98,7 +98,7 @@ fn absent(parts: &[Part], key: &TrialKey) -> Result<Vec<String>, MergeError> {
     Ok(problems)
 }
 
-fn failed(part: &Part, trial: &Trial) -> Option<String> {
+fn failed(part: &ShardRecord, trial: &Trial) -> Option<String> {
     let why = || {
         let flag = trial.flagged(FlagKind::TrialFailed);
         flag.map_or("no load was recorded", |flag| flag.text.as_str())
@@ -164,7 +164,7 @@ fn gaps(pieces: &[Piece], key: &TrialKey) -> Result<Vec<String>, MergeError> {
     Ok(problems)
 }
 
-fn state(trials: &[(&Part, &Trial)], has_no_load: bool) -> TrialState {
+fn state(trials: &[(&ShardRecord, &Trial)], has_no_load: bool) -> TrialState {
     let has = |state: TrialState| trials.iter().any(|(_, trial)| trial.state == state);
     match () {
         () if has(TrialState::Failed) && has_no_load => TrialState::Failed,
@@ -174,7 +174,7 @@ fn state(trials: &[(&Part, &Trial)], has_no_load: bool) -> TrialState {
 }
 
 /// The flags of all shards. One that not all have is marked with the shards that have it.
-fn flags(trials: &[(&Part, &Trial)]) -> Vec<Flag> {
+fn flags(trials: &[(&ShardRecord, &Trial)]) -> Vec<Flag> {
     let mut found: Vec<(&Flag, Vec<u32>)> = Vec::new();
     for (part, trial) in trials {
         for flag in &trial.flags {

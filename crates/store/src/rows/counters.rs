@@ -83,7 +83,7 @@ impl<'de> Visitor<'de> for Restore<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Counters, A::Error> {
         let (mut values, mut from) = (vec![0; self.0.len()], 0);
-        while let Some(place) = object.next_key_seed(Place {
+        while let Some(place) = object.next_key_seed(KeyPlace {
             names: self.0,
             from,
         })? {
@@ -95,12 +95,12 @@ impl<'de> Visitor<'de> for Restore<'_> {
 }
 
 /// The place of a key in the list, from a place on: both are in ascending order.
-struct Place<'l> {
+struct KeyPlace<'l> {
     names: &'l [String],
     from: usize,
 }
 
-impl<'de> DeserializeSeed<'de> for Place<'_> {
+impl<'de> DeserializeSeed<'de> for KeyPlace<'_> {
     type Value = usize;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<usize, D::Error> {
@@ -108,7 +108,7 @@ impl<'de> DeserializeSeed<'de> for Place<'_> {
     }
 }
 
-impl Visitor<'_> for Place<'_> {
+impl Visitor<'_> for KeyPlace<'_> {
     type Value = usize;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {

@@ -5,7 +5,9 @@ use super::counters::{self, Lists};
 use super::series;
 use super::value::{FIRST_NODE, json, nodes, word};
 use crate::open;
-use record::{ErrorCount, HistogramNote, HistogramSum, Kind, Loaded, PackedHistogram, Standard};
+use record::{
+    ErrorCount, HistogramNote, HistogramSum, LatencyKind, Loaded, PackedHistogram, Standard,
+};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Result, Row, params};
 use serde::{Deserialize, Serialize};
@@ -224,7 +226,7 @@ fn unpacked(row: &Row, column: usize) -> Result<Vec<Option<f64>>> {
 pub(crate) struct HistogramRow {
     pub id: i64,
     pub operation: Option<String>,
-    pub kind: Kind,
+    pub kind: LatencyKind,
     pub every_s: u32,
     pub start_s: u32,
 }

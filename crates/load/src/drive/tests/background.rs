@@ -113,7 +113,7 @@ fn work_left_to_the_background_is_completed_by_its_worker_and_counted_apart() {
             let own = windows
                 .iter()
                 .filter(move |window| window.operation == operation);
-            own.filter(|window| window.kind == Kind::Service)
+            own.filter(|window| window.kind == LatencyKind::Service)
                 .map(|window| window.nanoseconds.len())
                 .sum::<u64>()
         };

@@ -8,10 +8,10 @@ fn in_closed_loop_each_client_waits_for_its_reply() {
     let (driven, observed) = driven(&workload, &closed(4, 500));
     assert!(driven.started >= 4 && driven.started <= 4 * 501);
     assert!(driven.elapsed >= Duration::from_millis(499));
-    let service = observed.of(Kind::Service);
+    let service = observed.of(LatencyKind::Service);
     assert_eq!(service.len(), driven.started);
     assert!(service.min() >= MS * 999 / 1000);
-    assert_eq!(observed.of(Kind::Response).len(), 0);
+    assert_eq!(observed.of(LatencyKind::Response).len(), 0);
     assert_eq!((driven.stopped, driven.ended_early.len()), (None, 0));
 }
 

@@ -14,7 +14,7 @@ use super::*;
 use crate::arrivals::Arrivals;
 use crate::io::Io;
 use crate::pacer::WhenFull;
-use crate::recorder::{Ending, Kind};
+use crate::recorder::{Ending, LatencyKind};
 use crate::seam::{Failure, Outcome, Request};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
@@ -146,7 +146,7 @@ fn driven(workload: &Fake<'_>, settings: &Drive) -> (Driven, Observed) {
         .map(|second| second.second)
         .collect();
     assert_eq!(places, (0..places.len() as u32).collect::<Vec<_>>());
-    let counted = [Kind::Service, Kind::Failed].map(|kind| observed.of(kind).len());
+    let counted = [LatencyKind::Service, LatencyKind::Failed].map(|kind| observed.of(kind).len());
     assert_eq!(
         counted.iter().sum::<u64>(),
         measured.ended(),
@@ -176,7 +176,7 @@ impl Observed {
     }
 
     /// The sum of all windows.
-    fn of(&self, kind: Kind) -> hdrhistogram::Histogram<u64> {
+    fn of(&self, kind: LatencyKind) -> hdrhistogram::Histogram<u64> {
         let mut all = hdrhistogram::Histogram::new(3).unwrap();
         for window in self.windows.iter().filter(|window| window.kind == kind) {
             all.add(&window.nanoseconds).unwrap();

@@ -21,13 +21,13 @@ fn open_loop_shows_a_stall_that_closed_loop_hides() {
     assert_eq!(opened.arrived, 400);
     assert_eq!(opened.started + opened.queued_at_end, 400);
     assert!(opened.started > 300, "{}", opened.started);
-    let response = observed.of(Kind::Response);
+    let response = observed.of(LatencyKind::Response);
     // 40 operations arrive during the stall of 200 ms: the first waits for all of it, the last for almost nothing.
     let late = response.count_between(100 * MS, 10_000 * MS);
     assert!(late >= 19, "{late}");
     let at_p99 = response.value_at_quantile(0.99);
     assert!(at_p99 > 170 * MS, "{at_p99}");
-    let service = observed.of(Kind::Service);
+    let service = observed.of(LatencyKind::Service);
     assert!(service.count_between(100 * MS, 10_000 * MS) < 19);
 
     let workload = fake(|request| {
@@ -35,7 +35,7 @@ fn open_loop_shows_a_stall_that_closed_loop_hides() {
         (stall_ns.max(MS), outcome)
     });
     let (closed, observed) = driven(&workload, &closed(2, 2_000));
-    let at_p99 = observed.of(Kind::Service).value_at_quantile(0.99);
+    let at_p99 = observed.of(LatencyKind::Service).value_at_quantile(0.99);
     assert!(closed.started < 400 || at_p99 < 100 * MS, "{at_p99}");
 }
 
@@ -150,7 +150,7 @@ fn an_operation_belongs_to_the_part_in_which_it_was_due() {
         .sum();
     assert!(measured + driven.queued_at_end <= 200, "{measured}");
     assert!(measured > 150, "{measured}");
-    let response = observed.of(Kind::Response);
+    let response = observed.of(LatencyKind::Response);
     assert_eq!(response.len(), driven.started - carried);
     assert!(response.max() < 300 * MS, "{}", response.max());
 }

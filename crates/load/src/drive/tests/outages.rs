@@ -73,7 +73,7 @@ fn in_closed_loop_an_outage_counts_in_the_operation_that_is_due() {
     assert!((1..=3).contains(&lost), "{lost}");
     assert_eq!(observed.errors(Ending::Lost, 2013), lost);
     // A client that the machine lets wait may lose its operation late in the outage, and then waits for the rest of it.
-    let service = observed.of(Kind::Service);
+    let service = observed.of(LatencyKind::Service);
     let waited = service.count_between(gone_ns() / 2, u64::MAX);
     assert!(waited >= 1, "the outage is visible: {}", service.max());
     let last = workload.started.lock().unwrap().last().copied().unwrap();
@@ -98,7 +98,7 @@ fn in_closed_loop_with_think_times_clients_continue_after_an_outage() {
     });
     let (driven, observed) = driven(&workload, &settings);
     assert_eq!(driven.ended_early.len(), 0);
-    let service = observed.of(Kind::Service);
+    let service = observed.of(LatencyKind::Service);
     assert!(service.max() > gone_ns() / 2, "{}", service.max());
     assert!(observed.tally().done() > BEFORE);
 }
@@ -112,14 +112,14 @@ fn in_open_loop_arrivals_queue_during_an_outage_and_their_wait_is_measured() {
     assert_eq!((driven.arrived, driven.ended_early.len()), (400, 0));
     let lost = observed.tally()[Ending::Lost];
     assert!((1..=3).contains(&lost), "{lost}");
-    let response = observed.of(Kind::Response);
+    let response = observed.of(LatencyKind::Response);
     // 80 operations arrive in the 400 ms, 5 ms apart: the first waits for all of it, half of them for at least half of it.
     let late = response.count_between(gone_ns() / 2, u64::MAX);
     assert!(late >= 30, "{late}");
-    let wait = observed.of(Kind::Wait);
+    let wait = observed.of(LatencyKind::Wait);
     assert!(wait.max() >= gone_ns() * 8 / 10, "{}", wait.max());
     // Reconnecting does not count as service time.
-    let service = observed.of(Kind::Service);
+    let service = observed.of(LatencyKind::Service);
     assert_eq!(service.count_between(gone_ns() * 9 / 10, u64::MAX), 0);
 }
 
@@ -151,7 +151,7 @@ fn a_worker_that_reconnects_delays_no_arrival_while_others_are_idle() {
     assert_eq!(driven.started + driven.queued_at_end, 100);
     assert!(driven.started > 50, "{}", driven.started);
     assert_eq!(observed.tally().not_done(), 1);
-    let at_median = observed.of(Kind::Response).value_at_quantile(0.5);
+    let at_median = observed.of(LatencyKind::Response).value_at_quantile(0.5);
     assert!(at_median < 100 * MS, "{at_median}");
 }
 
@@ -215,7 +215,7 @@ fn a_client_tries_to_reconnect_for_as_long_as_the_drive_allows() {
     // The operation that was due waited for the whole time, which is visible.
     assert_eq!(driven.started, 2);
     assert_eq!(observed.errors(Ending::Lost, REFUSED), 1);
-    let longest_ns = observed.of(Kind::Service).max();
+    let longest_ns = observed.of(LatencyKind::Service).max();
     assert!(u128::from(longest_ns) >= budget.as_nanos() * 99 / 100);
 }
 

@@ -27,7 +27,7 @@ const AHEAD_NS: u64 = 15_000_000;
 /// The turns of one drive. Share it between the drive ([`crate::Drive::turns`]) and the thread that gives the turns.
 #[derive(Debug, Default)]
 pub struct Turns {
-    state: Mutex<State>,
+    state: Mutex<TurnState>,
     changed: Condvar,
     /// The number of the latest slice, from 1, so that waiting clients need no lock.
     latest: AtomicU64,
@@ -35,7 +35,7 @@ pub struct Turns {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct TurnState {
     /// Of the reactors' clock; None before the drive begins.
     origin: Option<Instant>,
     /// Clients that have not ended.
@@ -297,7 +297,7 @@ impl Turns {
         self.is_over.load(Acquire)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TurnState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -352,7 +352,7 @@ impl Ran {
     }
 }
 
-impl State {
+impl TurnState {
     /// Nanoseconds on the reactors' clock; 0 before the drive begins.
     fn now_ns(&self) -> u64 {
         let since = self.origin.map(|origin| origin.elapsed());

@@ -32,10 +32,10 @@ pub(super) struct Reactor {
     epoll: OwnedFd,
     /// Fires every [`BEAT`].
     timer: OwnedFd,
-    state: RefCell<State>,
+    state: RefCell<EpollState>,
 }
 
-struct State {
+struct EpollState {
     events: Vec<Event>,
     slots: Vec<Slot>,
     free: Vec<u32>,
@@ -48,7 +48,7 @@ impl Reactor {
             schedule: Schedule::new(origin)?,
             epoll: epoll::create(CreateFlags::CLOEXEC)?,
             timer: timerfd_create(TimerfdClockId::Monotonic, flags)?,
-            state: RefCell::new(State {
+            state: RefCell::new(EpollState {
                 events: Vec::with_capacity(EVENTS),
                 slots: Vec::with_capacity(capacity),
                 free: Vec::new(),
@@ -116,7 +116,7 @@ impl Reactor {
         Ok(())
     }
 
-    fn sweep(&self, state: &mut State) {
+    fn sweep(&self, state: &mut EpollState) {
         // Reading resets the timer's event. The number of expirations does not matter.
         let _ = rustix::io::read(&self.timer, &mut [0; 8]);
         self.schedule.count_beat();
@@ -126,7 +126,7 @@ impl Reactor {
         });
     }
 
-    fn cancel(&self, state: &mut State, why: io::ErrorKind, which: impl Fn(&Slot) -> bool) {
+    fn cancel(&self, state: &mut EpollState, why: io::ErrorKind, which: impl Fn(&Slot) -> bool) {
         for slot in &mut state.slots {
             if slot.is_waiting() && which(slot) {
                 slot.cancel(why);

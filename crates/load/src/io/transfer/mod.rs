@@ -27,7 +27,7 @@ pub struct Transfer {
 }
 
 pub(super) enum Inner {
-    Uring(Rc<uring::Reactor>, uring::Place),
+    Uring(Rc<uring::Reactor>, uring::AttemptPlace),
     Aio(Rc<aio::Reactor>, u32),
     Blocking(Rc<blocking::Reactor>),
 }

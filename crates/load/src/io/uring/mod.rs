@@ -10,13 +10,13 @@ mod tag;
 mod transfer;
 
 pub(super) use stream::Stream;
-pub(super) use transfer::Place;
+pub(super) use transfer::AttemptPlace;
 
 use super::Operation;
 use super::buffers::Buffers;
 use super::pulse::BEAT;
 use super::schedule::{Schedule, Wait};
-use state::State;
+use state::RingState;
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -28,7 +28,7 @@ const DRAIN: Duration = Duration::from_secs(5);
 
 pub(super) struct Reactor {
     pub schedule: Rc<Schedule>,
-    state: RefCell<State>,
+    state: RefCell<RingState>,
 }
 
 impl Reactor {
@@ -38,7 +38,7 @@ impl Reactor {
     /// If the kernel has no io_uring, forbids it, or lacks a feature that is needed.
     pub(super) fn new(origin: Instant, capacity: usize) -> io::Result<Reactor> {
         let schedule = Rc::new(Schedule::new(origin)?);
-        let state = State::new(schedule.clone(), capacity)?;
+        let state = RingState::new(schedule.clone(), capacity)?;
         Ok(Reactor {
             schedule,
             state: RefCell::new(state),

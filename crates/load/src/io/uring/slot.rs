@@ -3,7 +3,7 @@
 //! Goal: the kernel never accesses freed memory, in whatever order things are dropped. A slot is reused only after the completions
 //! of all writing operations have arrived. Later completions are recognised by their generation.
 
-use super::tag::{Part, Tag};
+use super::tag::{OperationPart, Tag};
 use crate::io::Operation;
 use crate::io::buffers::Buffers;
 use crate::io::schedule::UNLIMITED;
@@ -187,7 +187,7 @@ impl Slot {
     }
 
     #[inline]
-    fn tag(&self, slot: u32, part: Part) -> u64 {
+    fn tag(&self, slot: u32, part: OperationPart) -> u64 {
         Tag {
             generation: self.generation,
             slot,
@@ -204,7 +204,7 @@ impl Slot {
             .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
             .build()
             .flags(flags)
-            .user_data(self.tag(slot, Part::Send))
+            .user_data(self.tag(slot, OperationPart::Send))
     }
 
     #[inline]
@@ -215,7 +215,7 @@ impl Slot {
             .ioprio(how)
             .build()
             .flags(flags)
-            .user_data(self.tag(slot, Part::Receive))
+            .user_data(self.tag(slot, OperationPart::Receive))
     }
 
     fn poll_entry(&self, slot: u32) -> Entry {
@@ -223,7 +223,7 @@ impl Slot {
         opcode::PollAdd::new(target, libc::POLLOUT as u32)
             .build()
             .flags(flags)
-            .user_data(self.tag(slot, Part::Poll))
+            .user_data(self.tag(slot, OperationPart::Poll))
     }
 
     /// Handles a completion. In an exchange, a successful send has no completion; a failed send breaks the link, and then the receive
@@ -233,7 +233,7 @@ impl Slot {
         if tag.generation != self.generation || !self.is_in_flight() {
             return Progress::Stale;
         }
-        if tag.part != Part::Receive {
+        if tag.part != OperationPart::Receive {
             return self.complete_other(result);
         }
         let buffers = self.buffers.get_or_insert_with(empty_buffers);
@@ -331,7 +331,7 @@ mod tests {
         slot.submit(5, |_| Ok(())).unwrap();
     }
 
-    fn tag(slot: &Slot, part: Part) -> Tag {
+    fn tag(slot: &Slot, part: OperationPart) -> Tag {
         Tag::unpacked(slot.tag(5, part))
     }
 
@@ -339,7 +339,7 @@ mod tests {
     fn a_partial_send_continues_with_the_rest() {
         for operation in [Operation::Send, Operation::Exchange] {
             let mut slot = in_flight(operation, b"abcdef");
-            let first = tag(&slot, Part::Send);
+            let first = tag(&slot, OperationPart::Send);
             assert_eq!(slot.complete(first, 4), Progress::Resubmit);
             assert_eq!(slot.buffers.as_ref().unwrap().unsent(), b"ef");
             submit(&mut slot);
@@ -351,7 +351,7 @@ mod tests {
     #[test]
     fn a_stale_completion_is_ignored() {
         let mut slot = in_flight(Operation::Receive, b"");
-        let old = tag(&slot, Part::Receive);
+        let old = tag(&slot, OperationPart::Receive);
         submit(&mut slot);
         assert_eq!(slot.complete(old, -libc::ECANCELED), Progress::Stale);
         assert!(slot.is_in_flight());
@@ -360,7 +360,7 @@ mod tests {
     #[test]
     fn a_failed_send_ends_the_exchange() {
         let mut slot = in_flight(Operation::Exchange, b"abc");
-        let tag = tag(&slot, Part::Send);
+        let tag = tag(&slot, OperationPart::Send);
         assert_eq!(slot.complete(tag, -libc::EPIPE), Progress::Done);
         let error = slot.outcome(&mut None).unwrap().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
@@ -372,7 +372,7 @@ mod tests {
             let mut slot = in_flight(Operation::Receive, b"");
             slot.buffers.as_mut().unwrap().free_space()[..7].fill(std::mem::MaybeUninit::new(1));
             slot.cancel(io::ErrorKind::TimedOut);
-            let tag = tag(&slot, Part::Receive);
+            let tag = tag(&slot, OperationPart::Receive);
             assert_eq!(slot.complete(tag, result), Progress::Done);
             let error = slot.outcome(&mut None).unwrap().unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::TimedOut);
@@ -383,7 +383,7 @@ mod tests {
     fn a_slot_in_flight_is_not_freed_when_its_stream_is_dropped() {
         let mut slot = in_flight(Operation::Receive, b"");
         assert!(!slot.abandon());
-        let tag = tag(&slot, Part::Receive);
+        let tag = tag(&slot, OperationPart::Receive);
         assert_eq!(slot.complete(tag, 0), Progress::Done);
         assert!(slot.is_abandoned());
         slot.vacate();

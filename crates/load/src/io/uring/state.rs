@@ -4,7 +4,7 @@
 //! Non-goal: the meaning of a completion for its operation (`slot`).
 
 use super::slot::{self, Progress, Slot, Target};
-use super::tag::{PART_BITS, Part, Tag};
+use super::tag::{OperationPart, PART_BITS, Tag};
 use crate::io::aligned::Aligned;
 use crate::io::attempts::Attempts;
 use crate::io::pulse::BEAT;
@@ -30,10 +30,10 @@ const WAKE_UP: u64 = service(0);
 const TIMER: u64 = service(1);
 
 const fn service(number: u64) -> u64 {
-    number << PART_BITS | Part::Service as u64
+    number << PART_BITS | OperationPart::Service as u64
 }
 
-pub(super) struct State {
+pub(super) struct RingState {
     schedule: Rc<Schedule>,
     ring: IoUring,
     pub slots: Vec<Slot>,
@@ -63,9 +63,9 @@ enum Table {
     Files(Arc<[File]>),
 }
 
-impl State {
-    pub(super) fn new(schedule: Rc<Schedule>, capacity: usize) -> io::Result<State> {
-        let mut state = State {
+impl RingState {
+    pub(super) fn new(schedule: Rc<Schedule>, capacity: usize) -> io::Result<RingState> {
+        let mut state = RingState {
             schedule,
             ring: ring(capacity)?,
             slots: Vec::with_capacity(capacity),
@@ -161,7 +161,7 @@ impl State {
         slot
     }
 
-    /// Queues an entry, which the next [`State::enter`] submits.
+    /// Queues an entry, which the next [`RingState::enter`] submits.
     #[inline]
     pub(super) fn push(&mut self, entry: &Entry) -> io::Result<()> {
         self.reserve_entries(1)?;
@@ -231,15 +231,15 @@ impl State {
         for completion in self.ring.completion() {
             let tag = Tag::unpacked(completion.user_data());
             match tag.part {
-                Part::Send | Part::Receive | Part::Poll => {}
-                Part::File => {
+                OperationPart::Send | OperationPart::Receive | OperationPart::Poll => {}
+                OperationPart::File => {
                     self.in_flight -= 1;
                     if let Some(task) = self.attempts.complete(tag.slot, completion.result()) {
                         self.schedule.wake(task);
                     }
                     continue;
                 }
-                Part::Service => {
+                OperationPart::Service => {
                     if completion.user_data() == TIMER {
                         self.has_beaten = true;
                     }

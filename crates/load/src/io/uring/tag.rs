@@ -4,7 +4,7 @@
 
 /// The part of an operation that a completion belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum OperationPart {
     Send,
     Receive,
     Poll,
@@ -21,7 +21,7 @@ pub(super) const PART_BITS: u32 = 3;
 pub(super) struct Tag {
     pub generation: u32,
     pub slot: u32,
-    pub part: Part,
+    pub part: OperationPart,
 }
 
 impl Tag {
@@ -36,11 +36,11 @@ impl Tag {
             generation: (packed >> 32) as u32,
             slot: packed as u32 >> PART_BITS,
             part: match packed & ((1 << PART_BITS) - 1) {
-                0 => Part::Send,
-                1 => Part::Receive,
-                2 => Part::Poll,
-                3 => Part::File,
-                _ => Part::Service,
+                0 => OperationPart::Send,
+                1 => OperationPart::Receive,
+                2 => OperationPart::Poll,
+                3 => OperationPart::File,
+                _ => OperationPart::Service,
             },
         }
     }
@@ -53,11 +53,11 @@ mod tests {
     #[test]
     fn tags_round_trip() {
         for part in [
-            Part::Send,
-            Part::Receive,
-            Part::Poll,
-            Part::File,
-            Part::Service,
+            OperationPart::Send,
+            OperationPart::Receive,
+            OperationPart::Poll,
+            OperationPart::File,
+            OperationPart::Service,
         ] {
             let tag = Tag {
                 generation: u32::MAX,

@@ -5,8 +5,8 @@
 
 use super::Reactor;
 use super::slot::Target;
-use super::state::State;
-use super::tag::{Part, Tag};
+use super::state::RingState;
+use super::tag::{OperationPart, Tag};
 use crate::io::aligned::Aligned;
 use crate::io::attempts::{Access, Attempt};
 use io_uring::squeue::Entry;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// Where a transfer's attempts are kept, and what is registered.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct AttemptPlace {
     pub slot: u32,
     /// The index of the buffer.
     pub buffer: Option<u16>,
@@ -25,14 +25,14 @@ pub(crate) struct Place {
 }
 
 impl Reactor {
-    pub(crate) fn place(&self, files: &Arc<[File]>, buffer: &mut Aligned) -> Place {
+    pub(crate) fn place(&self, files: &Arc<[File]>, buffer: &mut Aligned) -> AttemptPlace {
         self.state.borrow_mut().place(files, buffer)
     }
 
     #[inline]
     pub(crate) fn begin_attempt(
         &self,
-        place: &Place,
+        place: &AttemptPlace,
         descriptor: i32,
         attempt: Attempt,
         buffer: &mut Aligned,
@@ -46,20 +46,20 @@ impl Reactor {
     }
 
     #[inline]
-    pub(crate) fn attempted(&self, place: &Place, buffer: &mut Aligned) -> Option<i32> {
+    pub(crate) fn attempted(&self, place: &AttemptPlace, buffer: &mut Aligned) -> Option<i32> {
         let state = &mut *self.state.borrow_mut();
         state.attempts.outcome(place.slot, buffer)
     }
 
-    pub(crate) fn abandon_attempt(&self, place: &Place) {
+    pub(crate) fn abandon_attempt(&self, place: &AttemptPlace) {
         self.state.borrow_mut().attempts.abandon(place.slot);
     }
 }
 
-impl State {
-    fn place(&mut self, files: &Arc<[File]>, buffer: &mut Aligned) -> Place {
+impl RingState {
+    fn place(&mut self, files: &Arc<[File]>, buffer: &mut Aligned) -> AttemptPlace {
         let slot = self.attempts.occupy();
-        Place {
+        AttemptPlace {
             slot,
             buffer: self.register_buffer(slot, buffer),
             has_registered_files: self.register_files(files),
@@ -69,7 +69,7 @@ impl State {
     #[inline]
     fn begin_attempt(
         &mut self,
-        place: &Place,
+        place: &AttemptPlace,
         descriptor: i32,
         attempt: Attempt,
         task: u32,
@@ -88,7 +88,7 @@ impl State {
         let tag = Tag {
             generation: 0,
             slot: place.slot,
-            part: Part::File,
+            part: OperationPart::File,
         };
         self.push(&entry(attempt, target, part, place.buffer).user_data(tag.packed()))
     }

@@ -2,8 +2,8 @@
 
 use super::*;
 use record::{
-    Bound, Cell, Claim, Environment, ErrorCount, ErrorKind, FlagKind, HistogramNote, Kind, Loaded,
-    OpenNote, Role, Run, Subject, Trial, TrialKey, Value, Warmup, done_series,
+    Bound, Cell, Claim, Environment, ErrorCount, ErrorKind, FlagKind, HistogramNote, LatencyKind,
+    Loaded, OpenNote, Role, Run, Subject, Trial, TrialKey, Value, Warmup, done_series,
 };
 use report::{Detail, Measured};
 use std::collections::BTreeMap;
@@ -114,7 +114,7 @@ fn response(start_s: u32) -> HistogramNote {
     (0..1000).for_each(|n| nanoseconds += (1 + n % 20) * MS);
     HistogramNote {
         operation: None,
-        kind: Kind::Response,
+        kind: LatencyKind::Response,
         every_s: 1,
         start_s,
         nanoseconds: nanoseconds.into(),

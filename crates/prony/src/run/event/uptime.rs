@@ -14,20 +14,20 @@ const FIRST: u32 = 1;
 /// Shared by the events of a load.
 #[derive(Default)]
 pub struct Uptime {
-    state: Mutex<State>,
+    state: Mutex<UptimeState>,
     /// Ends the load: set with [`Phase::Lost`], and by an interruption.
     stop: AtomicBool,
 }
 
 #[derive(Default)]
-struct State {
+struct UptimeState {
     /// Of the nodes that are not up, by number from 1.
     phases: BTreeMap<u32, Phase>,
     /// How many outages of the first node have begun.
     outages: u64,
 }
 
-impl State {
+impl UptimeState {
     fn of(&self, node: u32) -> Phase {
         self.phases.get(&node).cloned().unwrap_or_default()
     }
@@ -93,7 +93,7 @@ impl Uptime {
         self.state().phases.insert(node, phase);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, UptimeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

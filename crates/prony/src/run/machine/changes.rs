@@ -12,11 +12,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The changeable parts of a trial's target, shared by its events.
 #[derive(Default)]
 pub struct Changes {
-    state: Mutex<State>,
+    state: Mutex<ChangesState>,
 }
 
 #[derive(Default)]
-struct State {
+struct ChangesState {
     group: Option<SharedGroup>,
     data_bytes: u64,
     /// Those of the file.
@@ -30,9 +30,9 @@ struct State {
 impl Changes {
     /// Of a target with so many bytes of data, which relative sizes refer to. Without limits until [`Changes::of`].
     pub(crate) fn new(data_bytes: u64) -> Changes {
-        let state = State {
+        let state = ChangesState {
             data_bytes,
-            ..State::default()
+            ..ChangesState::default()
         };
         Changes {
             state: Mutex::new(state),
@@ -102,12 +102,12 @@ impl Changes {
         Ok(())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ChangesState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl ChangesState {
     fn apply(&mut self, limits: LimitsPatch) -> Result<(), String> {
         let group = self.group.as_ref().ok_or("the target has no limits")?;
         let absolute = resolve(&limits, self.data_bytes);

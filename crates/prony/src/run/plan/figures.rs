@@ -4,7 +4,7 @@
 //! but the best available. Outside this module: what is reported (`stats`).
 
 use record::histogram::merged;
-use record::{Kind, Loaded, Percentile, TrialKey};
+use record::{LatencyKind, Loaded, Percentile, TrialKey};
 use spec::plan::Finished;
 use std::collections::BTreeMap;
 
@@ -24,14 +24,14 @@ pub(crate) fn timed(key: TrialKey, load: &Loaded, is_usable: bool, server_is_up:
 
 /// Requests that were never answered count as slower than all others.
 fn unanswered(summary: &record::Summary) -> u64 {
-    let response = summary.latency.of(Kind::Response);
+    let response = summary.latency.of(LatencyKind::Response);
     response.map_or(0, |response| response.unanswered)
 }
 
 /// Response percentiles of all operations that ended in this second or later.
 fn response_ms(load: &Loaded, from_s: u32, unanswered: u64) -> BTreeMap<Percentile, f64> {
     let is_counted = |note: &&record::HistogramNote| {
-        note.operation.is_none() && note.kind == Kind::Response && note.start_s >= from_s
+        note.operation.is_none() && note.kind == LatencyKind::Response && note.start_s >= from_s
     };
     let seconds = load.histograms.iter().filter(is_counted);
     let Some(all) = merged(seconds.map(|note| &note.nanoseconds)) else {
@@ -57,7 +57,7 @@ mod tests {
             .for_each(|ms| nanoseconds += ms * 1_000_000);
         HistogramNote {
             operation: None,
-            kind: Kind::Response,
+            kind: LatencyKind::Response,
             every_s: 1,
             start_s,
             nanoseconds: nanoseconds.into(),
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(known.throughput, Some(2.0));
         let printed = stats::summary(&load)
             .latency
-            .of(Kind::Response)
+            .of(LatencyKind::Response)
             .and_then(|one| one.p99_ms);
         assert_eq!(printed, None);
     }

@@ -7,7 +7,7 @@ use crate::run::{Progress, RunError, Workloads};
 use host::{Home, Leases};
 use record::WorkloadNote;
 use server::{Provider, ServerError};
-use spec::plan::{Part, Plan, PlannedTrial};
+use spec::plan::{MatrixPart, Plan, PlannedTrial};
 use spec::{BuildSpec, Experiment, Shard};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub struct Request {
     pub overrides: Vec<String>,
     pub seed: u64,
     /// The part of the trials to measure; None: all.
-    pub part: Option<Part>,
+    pub part: Option<MatrixPart>,
     /// Which share of the load of every trial this process runs; None: the whole load.
     pub shard: Option<Shards>,
     pub results: PathBuf,

@@ -1,6 +1,6 @@
 //! The lines that a run prints about finished trials.
 
-use record::{Kind, Mode, Percentile, Trial, TrialKey};
+use record::{LatencyKind, Mode, Percentile, Trial, TrialKey};
 use spec::Experiment;
 use spec::plan::estimate::seconds_text;
 use std::collections::HashSet;
@@ -60,8 +60,8 @@ fn figures(trial: &Trial) -> String {
     let summary = stats::summary(load);
     let unstable = summary.offered.as_ref();
     let unstable = unstable.and_then(|offered| offered.unstable.clone());
-    let response = summary.latency.of(Kind::Response);
-    let service = summary.latency.of(Kind::Service);
+    let response = summary.latency.of(LatencyKind::Response);
+    let service = summary.latency.of(LatencyKind::Service);
     let p99 = response.or(service).and_then(|one| {
         let mark = if one.is_uncertain(Percentile::P99) {
             "~"

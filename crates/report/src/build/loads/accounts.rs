@@ -5,7 +5,7 @@
 use super::errors;
 use crate::build::Context;
 use crate::build::rows::Row;
-use crate::document::{Block, Cell, Column, Kind, Most, Section, Table};
+use crate::document::{Block, Cell, Column, ColumnContent, Most, Section, Table};
 use crate::format;
 use record::Account;
 
@@ -26,12 +26,12 @@ pub(super) fn section(context: &Context) -> Option<Section> {
     // The terminal may not show all.
     found.sort_by_key(|(_, account)| account.spoiled() == 0);
     let columns = Column::list(&[
-        (Kind::Label, &["cell", "operation"]),
+        (ColumnContent::Label, &["cell", "operation"]),
         (
-            Kind::Figure,
+            ColumnContent::Figure,
             &["started", "done", "failed or lost", "cut off"],
         ),
-        (Kind::Words, &["errors"]),
+        (ColumnContent::Words, &["errors"]),
     ]);
     let rows = found.iter().map(|(name, account)| cells(name, account));
     let about = "All blocks, invalid ones included. Cut off: still running at the end of the load. Errors include those behind retries.";

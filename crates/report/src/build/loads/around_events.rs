@@ -1,7 +1,7 @@
 //! The effect of events: throughput and latency before, during and after each.
 
 use crate::build::Context;
-use crate::document::{Block, Cell, Column, Kind, Recorded, Section, Table};
+use crate::document::{Block, Cell, Column, ColumnContent, Recorded, Section, Table};
 use crate::{format, names};
 use record::{EventNote, Percentile, Run, TrialState};
 use stats::{Around, Span};
@@ -26,10 +26,10 @@ pub(super) fn section(context: &Context) -> Option<Section> {
         return None;
     }
     let columns = Column::list(&[
-        (Kind::Words, &["trial and event"]),
-        (Kind::Label, &["span"]),
+        (ColumnContent::Words, &["trial and event"]),
+        (ColumnContent::Label, &["span"]),
         (
-            Kind::Figure,
+            ColumnContent::Figure,
             &[
                 "seconds", "ops/s", "p50 (ms)", "p95 (ms)", "p99 (ms)", "max (ms)",
             ],

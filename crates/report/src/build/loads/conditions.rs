@@ -7,9 +7,9 @@ use super::grid::cell::Cell as Point;
 use super::measure::Measure;
 use super::overview;
 use crate::build::Context;
-use crate::document::{Block, Cell, Column, Forms, Kind as Of, Node, Table};
+use crate::document::{Block, Cell, Column, ColumnContent, Forms, Node, Table};
 use crate::format;
-use record::{Kind, Mode, Percentile, Trial};
+use record::{LatencyKind, Mode, Percentile, Trial};
 use stats::Scaling;
 
 /// From this share on the CPU is saturated.
@@ -108,11 +108,11 @@ fn table(grid: &Grid, scaling: &[Scaling]) -> Table {
         let mut points = one.points.iter();
         points.any(|point| point.clients > 1 && point.factor.is_some())
     });
-    let mut columns = Column::of(Of::Label, overview::labels(grid));
+    let mut columns = Column::of(ColumnContent::Label, overview::labels(grid));
     let heads = ["p99.9", "max"].into_iter();
     let heads = heads.chain(has_scaling.then_some("× 1 client"));
     let heads = heads.chain(["server CPU", "client CPU", "machine"]);
-    columns.extend(Column::of(Of::Figure, heads));
+    columns.extend(Column::of(ColumnContent::Figure, heads));
     let rows = grid.lines.iter().flat_map(|line| {
         overview::points(grid, line).map(|(mut labels, cell)| {
             labels.extend(tail(cell));
@@ -128,7 +128,7 @@ fn table(grid: &Grid, scaling: &[Scaling]) -> Table {
 fn tail(cell: &Point) -> [Cell; 2] {
     let is_unstable = cell.is_unstable();
     [Percentile::P999, Percentile::Max].map(|percentile| {
-        let found = Measure::Latency(Kind::Response, percentile).cell(cell);
+        let found = Measure::Latency(LatencyKind::Response, percentile).cell(cell);
         if is_unstable {
             Cell::none()
         } else {

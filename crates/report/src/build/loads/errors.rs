@@ -1,7 +1,7 @@
 //! Operations that failed, by the server's error number.
 
 use super::grid::cell::Cell as Point;
-use crate::document::{Block, Cell, Column, Kind, Section, Table};
+use crate::document::{Block, Cell, Column, ColumnContent, Section, Table};
 use crate::format;
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ pub(super) fn section(cells: &[&Point]) -> Option<Section> {
         return None;
     }
     let columns = Column::list(&[
-        (Kind::Words, &["cell"]),
-        (Kind::Figure, &["number"]),
-        (Kind::Label, &["name"]),
-        (Kind::Figure, &["count"]),
+        (ColumnContent::Words, &["cell"]),
+        (ColumnContent::Figure, &["number"]),
+        (ColumnContent::Label, &["name"]),
+        (ColumnContent::Figure, &["count"]),
     ]);
     let about = "In all seconds of all blocks, warm-up included: failures, lost operations and the errors behind retries. Numbers above 60,000 are prony's own.";
     let nodes = vec![

@@ -2,7 +2,7 @@
 
 use super::grid::cell::Cell as Point;
 use crate::build::rounds::resources;
-use crate::document::{Block, Cell, Column, Kind, Section, Table};
+use crate::document::{Block, Cell, Column, ColumnContent, Section, Table};
 use crate::format;
 use explain::Misses;
 
@@ -11,9 +11,9 @@ pub(super) fn section(cells: &[&Point]) -> Option<Section> {
         return None;
     }
     let columns = Column::list(&[
-        (Kind::Words, &["cell"]),
+        (ColumnContent::Words, &["cell"]),
         (
-            Kind::Figure,
+            ColumnContent::Figure,
             &[
                 "server CPU (cores)",
                 "context switches per operation",
@@ -26,7 +26,7 @@ pub(super) fn section(cells: &[&Point]) -> Option<Section> {
                 "sampler CPU (cores)",
             ],
         ),
-        (Kind::Words, &["buffer pool misses/s"]),
+        (ColumnContent::Words, &["buffer pool misses/s"]),
     ]);
     let table = Table::new("", columns, cells.iter().map(|cell| row(cell)));
     let about = "Means over the measured seconds of all blocks; \"-\" where it could not be read. Lateness is the load generator's own against its schedule: p99 of the worst block.";

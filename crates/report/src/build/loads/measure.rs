@@ -4,14 +4,14 @@ use super::grid::Grid;
 use super::grid::cell::Cell as Point;
 use crate::document::Cell;
 use crate::format;
-use record::{Kind, Percentile, Percentiles};
+use record::{LatencyKind, Percentile, Percentiles};
 use stats::{Estimate, LoadRow};
 
 #[derive(Clone, Copy)]
 pub(crate) enum Measure {
     Throughput,
     Offered,
-    Latency(Kind, Percentile),
+    Latency(LatencyKind, Percentile),
 }
 
 impl Measure {
@@ -27,7 +27,7 @@ impl Measure {
         let across = grid.across.as_ref();
         let by = across.map_or(String::new(), |across| format!(" by {}", across.factor));
         let queue = match self {
-            Measure::Latency(Kind::Response, _) if grid.open => ", queue wait included",
+            Measure::Latency(LatencyKind::Response, _) if grid.open => ", queue wait included",
             _ => "",
         };
         format!("{what}{by}{queue}{}", grid.spread())
@@ -37,7 +37,7 @@ impl Measure {
         match self {
             Measure::Throughput => "ops/s".to_string(),
             Measure::Offered => "offered ops/s".to_string(),
-            Measure::Latency(Kind::Response, percentile) => {
+            Measure::Latency(LatencyKind::Response, percentile) => {
                 format!("{} (ms)", percentile.title())
             }
             Measure::Latency(kind, percentile) => {
@@ -104,11 +104,11 @@ pub(crate) fn at(latency: Option<&Percentiles>, percentile: Percentile) -> Cell 
 }
 
 /// Kinds of latency; in closed loop the latency is the service time.
-pub(crate) fn kind_words(kind: Kind) -> &'static str {
+pub(crate) fn kind_words(kind: LatencyKind) -> &'static str {
     match kind {
-        Kind::Response => "latency",
-        Kind::Wait => "queue wait",
-        Kind::Service => "service time",
-        Kind::Failed => "time of failed operations",
+        LatencyKind::Response => "latency",
+        LatencyKind::Wait => "queue wait",
+        LatencyKind::Service => "service time",
+        LatencyKind::Failed => "time of failed operations",
     }
 }

@@ -3,7 +3,7 @@
 //! Boundaries: what the requirements are and whether they are met is known to `record::Conformance`.
 
 use super::grid::cell::{Block as OneBlock, Cell as Point};
-use crate::document::{Badge, Block, Cell, Column, Kind, Most, Section, Table};
+use crate::document::{Badge, Block, Cell, Column, ColumnContent, Most, Section, Table};
 use crate::format;
 use record::{Conformance, Conforming};
 
@@ -26,12 +26,12 @@ pub(super) fn section(cells: &[&Point]) -> Option<Section> {
         &["cell", "operation"]
     };
     let columns = Column::list(&[
-        (Kind::Label, labels),
+        (ColumnContent::Label, labels),
         (
-            Kind::Figure,
+            ColumnContent::Figure,
             &["done", "share", "minimum", "p90 (ms)", "limit (ms)"],
         ),
-        (Kind::Words, &["requirements"]),
+        (ColumnContent::Words, &["requirements"]),
     ]);
     let caption = "Each operation in the measured part of all blocks: its share of the mix and the 90th percentile of its response time";
     let table = Table::new(caption, columns, rows).most(Most::in_terminal(ROWS));
@@ -55,9 +55,9 @@ fn conformances<'c>(cell: &'c Point) -> impl Iterator<Item = &'c Conformance> {
 /// The counted rate, per second and per minute.
 fn counted(cells: &[&Point], first: &Conformance) -> Table {
     let columns = Column::list(&[
-        (Kind::Label, &["cell"]),
+        (ColumnContent::Label, &["cell"]),
         (
-            Kind::Figure,
+            ColumnContent::Figure,
             &[&format!("{}/s", first.counted), first.per_minute.as_str()],
         ),
     ]);

@@ -3,9 +3,9 @@
 use super::grid::cell::{Block, Cell as Point};
 use super::grid::{Grid, Line};
 use super::measure::Measure;
-use crate::document::{Cell, Column, Kind as Of, Table};
+use crate::document::{Cell, Column, ColumnContent, Table};
 use crate::format;
-use record::{Kind, Mode, Percentile};
+use record::{LatencyKind, Mode, Percentile};
 
 /// With more cells, a table of throughput by the levels of the load is easier to read.
 const CELLS_MAX: usize = 40;
@@ -17,10 +17,10 @@ pub(super) fn table(grid: &Grid) -> Option<Table> {
     if cells > CELLS_MAX && grid.across.is_some() {
         return None;
     }
-    let mut columns = Column::of(Of::Label, labels(grid));
+    let mut columns = Column::of(ColumnContent::Label, labels(grid));
     let percentiles = SHOWN.map(Percentile::title).into_iter();
     let heads = ["ops/s", "average"].into_iter().chain(percentiles);
-    columns.extend(Column::of(Of::Figure, heads.chain(["errors"])));
+    columns.extend(Column::of(ColumnContent::Figure, heads.chain(["errors"])));
     let rows = grid.lines.iter().flat_map(|line| rows(grid, line));
     let (spread, set_up) = (grid.spread(), grid.set_up());
     let caption = format!("Throughput (ops/s) and latency (ms){spread}; {set_up}");
@@ -84,7 +84,7 @@ fn figures(cell: &Point) -> Vec<Cell> {
     let mut row = vec![Measure::Throughput.cell(cell), average];
     let is_unstable = cell.is_unstable();
     for (place, percentile) in SHOWN.into_iter().enumerate() {
-        let found = Measure::Latency(Kind::Response, percentile).cell(cell);
+        let found = Measure::Latency(LatencyKind::Response, percentile).cell(cell);
         row.push(if is_unstable && place > 0 {
             Cell::none()
         } else {

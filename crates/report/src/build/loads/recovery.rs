@@ -4,7 +4,7 @@
 
 use crate::build::Context;
 use crate::document::{
-    Bars, Block, Cell, Chart, Charts, Column, Kind, Node, Section, Series, Table,
+    Bars, Block, Cell, Chart, Charts, Column, ColumnContent, Node, Section, Series, Table,
 };
 use crate::{format, names};
 use stats::{Estimate, Recoveries, RowKey};
@@ -47,9 +47,9 @@ fn name(context: &Context, (server, levels): &RowKey) -> String {
 fn table(context: &Context, cells: &Recoveries) -> Table {
     let heads: Vec<&str> = SECONDS.iter().map(|(_, head)| *head).collect();
     let columns = [
-        Column::list(&[(Kind::Label, &["cell"])]),
-        Column::of(Kind::Figure, ["redo log"]),
-        Column::of(Kind::Figure, heads),
+        Column::list(&[(ColumnContent::Label, &["cell"])]),
+        Column::of(ColumnContent::Figure, ["redo log"]),
+        Column::of(ColumnContent::Figure, heads),
     ];
     let rows = cells.iter().map(|(key, numbers)| {
         let redo = numbers.get("redo_bytes");

@@ -3,7 +3,7 @@
 //! Boundaries: which series show which cause is known to `explain`.
 
 use super::grid::cell::{Block as OneBlock, Cell as Point};
-use crate::document::{Block, Cell, Column, Kind, Section, Table};
+use crate::document::{Block, Cell, Column, ColumnContent, Section, Table};
 use crate::format;
 use explain::{NamedCause, StallEvidence, stall_causes};
 use record::{Moved, Stall};
@@ -23,9 +23,9 @@ pub(super) fn section(cells: &[&Point], unknown: &str) -> Option<Section> {
         return None;
     }
     let columns = Column::list(&[
-        (Kind::Words, &["cell"]),
+        (ColumnContent::Words, &["cell"]),
         (
-            Kind::Figure,
+            ColumnContent::Figure,
             &[
                 "block",
                 "at (s)",
@@ -35,7 +35,7 @@ pub(super) fn section(cells: &[&Point], unknown: &str) -> Option<Section> {
             ],
         ),
         (
-            Kind::Words,
+            ColumnContent::Words,
             &["cause shown", "series during the stall (usual)"],
         ),
     ]);

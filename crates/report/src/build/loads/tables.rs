@@ -5,9 +5,9 @@ use super::grid::{Grid, Line};
 use super::measure::Measure;
 use super::{Loads, conditions, overview};
 use crate::build::Context;
-use crate::document::{Block, Cell, Column, Forms, Kind as Of, Node, Section, Table};
+use crate::document::{Block, Cell, Column, ColumnContent, Forms, Node, Section, Table};
 use crate::names;
-use record::{Kind, Percentile};
+use record::{LatencyKind, Percentile};
 use stats::{Scaling, ScalingPoint};
 use std::collections::BTreeSet;
 
@@ -73,8 +73,11 @@ fn scaling(context: &Context, all: &[Scaling]) -> Option<Table> {
     let several: Vec<&Scaling> = all.filter(|one| one.points.iter().any(compared)).collect();
     let points = several.iter().flat_map(|scaling| &scaling.points);
     let clients: BTreeSet<u32> = points.map(|point| point.clients).collect();
-    let mut columns = Column::of(Of::Label, ["server and settings"]);
-    columns.extend(Column::of(Of::Figure, clients.iter().map(u32::to_string)));
+    let mut columns = Column::of(ColumnContent::Label, ["server and settings"]);
+    columns.extend(Column::of(
+        ColumnContent::Figure,
+        clients.iter().map(u32::to_string),
+    ));
     let row = |scaling: &&Scaling| {
         let name = names::row(context.run, scaling.server.as_deref(), &scaling.levels);
         let cells = clients.iter().map(|clients| {
@@ -93,7 +96,7 @@ fn scaling(context: &Context, all: &[Scaling]) -> Option<Table> {
 impl Grid<'_> {
     /// What answers the question: throughput and latency in closed loop, latency and throughput in open loop.
     fn tables(&self) -> Vec<Table> {
-        let response = Measure::Latency(Kind::Response, self.percentile());
+        let response = Measure::Latency(LatencyKind::Response, self.percentile());
         match (&self.across, self.open) {
             (None, _) => vec![self.list()],
             (Some(_), true) => vec![self.table(response), self.table(Measure::Throughput)],
@@ -107,7 +110,11 @@ impl Grid<'_> {
             return Vec::new();
         }
         let at = |kind| Measure::Latency(kind, self.percentile());
-        let measures = [at(Kind::Wait), at(Kind::Service), Measure::Offered];
+        let measures = [
+            at(LatencyKind::Wait),
+            at(LatencyKind::Service),
+            Measure::Offered,
+        ];
         let measured = measures.into_iter().filter(|measure| self.has(measure));
         measured.map(|measure| self.table(measure)).collect()
     }
@@ -132,7 +139,7 @@ impl Grid<'_> {
 
     /// One row for each point, its figures across; measures without any figure are left out.
     fn list(&self) -> Table {
-        let percentile = |percentile| Measure::Latency(Kind::Response, percentile);
+        let percentile = |percentile| Measure::Latency(LatencyKind::Response, percentile);
         let measures: Vec<Measure> = std::iter::once(Measure::Throughput)
             .chain(Percentile::ALL.map(percentile))
             .filter(|measure| matches!(measure, Measure::Throughput) || self.has(measure))
@@ -156,8 +163,8 @@ impl Grid<'_> {
         heads: Vec<String>,
         of: impl Fn(&Line) -> Vec<Cell>,
     ) -> Table {
-        let mut columns = Column::of(Of::Label, &self.factors);
-        columns.extend(Column::of(Of::Figure, heads));
+        let mut columns = Column::of(ColumnContent::Label, &self.factors);
+        columns.extend(Column::of(ColumnContent::Figure, heads));
         let row = |line: &Line| {
             let labels = self.factors.iter().zip(&line.labels);
             let labels =

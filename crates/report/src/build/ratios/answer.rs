@@ -2,7 +2,7 @@
 //!
 //! `Hot, the small pool is 1.9× slower than the large pool (1.7 to 2.2); cold 1.9×. It misses 40,255 pages per query.`
 
-use super::common::Place;
+use super::common::ComparedPlace;
 use super::contrasts::caveats;
 use super::ratio::Way;
 use crate::document::{Claim, Headline};
@@ -62,7 +62,7 @@ struct Compared<'c> {
     value: &'c Value,
     of: String,
     to: String,
-    place: Place,
+    place: ComparedPlace,
     way: Way,
     /// The sides differ in the number of clients, and clients are not slow or fast: their time is longer or shorter.
     is_by_clients: bool,
@@ -84,7 +84,7 @@ impl<'c> Compared<'c> {
             value,
             of: side(run, of, to),
             to: side(run, to, of),
-            place: Place::common(run, of, to),
+            place: ComparedPlace::common(run, of, to),
             way: Way::of(judged, value)?,
             is_by_clients: clients(of) != clients(to),
         })

@@ -5,14 +5,14 @@ use crate::names;
 use record::{Cell, LoadFactor, Question, Run};
 
 /// Its parts in words: round, query, levels.
-pub(crate) struct Place {
+pub(crate) struct ComparedPlace {
     parts: Vec<String>,
     /// Whether it is a number of clients, workers or requests alone.
     is_load: bool,
 }
 
-impl Place {
-    pub(crate) fn common(run: &Run, of: &Cell, to: &Cell) -> Place {
+impl ComparedPlace {
+    pub(crate) fn common(run: &Run, of: &Cell, to: &Cell) -> ComparedPlace {
         let round = of.round.as_ref().filter(|_| of.round == to.round);
         let round = round.map(|round| match round.index {
             Some(index) => format!("{} {index}", round.name),
@@ -27,7 +27,7 @@ impl Place {
                 _ => None,
             })
             .collect();
-        Place::of(&run.question, round.into_iter().chain(query), &shared)
+        ComparedPlace::of(&run.question, round.into_iter().chain(query), &shared)
     }
 
     /// Rounds and queries by their names, then the levels of factors that vary.
@@ -35,7 +35,7 @@ impl Place {
         question: &Question,
         named: impl Iterator<Item = String>,
         levels: &[(String, String)],
-    ) -> Place {
+    ) -> ComparedPlace {
         let varying = levels.iter().filter(|(factor, _)| match factor.as_str() {
             "server" => question.servers.len() > 1,
             factor => names::varies(question, factor),
@@ -45,7 +45,7 @@ impl Place {
             .iter()
             .map(|(factor, level)| names::level_alone(factor, level));
         let parts: Vec<String> = named.chain(words).collect();
-        Place {
+        ComparedPlace {
             is_load: parts.len() == 1
                 && varying
                     .iter()
@@ -66,7 +66,7 @@ impl Place {
     }
 
     /// The part in which it differs from another one, if it is a single one.
-    pub(crate) fn apart_from(&self, other: &Place) -> Option<&str> {
+    pub(crate) fn apart_from(&self, other: &ComparedPlace) -> Option<&str> {
         let mut own = self.parts.iter().filter(|part| !other.parts.contains(part));
         let is_alike = self.parts.len() == other.parts.len();
         match (own.next(), own.next()) {

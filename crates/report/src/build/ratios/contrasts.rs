@@ -1,10 +1,10 @@
 //! New against old: the table, the answer in sentences.
 
-use super::common::Place;
+use super::common::ComparedPlace;
 use super::ratio::Way;
 use crate::build::rows::Notes;
 use crate::document::{
-    Badge, Block, Cell, Column, Document, Headline, Kind, Most, Node, Section, Table,
+    Badge, Block, Cell, Column, ColumnContent, Document, Headline, Most, Node, Section, Table,
 };
 use crate::{format, names};
 use record::claim::Unit;
@@ -90,9 +90,9 @@ fn family(mut tables: Vec<(String, Vec<Vec<Cell>>)>, notes: Notes, decides: bool
 /// `what`: the head of what is compared.
 pub(crate) fn columns(what: &str) -> Vec<Column> {
     Column::list(&[
-        (Kind::Label, &["verdict"]),
-        (Kind::Words, &[what]),
-        (Kind::Figure, &["old", "new", "new is", "95 % CI"]),
+        (ColumnContent::Label, &["verdict"]),
+        (ColumnContent::Words, &[what]),
+        (ColumnContent::Figure, &["old", "new", "new is", "95 % CI"]),
     ])
 }
 
@@ -262,7 +262,7 @@ pub(crate) fn headline(question: &Question, contrasts: &[Contrast]) -> Option<He
 fn undecided(question: &Question, contrast: &Contrast) -> Option<Headline> {
     let way = way(contrast)?;
     let named = contrast.subject.round.clone().into_iter();
-    let place = Place::of(
+    let place = ComparedPlace::of(
         question,
         named.chain(without(&contrast.subject)),
         &contrast.levels,
@@ -297,7 +297,7 @@ fn differing(question: &Question, contrast: &Contrast) -> Option<Headline> {
         .into_iter()
         .chain(subject.query.clone())
         .chain(without(subject));
-    let place = Place::of(question, named, &contrast.levels);
+    let place = ComparedPlace::of(question, named, &contrast.levels);
     let what = what_of(subject);
     let caveats = caveats(&contrast.judged, &contrast.basis);
     let rest = format!(" than {what}{old}{}{caveats}.", way.short_interval());

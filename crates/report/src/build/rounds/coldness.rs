@@ -2,11 +2,11 @@
 
 use crate::build::Context;
 use crate::build::rows::Row;
-use crate::document::{Badge, Block, Cell, Column, Kind, Node, Section, Table};
+use crate::document::{Badge, Block, Cell, Column, ColumnContent, Node, Section, Table};
 use crate::{format, names};
 use record::names::{DEVICE_READ, SERVER_READ};
 use record::{Coldness, Round};
-use stats::resource_use::{Part, counter};
+use stats::resource_use::{RowPart, counter};
 
 /// Rows of the matrix in the terminal.
 const MOST: usize = 10;
@@ -68,7 +68,7 @@ fn read_in_words(context: &Context, row: &Row) -> Option<String> {
 fn read_by_query<'c>(context: &'c Context, row: &Row) -> Vec<(&'c str, u64)> {
     let names = context.run.question.workload.operations.iter();
     let read = |name: &'c String| {
-        let part = Part {
+        let part = RowPart {
             server: row.figures.server.as_deref(),
             levels: &row.figures.levels,
             round: "cold",
@@ -99,10 +99,13 @@ pub(crate) fn section(context: &Context) -> Option<Section> {
     }
     let proved = found.iter().filter(|(_, coldness)| coldness.proved).count();
     let columns = Column::list(&[
-        (Kind::Words, &["round"]),
-        (Kind::Label, &["proved", "eviction", "server restarted"]),
+        (ColumnContent::Words, &["round"]),
         (
-            Kind::Figure,
+            ColumnContent::Label,
+            &["proved", "eviction", "server restarted"],
+        ),
+        (
+            ColumnContent::Figure,
             &[
                 "pages in the buffer pool",
                 "data files in the page cache",
@@ -137,9 +140,9 @@ fn by_query(context: &Context) -> Option<Node> {
     let rows = context.rows.list.iter();
     let read = rows.map(|row| (row, read_by_query(context, row)));
     let read: Vec<_> = read.filter(|(_, queries)| !queries.is_empty()).collect();
-    let mut columns = Column::of(Kind::Label, ["query"]);
+    let mut columns = Column::of(ColumnContent::Label, ["query"]);
     columns.extend(Column::of(
-        Kind::Figure,
+        ColumnContent::Figure,
         read.iter().map(|(row, _)| &row.name),
     ));
     let operations = context.run.question.workload.operations.iter();

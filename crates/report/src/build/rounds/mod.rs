@@ -9,7 +9,7 @@ pub(crate) mod resources;
 use super::rows::{Notes, Row, left_out};
 use super::{Context, Detail};
 use crate::document::{
-    Bars, Block, Cell, Chart, Charts, Column, Document, Kind, Node, Section, Series, Table,
+    Bars, Block, Cell, Chart, Charts, Column, ColumnContent, Document, Node, Section, Series, Table,
 };
 use crate::{format, names};
 use record::Question;
@@ -60,8 +60,8 @@ fn times(context: &Context) -> Option<Section> {
         .iter()
         .map(|(name, index)| names::round(question, name, *index))
         .collect();
-    let mut columns = Column::of(Kind::Label, context.rows.label_heads());
-    columns.extend(Column::of(Kind::Figure, &heads));
+    let mut columns = Column::of(ColumnContent::Label, context.rows.label_heads());
+    columns.extend(Column::of(ColumnContent::Figure, &heads));
     let caption = caption(question, &estimates().collect::<Vec<_>>());
     let table = Table::new(caption, columns, rows).across("round", "time (s)");
     let mut nodes = vec![Block::table(table).everywhere().on_first_screen()];
@@ -203,8 +203,11 @@ fn clients(context: &Context) -> Option<Section> {
                 .chain(clients.iter().map(|clients| cell(scaling, clients)))
                 .collect()
         };
-        let mut columns = Column::of(Kind::Label, ["server and settings", "round"]);
-        columns.extend(Column::of(Kind::Figure, clients.iter().map(u32::to_string)));
+        let mut columns = Column::of(ColumnContent::Label, ["server and settings", "round"]);
+        columns.extend(Column::of(
+            ColumnContent::Figure,
+            clients.iter().map(u32::to_string),
+        ));
         Table::new(caption, columns, all.iter().map(row)).across("clients", figure)
     };
     let rate =

@@ -2,7 +2,7 @@
 //!
 //! Boundaries: plans are compared in `explain::plan`.
 
-use crate::document::{Block, Cell, Column, Forms, Kind, Node, Section, Table};
+use crate::document::{Block, Cell, Column, ColumnContent, Forms, Node, Section, Table};
 use crate::{format, names};
 use explain::{PlanStep, PlanTime, PlanUse, QueryPlans, RowUse, StepChange};
 use record::Run;
@@ -141,8 +141,14 @@ fn times(run: &Run, query: &QueryPlans) -> Table {
         ]
     };
     let columns = Column::list(&[
-        (Kind::Label, &["plan", "used by", "blocks", "round"]),
-        (Kind::Figure, &["times", "geometric mean (s)", "median (s)"]),
+        (
+            ColumnContent::Label,
+            &["plan", "used by", "blocks", "round"],
+        ),
+        (
+            ColumnContent::Figure,
+            &["times", "geometric mean (s)", "median (s)"],
+        ),
     ]);
     Table::new("", columns, times.into_iter().map(cells))
 }
@@ -214,7 +220,11 @@ fn table_of(steps: &[PlanStep]) -> Table {
     let rows = steps
         .iter()
         .map(|step| heads.iter().map(|head| cell(step, head)).collect());
-    Table::new("", Column::of(Kind::Label, heads.iter().copied()), rows)
+    Table::new(
+        "",
+        Column::of(ColumnContent::Label, heads.iter().copied()),
+        rows,
+    )
 }
 
 /// Text that is not JSON stays unchanged.

@@ -1,7 +1,7 @@
 //! In which stage the profiled queries spent their time (SHOW PROFILE). Servers without it have no columns here.
 
 use crate::build::rows::{Row, Rows};
-use crate::document::{Block, Cell, Column, Kind, Node, Section, Table};
+use crate::document::{Block, Cell, Column, ColumnContent, Node, Section, Table};
 use record::{Query, Round};
 
 /// Stages that took less than this share of every column are left out.
@@ -104,8 +104,8 @@ fn table(query: &str, profiles: &[Profile]) -> Table {
             .map(Cell::text)
             .collect()
     });
-    let mut columns = Column::of(Kind::Label, ["stage"]);
-    columns.extend(Column::of(Kind::Figure, names));
+    let mut columns = Column::of(ColumnContent::Label, ["stage"]);
+    columns.extend(Column::of(ColumnContent::Figure, names));
     Table::new(query, columns, rows)
 }
 

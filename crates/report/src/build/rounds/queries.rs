@@ -7,7 +7,7 @@ use crate::build::rounds;
 use crate::build::rows::{Notes, Row};
 use crate::build::{Context, Detail};
 use crate::document::{
-    Bars, Block, Cell, Column, Document, Forms, Kind, Most, Node, Section, Table,
+    Bars, Block, Cell, Column, ColumnContent, Document, Forms, Most, Node, Section, Table,
 };
 use crate::{format, names};
 use explain::QueryPlans;
@@ -134,7 +134,7 @@ impl<'a> Listed<'a> {
     }
 
     fn columns(&self) -> Vec<Column> {
-        let mut columns = Column::of(Kind::Label, ["query"]);
+        let mut columns = Column::of(ColumnContent::Label, ["query"]);
         match self.own {
             [_] => {
                 let heads = self.times.iter().map(|(name, _)| format!("{name} (s)"));
@@ -142,11 +142,11 @@ impl<'a> Listed<'a> {
                     .times
                     .last()
                     .map(|(name, _)| format!("share of {name}"));
-                columns.extend(Column::of(Kind::Figure, heads.chain(share)));
+                columns.extend(Column::of(ColumnContent::Figure, heads.chain(share)));
             }
             several => {
                 let heads = several.iter().map(|(row, _)| row.name.as_str());
-                columns.extend(Column::of(Kind::Figure, heads));
+                columns.extend(Column::of(ColumnContent::Figure, heads));
             }
         }
         columns
@@ -188,7 +188,7 @@ fn with_plans(
     plans: &[&str],
 ) -> (Vec<Column>, Vec<Vec<Cell>>) {
     if plans.iter().any(|plan| !plan.is_empty()) {
-        columns.extend(Column::of(Kind::Label, ["plan"]));
+        columns.extend(Column::of(ColumnContent::Label, ["plan"]));
         for (row, plan) in rows.iter_mut().zip(plans) {
             row.push(Cell::text(*plan));
         }
@@ -341,10 +341,10 @@ fn on_the_page(operations: &[String], own: &[Own]) -> Vec<Node> {
         .flat_map(|query| [&query.cold_s, &query.hot_s])
         .flatten();
     let decimals = format::decimals(estimates.map(|estimate| estimate.mean));
-    let mut columns = Column::of(Kind::Label, ["query"]);
+    let mut columns = Column::of(ColumnContent::Label, ["query"]);
     for (row, _) in own {
         let heads = [format!("{}, cold", row.name), format!("{}, hot", row.name)];
-        columns.extend(Column::of(Kind::Figure, heads));
+        columns.extend(Column::of(ColumnContent::Figure, heads));
     }
     let row = |(place, name): (usize, &String)| {
         let queries = own.iter().filter_map(|(_, queries)| queries.get(place));

@@ -2,13 +2,13 @@
 
 use crate::build::Context;
 use crate::build::rows::Row;
-use crate::document::{Block, Cell, Column, Kind, Section, Table};
+use crate::document::{Block, Cell, Column, ColumnContent, Section, Table};
 use crate::format;
 use explain::Misses;
 use record::names::{DEVICE_READS, SERVER_CPU, SERVER_READ};
 use record::{Counters, Trial};
 use stats::Estimate;
-use stats::resource_use::{Part, counter};
+use stats::resource_use::{RowPart, counter};
 
 /// A counter, its head, and what one of its units is of the counter's.
 const MEASURES: [(&str, &str, f64); 3] = [
@@ -55,16 +55,16 @@ fn table(context: &Context, labels: &[&str], of: impl Fn(&Row) -> Vec<Vec<Cell>>
         .filter(|row| row.figures.missing.is_none());
     let heads = MEASURES.map(|(_, head, _)| head);
     let columns = Column::list(&[
-        (Kind::Label, labels),
-        (Kind::Figure, &heads),
-        (Kind::Words, &["buffer pool misses"]),
+        (ColumnContent::Label, labels),
+        (ColumnContent::Figure, &heads),
+        (ColumnContent::Words, &["buffer pool misses"]),
     ]);
     Table::new("", columns, measured.flat_map(of))
 }
 
 fn rows(context: &Context, row: &Row, query: Option<&str>) -> Vec<Vec<Cell>> {
     let of_round = |round: &str| {
-        let part = Part {
+        let part = RowPart {
             server: row.figures.server.as_deref(),
             levels: &row.figures.levels,
             round,
@@ -86,7 +86,7 @@ fn rows(context: &Context, row: &Row, query: Option<&str>) -> Vec<Vec<Cell>> {
     rounds.filter_map(of_round).collect()
 }
 
-fn misses(context: &Context, row: &Row, part: Part) -> Cell {
+fn misses(context: &Context, row: &Row, part: RowPart) -> Cell {
     let mean = |name: &str| Some(counter(context.trials, part, name)?.mean);
     let mut settings = row.trials.iter().map(|trial| &trial.settings);
     let page_size = settings.find_map(|settings| settings.get("innodb_page_size"));
@@ -105,7 +105,11 @@ pub(crate) fn misses_in_words(misses: &Misses) -> String {
     }
 }
 
-fn counted(trials: &[Trial], part: Part, (name, _, unit): (&str, &str, f64)) -> Option<Estimate> {
+fn counted(
+    trials: &[Trial],
+    part: RowPart,
+    (name, _, unit): (&str, &str, f64),
+) -> Option<Estimate> {
     let found = counter(trials, part, name)?;
     Some(Estimate {
         mean: found.mean / unit,

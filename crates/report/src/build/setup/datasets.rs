@@ -1,7 +1,7 @@
 //! How the tables were loaded: rows, bytes, load time and index build time.
 
 use crate::build::Context;
-use crate::document::{Block, Cell, Column, Kind, Section, Table};
+use crate::document::{Block, Cell, Column, ColumnContent, Section, Table};
 use crate::{format, names};
 use record::DatasetNote;
 
@@ -23,9 +23,9 @@ pub(crate) fn section(context: &Context) -> Option<Section> {
         return None;
     }
     let columns = Column::list(&[
-        (Kind::Label, &["dataset", "used by"]),
+        (ColumnContent::Label, &["dataset", "used by"]),
         (
-            Kind::Figure,
+            ColumnContent::Figure,
             &[
                 "rows",
                 "size",

@@ -1,6 +1,6 @@
 //! Where the run took place, and how to repeat it.
 
-use crate::document::{Block, Cell, Column, Forms, Kind, Section, Table};
+use crate::document::{Block, Cell, Column, ColumnContent, Forms, Section, Table};
 use crate::{format, names};
 use record::names::LIES_ON;
 use record::{Conditions, Environment, Run, Trial};
@@ -41,9 +41,9 @@ pub(crate) fn section(run: &Run, trials: &[Trial]) -> Option<Section> {
         ]
     });
     let columns = Column::list(&[
-        (Kind::Label, &["server", "build"]),
-        (Kind::Words, &["reported version"]),
-        (Kind::Code, &["SHA-256 of the binary"]),
+        (ColumnContent::Label, &["server", "build"]),
+        (ColumnContent::Words, &["reported version"]),
+        (ColumnContent::Code, &["SHA-256 of the binary"]),
     ]);
     let nodes = vec![
         Block::Facts(facts).page(),

@@ -1,6 +1,6 @@
 //! Resource limits of the servers: requested, and as measured at the start of each trial.
 
-use crate::document::{Block, Cell, Column, Kind, Section, Table};
+use crate::document::{Block, Cell, Column, ColumnContent, Section, Table};
 use crate::format;
 use record::Trial;
 
@@ -20,9 +20,9 @@ pub(crate) fn section(trials: &[Trial]) -> Option<Section> {
         return None;
     }
     let columns = Column::list(&[
-        (Kind::Label, &["limit"]),
+        (ColumnContent::Label, &["limit"]),
         (
-            Kind::Figure,
+            ColumnContent::Figure,
             &["requested", "min measured", "max measured", "trials"],
         ),
     ]);

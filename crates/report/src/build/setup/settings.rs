@@ -4,7 +4,7 @@
 //! that only name an instance (folders, ports, identities) always differ and are left out.
 
 use crate::build::rows::{Row, Rows};
-use crate::document::{Block, Cell, Column, Kind, Section, Table};
+use crate::document::{Block, Cell, Column, ColumnContent, Section, Table};
 use explain::{Intended, is_of_an_instance};
 use record::Run;
 use std::collections::BTreeSet;
@@ -110,8 +110,8 @@ fn table_by_value(rows: &[&str], settings: &[Differing]) -> Table {
             })
     });
     let columns = Column::list(&[
-        (Kind::Code, &["setting", "value"]),
-        (Kind::Words, &["rows"]),
+        (ColumnContent::Code, &["setting", "value"]),
+        (ColumnContent::Words, &["rows"]),
     ]);
     Table::new("", columns, lines)
 }
@@ -127,7 +127,7 @@ fn table_by_row(rows: &[&str], settings: &[Differing]) -> Table {
     };
     Table::new(
         "",
-        Column::of(Kind::Code, heads),
+        Column::of(ColumnContent::Code, heads),
         settings.iter().map(cells),
     )
 }

@@ -2,7 +2,7 @@
 
 use crate::build::Context;
 use crate::build::rows::Row;
-use crate::document::{Block, Cell, Column, Kind, Most, Node, Section, Table};
+use crate::document::{Block, Cell, Column, ColumnContent, Most, Node, Section, Table};
 use crate::{format, names};
 use record::event::{KILL, POWER_CUT};
 use record::{AuditNote, InputCheck, Trial};
@@ -109,9 +109,9 @@ fn loss_cells(note: &AuditNote) -> [Cell; 3] {
 fn loss_columns(label: &str, figure: &str) -> Vec<Column> {
     let [label, figure] = [[label], [figure]];
     Column::list(&[
-        (Kind::Label, &label),
-        (Kind::Figure, &figure),
-        (Kind::Figure, &LOSSES),
+        (ColumnContent::Label, &label),
+        (ColumnContent::Figure, &figure),
+        (ColumnContent::Figure, &LOSSES),
     ])
 }
 
@@ -130,9 +130,9 @@ fn durability(rows: &[(&Row, Sums)]) -> Table {
 /// What became of the other transactions of each row.
 fn others(rows: &[(&Row, Sums)]) -> Table {
     let columns = Column::list(&[
-        (Kind::Label, &["row"]),
+        (ColumnContent::Label, &["row"]),
         (
-            Kind::Figure,
+            ColumnContent::Figure,
             &[
                 "refused",
                 "unknown (kept)",
@@ -243,8 +243,8 @@ fn sentences(context: &Context) -> Option<Node> {
 fn inputs(rows: &[(&Row, Sums)]) -> Vec<Node> {
     let table = |is_shown: fn(&InputCheck) -> bool| {
         let columns = Column::list(&[
-            (Kind::Label, &["row", "input"]),
-            (Kind::Figure, &["observed", "allowed", "draws"]),
+            (ColumnContent::Label, &["row", "input"]),
+            (ColumnContent::Figure, &["observed", "allowed", "draws"]),
         ]);
         let cells = rows.iter().flat_map(|(row, sums)| {
             let checks = sums.checks.iter().filter(move |check| is_shown(check));

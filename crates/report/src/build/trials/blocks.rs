@@ -1,6 +1,6 @@
 //! How many blocks each cell has, which went on after a look at the claims, and why the run stopped.
 
-use crate::document::{Block, Cell, Column, Document, Kind, Most, Section, Table};
+use crate::document::{Block, Cell, Column, ColumnContent, Document, Most, Section, Table};
 use crate::format;
 use crate::looks::{Blocks, CellBlocks};
 use record::Look;
@@ -12,9 +12,9 @@ const MOST: usize = 20;
 pub(crate) fn section(document: &Document) -> Option<Section> {
     let blocks = document.blocks.as_ref()?;
     let columns = Column::list(&[
-        (Kind::Label, &["cell"]),
-        (Kind::Figure, &["blocks"]),
-        (Kind::Label, &["after the first look"]),
+        (ColumnContent::Label, &["cell"]),
+        (ColumnContent::Figure, &["blocks"]),
+        (ColumnContent::Label, &["after the first look"]),
     ]);
     let row = |cell: &CellBlocks| {
         let went_on = if cell.went_on { "went on" } else { "stopped" };

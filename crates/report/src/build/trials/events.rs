@@ -1,7 +1,7 @@
 //! Events during the trials: how often each trial had one, and the text of the last.
 
 use crate::build::Context;
-use crate::document::{Block, Cell, Column, Kind, Section, Table};
+use crate::document::{Block, Cell, Column, ColumnContent, Section, Table};
 use crate::names;
 use record::{EventNote, Trial};
 
@@ -27,9 +27,12 @@ pub(crate) fn section(context: &Context) -> Option<Section> {
         return None;
     }
     let columns = Column::list(&[
-        (Kind::Label, &["trial"]),
-        (Kind::Figure, &["events", "first, last (s after the start)"]),
-        (Kind::Words, &["last event"]),
+        (ColumnContent::Label, &["trial"]),
+        (
+            ColumnContent::Figure,
+            &["events", "first, last (s after the start)"],
+        ),
+        (ColumnContent::Words, &["last event"]),
     ]);
     let nodes = vec![
         Block::table(Table::new("", columns, rows)).page(),

@@ -1,7 +1,7 @@
 //! The flags of all trials, grouped.
 
 use crate::build::Context;
-use crate::document::{Block, Cell, Column, Forms, Kind, Most, Section, Table};
+use crate::document::{Block, Cell, Column, ColumnContent, Forms, Most, Section, Table};
 use crate::{format, names};
 use record::{Flag, FlagKind};
 use std::collections::BTreeSet;
@@ -37,7 +37,10 @@ pub(crate) fn section(context: &Context) -> Option<Section> {
         }
     }
     found.sort_by_key(|warning| std::cmp::Reverse(warning.trials.len()));
-    let columns = Column::list(&[(Kind::Code, &["kind"]), (Kind::Words, &["what", "where"])]);
+    let columns = Column::list(&[
+        (ColumnContent::Code, &["kind"]),
+        (ColumnContent::Words, &["what", "where"]),
+    ]);
     let rows = lines(&found, context.trials.len());
     let table = Table::new("", columns, rows).most(Most::in_terminal(MOST));
     let nodes = if found.is_empty() {

@@ -2,7 +2,9 @@
 
 use super::{PRONY, key, key_heads, prony, record, state};
 use crate::document::{Document, Recorded};
-use ::record::{AuditNote, Kind, Loaded, Mode, Offered, Percentile, RateRange, Summary, Trial};
+use ::record::{
+    AuditNote, LatencyKind, Loaded, Mode, Offered, Percentile, RateRange, Summary, Trial,
+};
 use std::collections::BTreeSet;
 
 /// A trial and its load. A trial that failed before its load ended has neither load nor summary.
@@ -110,7 +112,7 @@ impl<'r> Line<'r> {
     }
 
     fn percentiles(&self) -> impl Iterator<Item = Option<String>> {
-        Kind::NAMED.into_iter().flat_map(|(_, kind)| {
+        LatencyKind::NAMED.into_iter().flat_map(|(_, kind)| {
             let found = self.summary.and_then(|summary| summary.latency.of(kind));
             Percentile::ALL.map(|percentile| shown(found?.at(percentile)?))
         })
@@ -127,7 +129,7 @@ impl<'r> Line<'r> {
 /// Columns: `server`, one per factor, then `BEFORE`, the percentiles, `AFTER`, and `PRONY`. What a load does not have is empty.
 pub(super) fn trials(document: &Document) -> String {
     let mut text = String::new();
-    let percentiles = Kind::NAMED
+    let percentiles = LatencyKind::NAMED
         .iter()
         .flat_map(|(kind, _)| Percentile::ALL.map(|percentile| percentile_head(kind, percentile)));
     let percentiles: Vec<String> = percentiles.collect();
@@ -191,7 +193,7 @@ pub fn samples(document: &Document) -> String {
 
 /// The columns whose percentiles are uncertain, with spaces between: `response_p99_ms response_p999_ms`.
 fn uncertain(summary: &Summary) -> String {
-    let named = Kind::NAMED.iter().flat_map(|(name, kind)| {
+    let named = LatencyKind::NAMED.iter().flat_map(|(name, kind)| {
         let found = summary.latency.of(*kind).into_iter();
         let uncertain = found.flat_map(|found| &found.uncertain);
         uncertain.map(move |percentile| percentile_head(name, *percentile))

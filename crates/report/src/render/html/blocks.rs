@@ -2,7 +2,7 @@
 
 use super::ratio::{self, Axis};
 use crate::document::{
-    Badge, Block, Cell, Charts, Column, Compare, Kind, Node, Row, Section, Table, marks,
+    Badge, Block, Cell, Charts, Column, ColumnContent, Compare, Node, Row, Section, Table, marks,
 };
 use maud::{Markup, html};
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ fn table(table: &Table) -> Markup {
         @if !table.caption.is_empty() { h3 { (table.caption) } }
         div.scroll.tall[is_tall] tabindex="0" role="region" aria-label=(label) { table.cards[shape.is_cards] {
             thead { tr { @for (column, axis) in table.columns.iter().zip(&shape.axes) {
-                th.n[column.kind == Kind::Figure] scope="col" { (column.head) }
+                th.n[column.kind == ColumnContent::Figure] scope="col" { (column.head) }
                 @if axis.is_some() { th scope="col" { "ratio (log scale)" } }
             } } }
             tbody { @for one in &table.rows { (row(one, &table.columns, &shape, &mut covered)) } }
@@ -80,7 +80,8 @@ impl Shape {
         let mut cells = table.rows.iter().flat_map(|row| &row.cells);
         Shape {
             axes: (0..table.columns.len()).map(axis).collect(),
-            is_cards: kinds.any(|kind| kind == Kind::Words) && cells.all(|cell| cell.below == 0),
+            is_cards: kinds.any(|kind| kind == ColumnContent::Words)
+                && cells.all(|cell| cell.below == 0),
         }
     }
 }
@@ -100,9 +101,9 @@ fn row(row: &Row, columns: &[Column], shape: &Shape, covered: &mut [usize]) -> M
             continue;
         }
         covered[place] = one.below;
-        let is_head = place == 0 || column.kind == Kind::Label && one.badge.is_none();
+        let is_head = place == 0 || column.kind == ColumnContent::Label && one.badge.is_none();
         let head = shape.is_cards.then_some(column.head.as_str());
-        cells.push(if is_head && column.kind != Kind::Figure {
+        cells.push(if is_head && column.kind != ColumnContent::Figure {
             head_cell(one, column.kind)
         } else {
             cell(one, column.kind, head)
@@ -117,25 +118,27 @@ fn row(row: &Row, columns: &[Column], shape: &Shape, covered: &mut [usize]) -> M
 }
 
 /// What names a row.
-fn head_cell(cell: &Cell, kind: Kind) -> Markup {
+fn head_cell(cell: &Cell, kind: ColumnContent) -> Markup {
     let rows = (cell.below > 0).then_some(cell.below + 1);
     html! {
-        th.words[kind != Kind::Label] rowspan=[rows] scope="row" {
-            @if kind == Kind::Code { code { (cell.text) } (remarks(cell)) } @else { (words(cell)) }
+        th.words[kind != ColumnContent::Label] rowspan=[rows] scope="row" {
+            @if kind == ColumnContent::Code { code { (cell.text) } (remarks(cell)) } @else { (words(cell)) }
         }
     }
 }
 
 /// `head`: that of its column, for a card.
-fn cell(cell: &Cell, kind: Kind, head: Option<&str>) -> Markup {
+fn cell(cell: &Cell, kind: ColumnContent, head: Option<&str>) -> Markup {
     let rows = (cell.below > 0).then_some(cell.below + 1);
     match kind {
-        Kind::Figure => {
+        ColumnContent::Figure => {
             html! { td.n rowspan=[rows] title=[&cell.sentence] data-head=[head] { (figure(cell)) } }
         }
-        Kind::Code => html! { td.value rowspan=[rows] data-head=[head] { (cell.text) } },
-        Kind::Label => html! { td rowspan=[rows] { (words(cell)) } },
-        Kind::Words => html! { td.words rowspan=[rows] data-head=[head] { (words(cell)) } },
+        ColumnContent::Code => html! { td.value rowspan=[rows] data-head=[head] { (cell.text) } },
+        ColumnContent::Label => html! { td rowspan=[rows] { (words(cell)) } },
+        ColumnContent::Words => {
+            html! { td.words rowspan=[rows] data-head=[head] { (words(cell)) } }
+        }
     }
 }
 

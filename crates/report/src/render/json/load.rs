@@ -3,15 +3,15 @@
 //! Purpose: a value for each key, null where the load has none. Boundaries: series of the server's counters are in `csv::samples`.
 
 use record::{
-    Account, Conformance, Conforming, Counters, EngineNote, Kind, Latency, LevelShift, Loaded,
-    Mode, Percentiles, Period, StaleReads, Stall, Summary,
+    Account, Conformance, Conforming, Counters, EngineNote, Latency, LatencyKind, LevelShift,
+    Loaded, Mode, Percentiles, Period, StaleReads, Stall, Summary,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Milliseconds; null where fewer than ten operations lie above a percentile.
-pub(super) fn latency(latency: &Latency, kind: Kind) -> Option<Value> {
+pub(super) fn latency(latency: &Latency, kind: LatencyKind) -> Option<Value> {
     let found = latency.of(kind)?;
     Some(json!({
         "p50": found.p50_ms,
@@ -90,9 +90,9 @@ impl<'a> LoadNote<'a> {
         let offered = summary.offered.as_ref();
         LoadNote {
             load: Some(&load.mode),
-            wait_ms: latency(&summary.latency, Kind::Wait),
-            service_ms: latency(&summary.latency, Kind::Service),
-            failed_ms: latency(&summary.latency, Kind::Failed),
+            wait_ms: latency(&summary.latency, LatencyKind::Wait),
+            service_ms: latency(&summary.latency, LatencyKind::Service),
+            failed_ms: latency(&summary.latency, LatencyKind::Failed),
             offered: offered.map(|offered| offered.offered),
             completed: offered.map(|offered| offered.completed),
             queued_at_end: offered.map(|offered| offered.queued_at_end),
@@ -164,10 +164,10 @@ fn operation(account: &Account, summary: &Summary, required: &[Conforming]) -> V
     let required = required.iter().find(|required| required.name == name);
     json!({
         "name": name,
-        "latency_ms": of(Kind::Response),
-        "wait_ms": of(Kind::Wait),
-        "service_ms": of(Kind::Service),
-        "failed_ms": of(Kind::Failed),
+        "latency_ms": of(LatencyKind::Response),
+        "wait_ms": of(LatencyKind::Wait),
+        "service_ms": of(LatencyKind::Service),
+        "failed_ms": of(LatencyKind::Failed),
         "count": required.map_or(account.done, |required| required.count),
         "share": required.and_then(|required| required.share),
         "minimum_share": required.and_then(|required| required.minimum_share),
@@ -200,7 +200,7 @@ pub(super) fn errors_by_code(load: &Loaded, summary: &Summary) -> BTreeMap<u16, 
 pub(super) fn samples(load: &Loaded, summary: &Summary) -> Vec<Sample> {
     let mut percentiles: BTreeMap<u32, Percentiles> = BTreeMap::new();
     let each_second = load.histograms.iter().filter(|note| {
-        note.operation.is_none() && note.kind == Kind::Response && note.every_s == 1
+        note.operation.is_none() && note.kind == LatencyKind::Response && note.every_s == 1
     });
     for note in each_second {
         if let Some(found) = stats::percentiles(&note.nanoseconds.unpack()) {

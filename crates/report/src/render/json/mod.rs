@@ -17,8 +17,8 @@ use crate::document::{Document, Recorded};
 use load::{LoadNote, Sample};
 use record::names::{DEVICE_READ, SERVER_READ};
 use record::{
-    Coldness, Counters, DatasetNote, Environment, EventNote, Flag, Kind, LimitNote, Role, Run,
-    Sharing, Trial, TrialState,
+    Coldness, Counters, DatasetNote, Environment, EventNote, Flag, LatencyKind, LimitNote, Role,
+    Run, Sharing, Trial, TrialState,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -214,7 +214,7 @@ fn trial<'a>(run: &'a Run, recorded: &'a Recorded) -> TrialNote<'a> {
     };
     TrialNote {
         throughput: summary.throughput,
-        latency_ms: load::latency(&summary.latency, Kind::Response),
+        latency_ms: load::latency(&summary.latency, LatencyKind::Response),
         samples: load::samples(load, summary),
         operations: summary.operations,
         errors: summary.errors,

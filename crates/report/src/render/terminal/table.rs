@@ -4,7 +4,7 @@
 
 use super::Screen;
 use super::text::{self, width};
-use crate::document::{Badge, Cell, Column, Kind, Table};
+use crate::document::{Badge, Cell, Column, ColumnContent, Table};
 
 /// Spaces before a line, and between two columns.
 const INDENT: usize = 1;
@@ -96,7 +96,7 @@ fn more(table: &Table) -> String {
 fn in_parts(screen: &Screen, table: &Table) -> Option<String> {
     let form = FORMS[FORMS.len() - 1];
     let sheet = Sheet::of(screen, table, form);
-    let is_figure = |column: &Strip| column.kind == Kind::Figure;
+    let is_figure = |column: &Strip| column.kind == ColumnContent::Figure;
     let labels = sheet.columns.iter().take_while(|column| !is_figure(column));
     let labels = labels.count();
     let figures = sheet.columns.len() - labels;
@@ -122,11 +122,11 @@ fn row_by_row(screen: &Screen, tables: &[Table]) -> String {
         return out;
     };
     let figures: Vec<usize> = (0..first.columns.len())
-        .filter(|place| first.columns[*place].kind == Kind::Figure)
+        .filter(|place| first.columns[*place].kind == ColumnContent::Figure)
         .collect();
     for (place, row) in first.rows.iter().enumerate().take(first.most.terminal) {
         let labels = row.cells.iter().zip(&first.columns);
-        let labels = labels.filter(|(_, column)| column.kind != Kind::Figure);
+        let labels = labels.filter(|(_, column)| column.kind != ColumnContent::Figure);
         let labels: Vec<String> = labels.map(|(cell, _)| cell.in_words()).collect();
         out.push_str(&format!("\n{}", screen.wrapped(" ", &labels.join(" · "))));
         let levels = figures.iter().map(|column| &first.columns[*column].head);
@@ -157,7 +157,7 @@ fn stacked(screen: &Screen, table: &Table) -> String {
     let rows = || table.rows.iter().take(table.most.terminal);
     let badges = || rows().filter_map(|row| row.cells.first());
     let has_badges = badges().any(|cell| cell.badge.is_some());
-    let is_label = |column: &&Column| column.kind == Kind::Label;
+    let is_label = |column: &&Column| column.kind == ColumnContent::Label;
     let named = if has_badges {
         2
     } else {
@@ -237,9 +237,9 @@ fn held(text: &str) -> String {
 }
 
 /// Labels and words with their remarks, figures with their spread.
-fn one_line(cell: &Cell, kind: Kind) -> String {
+fn one_line(cell: &Cell, kind: ColumnContent) -> String {
     match kind {
-        Kind::Figure => cell.on_a_line(),
+        ColumnContent::Figure => cell.on_a_line(),
         _ => cell.in_words(),
     }
 }
@@ -253,7 +253,7 @@ struct Sheet {
 #[derive(Clone)]
 struct Strip {
     head: String,
-    kind: Kind,
+    kind: ColumnContent,
     cells: Vec<String>,
     /// Empty in a column without badges.
     badges: Vec<Option<Badge>>,
@@ -264,7 +264,7 @@ impl Strip {
     fn plain(screen: &Screen, head: &str, cells: Vec<String>) -> Strip {
         Strip {
             head: screen.clean(head),
-            kind: Kind::Figure,
+            kind: ColumnContent::Figure,
             cells: cells.iter().map(|cell| screen.clean(cell)).collect(),
             badges: Vec::new(),
         }
@@ -279,7 +279,7 @@ impl Strip {
     fn min(&self, form: Form) -> usize {
         let words = |text: &String| text.split_ascii_whitespace().map(width).max().unwrap_or(0);
         let cells = || self.cells.iter();
-        if self.kind == Kind::Figure || !self.badges.is_empty() {
+        if self.kind == ColumnContent::Figure || !self.badges.is_empty() {
             let head = if form.splits_heads {
                 words(&self.head)
             } else {
@@ -289,7 +289,7 @@ impl Strip {
         }
         let word = cells().map(words).max().unwrap_or(0).max(words(&self.head));
         let least = match self.kind {
-            Kind::Words => 2 * LABEL_MIN,
+            ColumnContent::Words => 2 * LABEL_MIN,
             _ => LABEL_MIN,
         };
         word.min(form.word_max.max(least))
@@ -304,7 +304,7 @@ impl Sheet {
             let (head, kind) = (&table.columns[place].head, table.columns[place].kind);
             let cells = rows().map(|row| {
                 let cell = &row.cells[place];
-                screen.clean(&match form.on_two_lines && kind == Kind::Figure {
+                screen.clean(&match form.on_two_lines && kind == ColumnContent::Figure {
                     true => cell.on_two_lines(),
                     false => one_line(cell, kind),
                 })
@@ -406,7 +406,7 @@ impl Sheet {
                     _ => part.to_string(),
                 };
                 match self.columns[place].kind {
-                    Kind::Figure => written.push_str(&(free + &part)),
+                    ColumnContent::Figure => written.push_str(&(free + &part)),
                     _ => written.push_str(&(part + &free)),
                 }
                 written.push_str(&" ".repeat(GAP));

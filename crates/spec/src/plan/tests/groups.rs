@@ -2,7 +2,7 @@
 
 use super::parse;
 use crate::check::{memory, slices};
-use crate::plan::{Finished, Part, Plan, PlannedTrial};
+use crate::plan::{Finished, MatrixPart, Plan, PlannedTrial};
 use crate::{Experiment, SpecError};
 use record::TrialKey;
 use std::collections::{BTreeMap, BTreeSet};
@@ -103,7 +103,7 @@ fn a_group_is_planned_finished_and_divided_as_a_whole() {
         (vec![2, 2, 2, 3, 3, 3], plan.len())
     );
     for part in ["1/2", "2/2"] {
-        let part: Part = part.parse().unwrap();
+        let part: MatrixPart = part.parse().unwrap();
         let plan = Plan::of_part(&both, 3, Some(part)).unwrap();
         for trial in plan.trials() {
             let group = plan.group_of(&trial.key);

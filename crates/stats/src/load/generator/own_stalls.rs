@@ -7,7 +7,7 @@ use crate::load::measured::{measured, not_run, throughput as each_second};
 use hdrhistogram::Histogram;
 use record::claim::Percentile;
 use record::histogram::merged;
-use record::load::{EngineStall, Kind, Loaded, Mode};
+use record::load::{EngineStall, LatencyKind, Loaded, Mode};
 use record::{Latency, OwnStalls, Percentiles, Steady};
 use std::collections::BTreeSet;
 
@@ -86,7 +86,7 @@ impl<'l> Stalls<'l> {
         let touched = stalls.iter().flat_map(|one| [one.second, one.second + 1]);
         let touched: BTreeSet<u32> = touched.collect();
         let is_clean = |second: u32| !touched.contains(&second);
-        let notes = measured(load, steady, None, Kind::Response);
+        let notes = measured(load, steady, None, LatencyKind::Response);
         let by_second = notes.iter().all(|note| note.every_s == 1);
         let clean = notes.iter().filter(|note| is_clean(note.start_s));
         let enough = 2 * clean.clone().count() >= notes.len();

@@ -12,8 +12,8 @@ use observe::{Gap, Sampled};
 use record::event::START;
 use record::{
     Account, CARRIED, CARRIED_ERRORS, EngineNote, EngineStall, ErrorCount, ErrorKind, EventNote,
-    FlagKind, HistogramNote, Kind, LiveSample, Loaded, Mode, OpenNote, Requirement, ShardStart,
-    Slices, Standard, Trial, Unfinished, done_series,
+    FlagKind, HistogramNote, LatencyKind, LiveSample, Loaded, Mode, OpenNote, Requirement,
+    ShardStart, Slices, Standard, Trial, Unfinished, done_series,
 };
 use std::collections::BTreeMap;
 
@@ -294,7 +294,7 @@ impl Recorder {
         self.errors.extend(errors);
         self.histograms.push(HistogramNote {
             operation: None,
-            kind: Kind::Response,
+            kind: LatencyKind::Response,
             every_s: 1,
             start_s: second.second,
             nanoseconds: (&second.response).into(),
@@ -347,10 +347,10 @@ pub(super) fn of_window(operations: &[String], window: &Window) -> HistogramNote
     HistogramNote {
         operation: operations.get(usize::from(window.operation)).cloned(),
         kind: match window.kind {
-            load::Kind::Response => Kind::Response,
-            load::Kind::Wait => Kind::Wait,
-            load::Kind::Service => Kind::Service,
-            load::Kind::Failed => Kind::Failed,
+            load::LatencyKind::Response => LatencyKind::Response,
+            load::LatencyKind::Wait => LatencyKind::Wait,
+            load::LatencyKind::Service => LatencyKind::Service,
+            load::LatencyKind::Failed => LatencyKind::Failed,
         },
         every_s: load::WINDOW_S,
         start_s: window.start_s,

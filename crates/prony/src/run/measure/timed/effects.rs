@@ -42,11 +42,11 @@ pub(super) fn rows(operations: &[String], tallies: &[Tally], effects: &[Effects]
 }
 
 /// A kind of flag with how to count its operations and what they did.
-type Kind = (FlagKind, fn(&EffectNote) -> u64, &'static str);
+type EffectFlag = (FlagKind, fn(&EffectNote) -> u64, &'static str);
 
 /// A flag for each kind of which an operation has more than 1 %.
 pub(super) fn flags(effects: &[EffectNote]) -> Vec<Flag> {
-    let kinds: [Kind; 3] = [
+    let kinds: [EffectFlag; 3] = [
         (
             FlagKind::NoEffect,
             |one| one.changed_nothing,
@@ -59,7 +59,7 @@ pub(super) fn flags(effects: &[EffectNote]) -> Vec<Flag> {
             "caused warnings",
         ),
     ];
-    let flag = |(kind, count, did): Kind| {
+    let flag = |(kind, count, did): EffectFlag| {
         let named = effects.iter().filter_map(|one| words(one, count(one)));
         let named: Vec<String> = named.collect();
         (!named.is_empty()).then(|| Flag {

@@ -4,7 +4,7 @@ use crate::build::loads::grid::Grid;
 use crate::build::loads::grid::cell::Cell;
 use crate::document::{Axis, Block, Chart, Charts, Curve, Lines, Scale, Section, Series};
 use crate::names;
-use record::{Kind, LoadFactor, Mode, Percentile};
+use record::{LatencyKind, LoadFactor, Mode, Percentile};
 use stats::Estimate;
 
 pub(crate) fn section(grids: &[Grid]) -> Option<Section> {
@@ -135,7 +135,7 @@ fn throughput(cell: &Cell) -> Option<Estimate> {
 
 fn at(cell: &Cell, percentile: Percentile) -> Option<Estimate> {
     let load = cell.load.as_ref()?;
-    load.latency.of(Kind::Response, percentile).cloned()
+    load.latency.of(LatencyKind::Response, percentile).cloned()
 }
 
 /// One curve for each line. Where the rate itself names the lines, those that share all other labels are one curve.

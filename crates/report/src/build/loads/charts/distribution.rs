@@ -3,10 +3,10 @@
 use crate::build::loads::grid::cell::Cell as Point;
 use crate::build::loads::measure::{at, kind_words};
 use crate::document::{
-    Block, Cell, Chart, Charts, Column, Kind as Of, Quantiles, Section, Series, Table,
+    Block, Cell, Chart, Charts, Column, ColumnContent, Quantiles, Section, Series, Table,
 };
 use crate::{format, names};
-use record::{Kind, Percentile};
+use record::{LatencyKind, Percentile};
 
 pub(crate) fn section(cells: &[&Point]) -> Option<Section> {
     let groups = groups(cells);
@@ -39,13 +39,18 @@ pub(crate) fn section(cells: &[&Point]) -> Option<Section> {
 
 /// The percentiles of each block (ms), which need no histograms.
 pub(crate) fn percentiles(cells: &[&Point]) -> Table {
-    let has = |cell: &&&Point, kind: Kind| {
+    let has = |cell: &&&Point, kind: LatencyKind| {
         let mut blocks = cell.blocks.iter();
         cell.open && blocks.any(|block| block.summary.latency.of(kind).is_some())
     };
-    let kinds = [Kind::Response, Kind::Wait, Kind::Service].into_iter();
-    let kinds: Vec<Kind> = kinds
-        .filter(|kind| *kind == Kind::Response || cells.iter().any(|cell| has(&cell, *kind)))
+    let kinds = [
+        LatencyKind::Response,
+        LatencyKind::Wait,
+        LatencyKind::Service,
+    ]
+    .into_iter();
+    let kinds: Vec<LatencyKind> = kinds
+        .filter(|kind| *kind == LatencyKind::Response || cells.iter().any(|cell| has(&cell, *kind)))
         .collect();
     let mut rows = Vec::new();
     for cell in cells {
@@ -67,9 +72,9 @@ pub(crate) fn percentiles(cells: &[&Point]) -> Table {
     }
     let percentiles = Percentile::ALL.map(Percentile::title);
     let columns = Column::list(&[
-        (Of::Label, &["cell", "block", "kind"]),
-        (Of::Figure, &percentiles),
-        (Of::Figure, &["operations"]),
+        (ColumnContent::Label, &["cell", "block", "kind"]),
+        (ColumnContent::Figure, &percentiles),
+        (ColumnContent::Figure, &["operations"]),
     ]);
     Table::new("", columns, rows)
 }

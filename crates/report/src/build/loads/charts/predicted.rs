@@ -3,7 +3,7 @@
 use super::curves::{MILLISECONDS, doublings, lines};
 use crate::build::Context;
 use crate::document::{
-    Axis, Block, Cell, Chart, Charts, Column, Curve, Kind, Section, Series, Table,
+    Axis, Block, Cell, Chart, Charts, Column, ColumnContent, Curve, Section, Series, Table,
 };
 use crate::{format, names};
 use record::{Percentile, Percentiles, Run};
@@ -23,10 +23,13 @@ pub(crate) fn section(context: &Context) -> Option<Section> {
     let mut nodes = vec![Block::text(model).page(), Block::remark(about).page()];
     nodes.extend(chart(run, &predictions).map(|charts| Block::Charts(charts).page()));
     let columns = Column::list(&[
-        (Kind::Words, &["cell"]),
-        (Kind::Figure, &["utilisation"]),
-        (Kind::Label, &["latency (ms)"]),
-        (Kind::Figure, &["formula", "predicted", "measured", "ratio"]),
+        (ColumnContent::Words, &["cell"]),
+        (ColumnContent::Figure, &["utilisation"]),
+        (ColumnContent::Label, &["latency (ms)"]),
+        (
+            ColumnContent::Figure,
+            &["formula", "predicted", "measured", "ratio"],
+        ),
     ]);
     let rows = predictions
         .iter()

@@ -6,7 +6,8 @@
 use super::states;
 use crate::build::loads::grid::cell::{Block as OneBlock, Cell as Point, envelope};
 use crate::document::{
-    Band, Block, Cell, Chart, Charts, Column, Kind, Panel, Seconds, Section, Series, Span, Table,
+    Band, Block, Cell, Chart, Charts, Column, ColumnContent, Panel, Seconds, Section, Series, Span,
+    Table,
 };
 use crate::format;
 use record::{CARRIED, CARRIED_ERRORS, Percentiles};
@@ -52,9 +53,9 @@ pub(crate) fn section(cells: &[&Point]) -> Option<Section> {
         "mean after a 50 % cut (ops/s)",
     ];
     let columns = Column::list(&[
-        (Kind::Words, &["cell"]),
-        (Kind::Figure, &figures),
-        (Kind::Words, &["state"]),
+        (ColumnContent::Words, &["cell"]),
+        (ColumnContent::Figure, &figures),
+        (ColumnContent::Words, &["state"]),
     ]);
     let table = Table::new("", columns, cells.iter().map(|cell| row(cell)));
     let nodes = vec![

@@ -3,7 +3,7 @@
 //! Purpose: histograms are unpacked in one place.
 
 use record::histogram::merged;
-use record::{Kind, Loaded, Percentiles, Summary, Trial};
+use record::{LatencyKind, Loaded, Percentiles, Summary, Trial};
 use stats::LoadRow;
 
 #[derive(Default)]
@@ -140,7 +140,7 @@ impl Cell<'_> {
             let notes = self.blocks.iter().flat_map(|block| &block.load.histograms);
             let notes = notes.filter(|note| {
                 note.operation.is_none()
-                    && note.kind == Kind::Response
+                    && note.kind == LatencyKind::Response
                     && note.every_s == 1
                     && within.contains(&note.start_s)
             });
@@ -153,7 +153,12 @@ impl Cell<'_> {
     /// points for each tenth, hundredth, ...
     pub(crate) fn quantiles(&self) -> Vec<(f64, f64)> {
         let notes = self.blocks.iter().flat_map(|block| {
-            stats::measured(block.load, &block.summary.steady, None, Kind::Response)
+            stats::measured(
+                block.load,
+                &block.summary.steady,
+                None,
+                LatencyKind::Response,
+            )
         });
         let Some(all) = merged(notes.map(|note| &note.nanoseconds)) else {
             return Vec::new();

@@ -10,7 +10,7 @@ use crate::{format, names};
 use cell::{Block, Cell};
 use columns::Across;
 use notes::{Found, Note};
-use record::{Kind, Mode, Percentile, Question, RateRange, TrialState};
+use record::{LatencyKind, Mode, Percentile, Question, RateRange, TrialState};
 use stats::LoadRow;
 
 pub(crate) struct Grid<'d> {
@@ -180,7 +180,11 @@ impl<'d> Grid<'d> {
         };
         let all = stable().count();
         let have = |percentile: &Percentile| {
-            let of = |load: &&LoadRow| load.latency.of(Kind::Response, *percentile).is_some();
+            let of = |load: &&LoadRow| {
+                load.latency
+                    .of(LatencyKind::Response, *percentile)
+                    .is_some()
+            };
             2 * stable().filter(of).count() > all
         };
         let mut candidates = [Percentile::P99, Percentile::P95, Percentile::P50].into_iter();

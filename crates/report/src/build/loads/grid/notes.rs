@@ -3,7 +3,7 @@
 use super::cell::Cell;
 use crate::build::rows::left_out;
 use crate::format;
-use record::{Kind, Percentile, Summary};
+use record::{LatencyKind, Percentile, Summary};
 
 /// What a footnote is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,12 +158,12 @@ fn of_summary(summary: &Summary) -> Vec<(About, String)> {
 
 fn too_few(cell: &Cell, percentile: Percentile) -> Option<(About, String)> {
     let load = cell.load.as_ref()?;
-    let known = load.latency.of(Kind::Response, percentile).is_some();
+    let known = load.latency.of(LatencyKind::Response, percentile).is_some();
     if known || !load.unstable.is_empty() {
         return None;
     }
     let blocks = cell.blocks.iter();
-    let mut latencies = blocks.filter_map(|block| block.summary.latency.of(Kind::Response));
+    let mut latencies = blocks.filter_map(|block| block.summary.latency.of(LatencyKind::Response));
     let lacking = latencies.find(|one| one.at(percentile).is_none())?;
     let text = match lacking.unanswered {
         0 => format!(
@@ -181,7 +181,7 @@ fn uncertain(cell: &Cell, shown: &[Percentile]) -> Option<(About, String)> {
     let why = |percentile: &Percentile| {
         let mut blocks = cell.blocks.iter();
         blocks.find_map(|block| {
-            let response = block.summary.latency.of(Kind::Response)?;
+            let response = block.summary.latency.of(LatencyKind::Response)?;
             response.why_uncertain(*percentile, block.summary.steady.seconds())
         })
     };

@@ -26,7 +26,7 @@ pub(crate) fn begins_at(client: usize, clients: usize, operations: usize) -> usi
 }
 
 /// One client's part of a pass. Its answers are checked after all clients ended.
-struct Part<'a> {
+struct ClientPart<'a> {
     issued: Vec<(&'a Operation, Issued<'a>)>,
     ended: Instant,
 }
@@ -76,7 +76,7 @@ impl<'a> Pass<'a> {
     fn all_at_once(
         &self,
         clients: Vec<(&mut Session, &Watch)>,
-    ) -> Result<(Instant, Vec<Part<'a>>), ServerError> {
+    ) -> Result<(Instant, Vec<ClientPart<'a>>), ServerError> {
         let shared = Shared {
             gate: RwLock::new(()),
             stop: AtomicBool::new(false),
@@ -120,7 +120,7 @@ impl<'a> Pass<'a> {
         scope: &'s Scope<'s, 'e>,
         shared: &'s Shared<'s>,
         issuer: Issuer<'s>,
-    ) -> Result<ScopedJoinHandle<'s, Result<Part<'a>, ServerError>>, ServerError> {
+    ) -> Result<ScopedJoinHandle<'s, Result<ClientPart<'a>, ServerError>>, ServerError> {
         let client = issuer.client;
         let run = move || {
             drop(shared.gate.read());
@@ -134,14 +134,14 @@ impl<'a> Pass<'a> {
         })
     }
 
-    fn one_client(&self, shared: &Shared, issuer: Issuer) -> Result<Part<'a>, ServerError> {
+    fn one_client(&self, shared: &Shared, issuer: Issuer) -> Result<ClientPart<'a>, ServerError> {
         let Issuer {
             session,
             watch,
             client,
             clients,
         } = issuer;
-        let mut part = Part {
+        let mut part = ClientPart {
             issued: Vec::new(),
             ended: Instant::now(),
         };
@@ -170,7 +170,7 @@ impl<'a> Pass<'a> {
         Ok(part)
     }
 
-    fn together(&self, started: Instant, parts: Vec<Part>) -> Passed {
+    fn together(&self, started: Instant, parts: Vec<ClientPart>) -> Passed {
         let ended = parts.iter().map(|part| part.ended).max();
         let elapsed = ended.map(|ended| ended.saturating_duration_since(started));
         let mut passed = Passed {
