@@ -80,7 +80,7 @@ fn bench(options: VolumeOptions, flush: &str) -> Option<Bench> {
     let daemon = volume.daemon_pid().unwrap();
     Some(Bench {
         server,
-        power: Power::of(volume, 0),
+        power: Power::new(volume, 0),
         daemon,
         fresh,
     })

@@ -22,7 +22,7 @@ const WRITE_OF_OTHERS: u32 = 0o022;
 
 impl Exposed {
     /// None if only this user can change it.
-    pub(crate) fn of(about: &Metadata) -> Option<Exposed> {
+    pub(crate) fn from_metadata(about: &Metadata) -> Option<Exposed> {
         let (owner, mode) = (about.uid(), about.mode() & 0o7777);
         let user = rustix::process::geteuid().as_raw();
         if owner != user {

@@ -57,7 +57,7 @@ impl Home {
         let [builds, snapshots, work] = home.made_in();
         for folder in [builds, snapshots, work, home.leases(), home.root.clone()] {
             let about = make_writable(&folder).and_then(|()| fs::metadata(&folder));
-            match about.map(|about| Exposed::of(&about)) {
+            match about.map(|about| Exposed::from_metadata(&about)) {
                 Err(cause) => return Err(HomeError::Unusable { folder, cause }),
                 Ok(Some(how)) => return Err(HomeError::Exposed { folder, how }),
                 Ok(None) => {}

@@ -22,7 +22,7 @@ pub struct ServerProcess {
 
 impl ServerProcess {
     /// Describes a running process; None if it does not exist.
-    pub fn of(pid: u32, data_folder: Option<&Path>) -> Option<ServerProcess> {
+    pub fn from_pid(pid: u32, data_folder: Option<&Path>) -> Option<ServerProcess> {
         let device = data_folder
             .and_then(|folder| mount_below(folder).ok())
             .filter(|mount| mount.counts().is_ok());
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_busy_process_uses_cpu_time() {
-        let own = ServerProcess::of(std::process::id(), None);
+        let own = ServerProcess::from_pid(std::process::id(), None);
         let before = read(&own);
         let began = host::thread_cpu();
         while host::thread_cpu() - began < std::time::Duration::from_millis(3) {}
@@ -135,7 +135,7 @@ mod tests {
             .arg("1000")
             .spawn()
             .unwrap();
-        let process = ServerProcess::of(child.id(), None);
+        let process = ServerProcess::from_pid(child.id(), None);
         let before = read(&process);
         assert!(before.contains_key("server cpu us"));
         child.kill().unwrap();

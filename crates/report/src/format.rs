@@ -138,7 +138,7 @@ pub(crate) fn bytes(value: u64) -> String {
 
 /// Nanoseconds since the Unix epoch as UTC to the second.
 pub(crate) fn moment(ns: i64) -> String {
-    let at = Moment::of(ns.div_euclid(1_000_000_000));
+    let at = Moment::from_unix(ns.div_euclid(1_000_000_000));
     format!("{} {} UTC", at.date(), at.time())
 }
 

@@ -104,7 +104,7 @@ impl CheckResult {
     }
 
     /// A side without a valid trial weighs most. A load that the new side cannot serve has no figure, and fails.
-    fn of(verdict: Verdict, basis: &Basis) -> CheckResult {
+    fn from_verdict(verdict: Verdict, basis: &Basis) -> CheckResult {
         match verdict {
             _ if basis.unmeasured.is_some() => CheckResult::Unmeasured,
             Verdict::Reproduced => CheckResult::Passed,
@@ -244,7 +244,7 @@ fn tested(question: &Question, contrasts: &[Contrast], allowed: &Allowed) -> Vec
             contrast.old,
             contrasts::cell_name(question, contrast)
         ),
-        result: match CheckResult::of(contrast.judged.verdict, &contrast.basis) {
+        result: match CheckResult::from_verdict(contrast.judged.verdict, &contrast.basis) {
             // A sum without a query says nothing of that query.
             CheckResult::Passed | CheckResult::Undecided
                 if !contrast.subject.without.is_empty() =>
@@ -307,7 +307,7 @@ fn of_claim(claim: &Claim) -> Check {
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     Check {
         name: judged.claim.says.clone(),
-        result: CheckResult::of(judged.verdict, &claim.basis),
+        result: CheckResult::from_verdict(judged.verdict, &claim.basis),
         text: format!("{}: {}", judged.words(), parts.join("; ")),
     }
 }

@@ -11,8 +11,8 @@ fn with_small_document(check: impl Fn(&Document)) {
     let mut document = Document::of(&run, &[], Detail::Full);
     document.headline = "A is 2.00× slower than B.".into();
     document.sections = vec![
-        Section::of("words", "Words", words()).unwrap(),
-        Section::of("figures", "Figures", figures()).unwrap(),
+        Section::unless_empty("words", "Words", words()).unwrap(),
+        Section::unless_empty("figures", "Figures", figures()).unwrap(),
     ];
     check(&document);
 }

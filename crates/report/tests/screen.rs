@@ -83,7 +83,7 @@ fn with_wide_tables(document: &mut Document) {
     let verbatim = Block::Verbatim(format!("  -> {LONG}")).everywhere();
     let fact = Block::Facts(vec![(LONG_NAME.to_string(), LONG.to_string())]).everywhere();
     let nodes = tables.into_iter().chain([verbatim, fact]).collect();
-    document.sections = vec![Section::of("wide", "Wide", nodes).unwrap()];
+    document.sections = vec![Section::unless_empty("wide", "Wide", nodes).unwrap()];
 }
 
 /// Without what a renderer puts between the letters of a word that it splits.

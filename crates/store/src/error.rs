@@ -54,7 +54,7 @@ pub enum StoreError {
 
 impl StoreError {
     /// Gives SQLite's error the file's name and, where one is known, the meaning it has here.
-    pub(super) fn of(path: &Path, source: rusqlite::Error) -> StoreError {
+    pub(super) fn at(path: &Path, source: rusqlite::Error) -> StoreError {
         let path = path.to_path_buf();
         if let rusqlite::Error::FromSqlConversionFailure(..)
         | rusqlite::Error::InvalidColumnType(..) = source

@@ -113,7 +113,7 @@ impl Store {
     /// The trials of a group, all in one transaction. They take the place of the same trials if one of these has failed: a group is
     /// measured as a whole. Otherwise as [`Store::save`].
     pub fn save_group(&mut self, trials: &[Trial]) -> Result<(), StoreError> {
-        let name = |e| StoreError::of(&self.path, e);
+        let name = |e| StoreError::at(&self.path, e);
         let transaction = self
             .at
             .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -261,7 +261,7 @@ impl Store {
         sample: &LiveSample,
     ) -> Result<(), StoreError> {
         let added = open::without_waiting(&mut self.at, |at| live::add(at, key, second, sample));
-        added.map_err(|e| StoreError::of(&self.path, e))
+        added.map_err(|e| StoreError::at(&self.path, e))
     }
 
     /// Shrinks the file if most of it is unused: the seconds of [`Store::live`] took that space. Does nothing where another program uses the
@@ -293,7 +293,7 @@ impl Store {
     }
 
     fn named<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
-        result.map_err(|e| StoreError::of(&self.path, e))
+        result.map_err(|e| StoreError::at(&self.path, e))
     }
 }
 

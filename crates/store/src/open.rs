@@ -34,7 +34,7 @@ pub(super) fn new(path: &Path) -> Result<Connection, StoreError> {
             OpenFlags::SQLITE_OPEN_READ_WRITE,
         )?)
     };
-    open().map_err(|e| StoreError::of(path, e))
+    open().map_err(|e| StoreError::at(path, e))
 }
 
 /// Creates the tables in an empty file and leaves the transaction open for the run's row.
@@ -57,12 +57,12 @@ pub(super) fn writing(path: &Path) -> Result<Connection, StoreError> {
         return Err(StoreError::Packed(path.to_path_buf()));
     }
     let open = || Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
-    let at = open().map_err(|e| StoreError::of(path, e))?;
+    let at = open().map_err(|e| StoreError::at(path, e))?;
     recognise(&at, path, file_bytes(path))?;
-    if is_slim(&at).map_err(|e| StoreError::of(path, e))? {
+    if is_slim(&at).map_err(|e| StoreError::at(path, e))? {
         return Err(StoreError::Slim(path.to_path_buf()));
     }
-    prepare(at).map_err(|e| StoreError::of(path, e))
+    prepare(at).map_err(|e| StoreError::at(path, e))
 }
 
 /// Commits reach the disk (`synchronous = full`), readers and the writer do not wait for each other (`wal`).
@@ -108,7 +108,7 @@ fn in_memory(path: &Path, bytes: &[u8]) -> Result<Connection, StoreError> {
         at.deserialize_read_exact("main", bytes, bytes.len(), true)?;
         Ok(at)
     };
-    let at = open().map_err(|e| StoreError::of(path, e))?;
+    let at = open().map_err(|e| StoreError::at(path, e))?;
     match recognise(&at, path, Some(bytes.len() as u64)) {
         Err(StoreError::Sqlite { source, .. }) if needs_shared_memory(&source) => {
             Err(StoreError::PackedTooEarly(path.to_path_buf()))
@@ -119,11 +119,11 @@ fn in_memory(path: &Path, bytes: &[u8]) -> Result<Connection, StoreError> {
 
 fn in_file(path: &Path) -> Result<Connection, StoreError> {
     let plainly = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
-        .map_err(|e| StoreError::of(path, e))
+        .map_err(|e| StoreError::at(path, e))
         .and_then(|at| recognise(&at, path, file_bytes(path)).map(|()| at));
     match plainly {
         Err(StoreError::Sqlite { source, .. }) if needs_shared_memory(&source) => {
-            let at = alone(path).map_err(|e| StoreError::of(path, e))?;
+            let at = alone(path).map_err(|e| StoreError::at(path, e))?;
             recognise(&at, path, file_bytes(path))?;
             Ok(at)
         }
@@ -191,7 +191,7 @@ fn file_bytes(path: &Path) -> Option<u64> {
 /// Refuses what is not a run, what has fewer bytes than pages, and runs of other schemas.
 fn recognise(at: &Connection, path: &Path, there: Option<u64>) -> Result<(), StoreError> {
     let number = |pragma: &str| at.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
-    let name = |e| StoreError::of(path, e);
+    let name = |e| StoreError::at(path, e);
     at.busy_timeout(PATIENCE).map_err(name)?;
     if ![APPLICATION_ID, SLIM_ID].contains(&number("application_id").map_err(name)?) {
         return Err(StoreError::NotARun(path.to_path_buf()));

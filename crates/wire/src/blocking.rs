@@ -51,7 +51,7 @@ impl Blocking {
         let io = Io::interruptible(is_interrupted)?;
         let logged_in = now(authenticate::open(&io, endpoint, login, place, MORE))?;
         Ok(Blocking {
-            connection: Connection::of(logged_in),
+            connection: Connection::from_login(logged_in),
             io,
             statement_timeout: None,
             info: String::new(),

@@ -101,7 +101,7 @@ pub(crate) fn differences(of: &Side, to: &Side, gap: Option<&Gap>) -> Vec<Differ
             explains: gap.and_then(|gap| explains(&difference, of, to, gap)),
             ..difference
         };
-        (Rank::of(measured.score, &difference), difference)
+        (Rank::new(measured.score, &difference), difference)
     };
     let mut in_order: Vec<(Rank, Difference)> =
         corrected(measured).into_iter().map(ranked).collect();
@@ -327,7 +327,7 @@ impl Difference {
 }
 
 impl Rank {
-    fn of(score: f64, difference: &Difference) -> Rank {
+    fn new(score: f64, difference: &Difference) -> Rank {
         let cost = difference
             .explains
             .filter(|one| difference.is_clear() && one.is_enough());

@@ -46,7 +46,7 @@ pub(crate) struct Gap {
 
 impl Times {
     /// Over the blocks that both sides have; none without one.
-    pub(crate) fn of(of: &Side, to: &Side) -> Option<Times> {
+    pub(crate) fn between(of: &Side, to: &Side) -> Option<Times> {
         let pairs = || {
             let of = of.times.iter();
             of.filter_map(|(block, of)| Some((of, to.times.get(block)?)))

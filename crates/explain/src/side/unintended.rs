@@ -114,10 +114,10 @@ pub struct Intended {
 impl Intended {
     /// None if the record's experiment file cannot be read.
     pub fn by(run: &Run) -> Option<Intended> {
-        Intended::of(&run.experiment_toml)
+        Intended::read(&run.experiment_toml)
     }
 
-    fn of(experiment: &str) -> Option<Intended> {
+    fn read(experiment: &str) -> Option<Intended> {
         let experiment = experiment.parse().ok()?;
         let mut names = BTreeSet::new();
         collect(&experiment, &mut names);
@@ -205,17 +205,17 @@ mod tests {
             [factor.disk.xfs]
             host = { volume = { kind = "loop", filesystem = "xfs" } }
         "#;
-        let intended = Intended::of(experiment).unwrap();
+        let intended = Intended::read(experiment).unwrap();
         assert!(intended.covers("file system") && intended.covers("mount options"));
         assert!(intended.covers("below the loop device: free space"));
         assert!(!intended.covers("scheduler"));
-        assert!(!Intended::of("").unwrap().covers("mount options"));
+        assert!(!Intended::read("").unwrap().covers("mount options"));
     }
 
     #[test]
     fn a_setting_that_follows_from_a_named_one_is_intended() {
         let experiment = "[variant.a.settings]\nloose-innodb-redo-log-capacity = \"1G\"";
-        let intended = Intended::of(experiment).unwrap();
+        let intended = Intended::read(experiment).unwrap();
         assert!(intended.covers("innodb_redo_log_capacity"));
         assert!(intended.covers("innodb_log_file_size"));
         assert!(!intended.covers("innodb_io_capacity"));

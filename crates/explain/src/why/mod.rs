@@ -129,7 +129,7 @@ pub fn explain_claim(claim: &Claim, run: &Run, trials: &[Trial], most: usize) ->
 }
 
 fn why(run: &Run, of: &Side, to: &Side, most: usize) -> Why {
-    let times = Times::of(of, to);
+    let times = Times::between(of, to);
     let gap = times.as_ref().and_then(Times::gap);
     let mut differences = rank::differences(of, to, gap.as_ref());
     let verdict = times.map_or(TimesVerdict::Nothing, |times| times.verdict());
@@ -208,7 +208,7 @@ fn candidate<'r, 't>(
     b: &'r Measured<'t>,
     round: &'r str,
 ) -> Option<Candidate<'r, 't>> {
-    let times = Times::of(&a.sides[round], &b.sides[round])?;
+    let times = Times::between(&a.sides[round], &b.sides[round])?;
     let (of, to) = match times.smaller()? {
         SideName::Of => (b, a),
         SideName::To => (a, b),

@@ -102,7 +102,7 @@ pub(crate) fn take(path: &Path, wait: bool) -> io::Result<Option<File>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened?,
     };
-    if let Some(how) = Exposed::of(&file.metadata()?) {
+    if let Some(how) = Exposed::from_metadata(&file.metadata()?) {
         return Err(io::Error::other(format!(
             "the journal {how}, so nothing that it names is removed; delete it"
         )));

@@ -61,7 +61,7 @@ pub fn clock_stepped(before_s: f64, after_s: f64) -> Option<Flag> {
 /// The date and the time of day on a clock of the machine's time zone (`TZ`, else /etc/localtime).
 pub fn local_now() -> Moment {
     let unix_s = wall_ns() / 1_000_000_000;
-    Moment::of(unix_s + zone_offset_s(unix_s))
+    Moment::from_unix(unix_s + zone_offset_s(unix_s))
 }
 
 /// How far the time zone is ahead of UTC at a second.

@@ -32,7 +32,7 @@ const EXEC_WITHIN: Duration = Duration::from_secs(2);
 /// A process's start time in clock ticks since boot, field 22 of `/proc/PID/stat` (proc(5)). Together with the id it
 /// identifies the process uniquely. None if the process does not exist.
 pub fn start_ticks(pid: u32) -> Option<u64> {
-    Some(Stat::of(pid)?.start_ticks)
+    Some(Stat::read(pid)?.start_ticks)
 }
 
 /// Whether a process runs a program in this folder, as far as this user can see.
@@ -116,7 +116,7 @@ struct Found {
 fn find(entry: &[u8]) -> io::Result<Found> {
     let mut found = Found::default();
     for pid in all_pids()? {
-        match MarkState::of(pid, entry) {
+        match MarkState::read(pid, entry) {
             MarkState::Marked => found.marked.push(pid),
             MarkState::InExec => found.in_exec = true,
             MarkState::Foreign => {}
@@ -139,7 +139,7 @@ enum MarkState {
 }
 
 impl MarkState {
-    fn of(pid: u32, entry: &[u8]) -> MarkState {
+    fn read(pid: u32, entry: &[u8]) -> MarkState {
         let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else {
             return MarkState::Foreign;
         };
@@ -152,7 +152,7 @@ impl MarkState {
         }
         if environment.is_empty()
             && is_ours(pid)
-            && Stat::of(pid).is_some_and(|stat| stat.is_in_exec())
+            && Stat::read(pid).is_some_and(|stat| stat.is_in_exec())
         {
             return MarkState::InExec;
         }
@@ -172,7 +172,7 @@ fn kill(pid: u32, entry: &[u8]) -> io::Result<bool> {
         return Ok(false);
     };
     // The id may have been reused; from here on the descriptor refers to one process.
-    if MarkState::of(pid, entry) != MarkState::Marked {
+    if MarkState::read(pid, entry) != MarkState::Marked {
         return Ok(false);
     }
     match pidfd_send_signal(&process, Signal::KILL) {
@@ -227,7 +227,7 @@ struct Stat {
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
 impl Stat {
-    fn of(pid: u32) -> Option<Stat> {
+    fn read(pid: u32) -> Option<Stat> {
         Stat::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// A paragraph for each thread: its id, name and state, and the place in the kernel where it waits. Linux shows the whole stack
 /// to root only. Threads that end meanwhile are left out.
-pub fn of(pid: u32) -> String {
+pub fn read(pid: u32) -> String {
     let mut text = String::new();
     let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
     for thread in threads.into_iter().flatten().flatten() {
@@ -44,15 +44,15 @@ mod tests {
         let mut child = Command::new("sleep").arg("600").spawn().unwrap();
         let paused = Paused::stop(child.id()).unwrap();
         let began = Instant::now();
-        let mut text = of(child.id());
+        let mut text = read(child.id());
         // The state follows the signal.
         while !text.contains(": T (stopped), in ") && began.elapsed() < Duration::from_secs(60) {
-            text = of(child.id());
+            text = read(child.id());
         }
         drop(paused);
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(text.contains(": T (stopped), in "), "{text}");
-        assert_eq!(of(child.id()), "", "a process that ended has no threads");
+        assert_eq!(read(child.id()), "", "a process that ended has no threads");
     }
 }

@@ -63,7 +63,7 @@ impl Default for Array {
 ///
 /// # Errors
 /// [`io::ErrorKind::Unsupported`] if the file system does not know them (tmpfs, FUSE, network file systems); I/O errors.
-pub fn of(file: &File) -> io::Result<Extents> {
+pub fn read(file: &File) -> io::Result<Extents> {
     let mut all = Extents::default();
     let mut start = 0;
     loop {
@@ -116,7 +116,7 @@ mod tests {
     fn a_written_file_has_every_byte_on_disk() {
         let file = file();
         file.write_all_at(&vec![1; BYTES as usize], 0).unwrap();
-        let extents = of(&file).unwrap();
+        let extents = read(&file).unwrap();
         assert_eq!((extents.mapped_bytes, extents.unwritten_bytes), (BYTES, 0));
     }
 
@@ -126,7 +126,7 @@ mod tests {
         fallocate(&file, FallocateFlags::empty(), 0, BYTES).unwrap();
         file.write_all_at(&[1; 4_096], 65_536).unwrap();
         file.sync_all().unwrap();
-        let extents = of(&file).unwrap();
+        let extents = read(&file).unwrap();
         assert_eq!(extents.mapped_bytes, BYTES);
         assert_eq!(extents.unwritten_bytes, BYTES - 4_096);
     }
@@ -135,7 +135,7 @@ mod tests {
     fn a_hole_is_not_mapped() {
         let file = file();
         file.set_len(BYTES).unwrap();
-        assert_eq!(of(&file).unwrap(), Extents::default());
+        assert_eq!(read(&file).unwrap(), Extents::default());
     }
 
     #[test]
@@ -144,6 +144,6 @@ mod tests {
         for block in 0..200 {
             file.write_all_at(&[1; 4_096], block * 8_192).unwrap();
         }
-        assert_eq!(of(&file).unwrap().mapped_bytes, 200 * 4_096);
+        assert_eq!(read(&file).unwrap().mapped_bytes, 200 * 4_096);
     }
 }

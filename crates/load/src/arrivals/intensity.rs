@@ -26,7 +26,7 @@ pub(crate) enum Intensity {
 
 impl Intensity {
     /// That of arrivals with a rate, which a trace has not.
-    pub(super) fn of(arrivals: &Arrivals) -> Intensity {
+    pub(super) fn from_arrivals(arrivals: &Arrivals) -> Intensity {
         match *arrivals {
             Arrivals::Bursts {
                 rate,

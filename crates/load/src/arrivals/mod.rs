@@ -86,7 +86,7 @@ impl Arrivals {
                 ((before(until_s) - before(from_s)) as f64, None)
             }
             _ => {
-                let intensity = Intensity::of(self);
+                let intensity = Intensity::from_arrivals(self);
                 let expected = intensity.expected(until_s) - intensity.expected(from_s);
                 (expected, Some(intensity.range(from_s, until_s)))
             }
@@ -194,7 +194,7 @@ impl Schedule {
             Arrivals::Uniform { .. } => Units::equal(share),
             _ => Units::exponential(share.seed(seed), share),
         };
-        let intensity = Intensity::of(arrivals);
+        let intensity = Intensity::from_arrivals(arrivals);
         Schedule(Source::Units { units, intensity })
     }
 }

@@ -104,10 +104,10 @@ impl Io {
                 Reactor::Blocking(Rc::new(blocking::Reactor::new(origin, || false)?))
             }
         };
-        Ok(Io::of(reactor))
+        Ok(Io::from_reactor(reactor))
     }
 
-    fn of(reactor: Reactor) -> Io {
+    fn from_reactor(reactor: Reactor) -> Io {
         Io {
             reactor,
             resolved: Rc::default(),
@@ -121,7 +121,7 @@ impl Io {
     /// If this process has no file descriptor left.
     pub fn interruptible(is_interrupted: fn() -> bool) -> io::Result<Io> {
         let reactor = blocking::Reactor::new(Instant::now(), is_interrupted)?;
-        Ok(Io::of(Reactor::Blocking(Rc::new(reactor))))
+        Ok(Io::from_reactor(Reactor::Blocking(Rc::new(reactor))))
     }
 
     /// Sets when every wait of a blocking reactor ends with [`io::ErrorKind::TimedOut`], at most 0.2 s late; None for never.

@@ -135,7 +135,7 @@ impl Recorder {
     pub(crate) fn retry(&self, operation: u16, code: u16, at_ns: u64) {
         let mut state = self.state();
         state.advance_to(at_ns);
-        if let Some(fault) = Fault::of(operation, Outcome::Retry(code)) {
+        if let Some(fault) = Fault::from_outcome(operation, Outcome::Retry(code)) {
             state.current.error(fault, 1);
         }
     }

@@ -82,7 +82,7 @@ impl Sample {
             }
         }
         self.tallies[operation][ending] += 1;
-        if let Some(fault) = Fault::of(ended.operation, ended.outcome) {
+        if let Some(fault) = Fault::from_outcome(ended.operation, ended.outcome) {
             self.error(fault, 1);
         }
     }
@@ -91,7 +91,7 @@ impl Sample {
     #[cold]
     pub(crate) fn carry(&mut self, ended: &Ended) {
         self.carried.tallies[usize::from(ended.operation)][ended.ending()] += 1;
-        if let Some(fault) = Fault::of(ended.operation, ended.outcome) {
+        if let Some(fault) = Fault::from_outcome(ended.operation, ended.outcome) {
             add_fault(&mut self.carried.errors, fault, 1);
         }
     }
@@ -192,7 +192,7 @@ fn add_fault(errors: &mut Vec<(Fault, u64)>, fault: Fault, times: u64) {
 impl Ended {
     #[inline]
     pub(super) fn ending(&self) -> Ending {
-        match Fault::of(self.operation, self.outcome) {
+        match Fault::from_outcome(self.operation, self.outcome) {
             Some(fault) => fault.ending,
             None if self.is_retried => Ending::Retried,
             None => Ending::Done,

@@ -45,7 +45,7 @@ impl Explainer {
             Err(lost) => return Err(lost),
         };
         Ok(Explainer {
-            statements: Statements::of(&version),
+            statements: Statements::from_version(&version),
             version,
         })
     }

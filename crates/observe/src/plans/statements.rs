@@ -27,7 +27,7 @@ impl Statements {
 
     /// The statements for a version as VERSION() returns it: `8.0.33`, `9.7.4-2`, `10.11.18-MariaDB-0+deb12u1`. A version that
     /// cannot be parsed gets the tabular format only.
-    pub(super) fn of(version: &str) -> Statements {
+    pub(super) fn from_version(version: &str) -> Statements {
         let Some(number) = number(version) else {
             return Statements {
                 table: "EXPLAIN",
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     fn of(version: &str) -> (&'static str, bool, Option<&'static str>) {
-        let statements = Statements::of(version);
+        let statements = Statements::from_version(version);
         (
             statements.table,
             statements.json.is_some(),

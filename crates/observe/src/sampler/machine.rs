@@ -54,7 +54,7 @@ impl Machine {
         let device = data_folder
             .and_then(|folder| mount_below(folder).ok())
             .filter(|mount| mount.counts().is_ok());
-        let server = pid.as_ref().and_then(|pid| Server::of(pid()?));
+        let server = pid.as_ref().and_then(|pid| Server::from_pid(pid()?));
         Machine {
             pid,
             server,
@@ -127,13 +127,13 @@ impl Machine {
                 server.read(amounts);
             }
         } else if pid.is_some() {
-            self.server = pid.and_then(Server::of);
+            self.server = pid.and_then(Server::from_pid);
         }
     }
 }
 
 impl Server {
-    fn of(pid: u32) -> Option<Server> {
+    fn from_pid(pid: u32) -> Option<Server> {
         Some(Server {
             pid,
             start_ticks: Process::read(pid)?.start_ticks,

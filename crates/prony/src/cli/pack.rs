@@ -33,7 +33,7 @@ pub(super) fn run(args: &Args) -> Result<Status, Failure> {
         return Err(Failure::usage(format!("{} is slim already", args.run)));
     }
     let out = args.out.clone().unwrap_or_else(|| name(&run, args.slim));
-    let form = Form::of(&out)?;
+    let form = Form::from_path(&out)?;
     if out.exists() {
         return Err(Failure::usage(format!(
             "{} exists; name another file with --out",
@@ -91,7 +91,7 @@ enum Form {
 }
 
 impl Form {
-    fn of(out: &Path) -> Result<Form, Failure> {
+    fn from_path(out: &Path) -> Result<Form, Failure> {
         match out.extension().and_then(|extension| extension.to_str()) {
             Some("sqlite") => Ok(Form::Plain),
             Some("gz") => Ok(Form::Gzip),

@@ -5,7 +5,7 @@ use spec::confined::Unconfined;
 /// A server setting that keeps the server within its folder.
 pub(super) fn setting(text: &str) -> Result<(String, String), String> {
     let pair = split(text).ok_or("write NAME=VALUE, as in innodb_buffer_pool_size=64M")?;
-    match Unconfined::of(&pair.0, &pair.1) {
+    match Unconfined::from_setting(&pair.0, &pair.1) {
         None => Ok(pair),
         Some(refused) => Err(refused.says(&pair.0)),
     }

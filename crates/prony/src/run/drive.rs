@@ -19,7 +19,7 @@ pub(crate) fn login(dsn: &Dsn) -> Login {
 }
 
 /// The drive of a planned load.
-pub(crate) fn of(planned: &PlannedTrial, protocol: &Protocol, seed: u64) -> Drive {
+pub(crate) fn planned(planned: &PlannedTrial, protocol: &Protocol, seed: u64) -> Drive {
     Drive {
         load: load(&planned.load),
         time: protocol.driven(),

@@ -18,7 +18,7 @@ impl Moment {
     /// UTC, from seconds since the Unix epoch. With a zone's offset added to them: local time.
     ///
     /// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms". Years begin in March, so that a leap day is the last.
-    pub fn of(unix_s: i64) -> Moment {
+    pub fn from_unix(unix_s: i64) -> Moment {
         let of_day = unix_s.rem_euclid(DAY_S);
         let days = unix_s.div_euclid(DAY_S) + DAYS_TO_EPOCH;
         let era = days.div_euclid(DAYS_OF_400_YEARS);
@@ -66,16 +66,16 @@ mod tests {
             (9_223_372_036, "2262-04-11", "23:47:16"),
         ];
         for (unix_s, date, time) in known {
-            let at = Moment::of(unix_s);
+            let at = Moment::from_unix(unix_s);
             assert_eq!((at.date().as_str(), at.time().as_str()), (date, time));
         }
     }
 
     #[test]
     fn four_centuries_of_days_follow_each_other() {
-        let mut before = Moment::of(0);
+        let mut before = Moment::from_unix(0);
         for day in 1..=DAYS_OF_400_YEARS {
-            let next = Moment::of(day * DAY_S);
+            let next = Moment::from_unix(day * DAY_S);
             let follows = match (next.month, next.day) {
                 (1, 1) => (next.year, 12, 31) == (before.year + 1, before.month, before.day),
                 (_, 1) => next.month == before.month + 1 && before.day >= 28,

@@ -30,7 +30,7 @@ pub(super) fn verdicts(document: &Document) -> Option<Section> {
     if outside.is_empty() {
         let mut nodes = table(&all, Forms::ALL);
         nodes.extend(remarks(&all));
-        return Section::of("claims", "Verdicts", nodes);
+        return Section::unless_empty("claims", "Verdicts", nodes);
     }
     let mut nodes = table(&all, Forms::TEXT);
     if !inside.is_empty() {
@@ -40,7 +40,7 @@ pub(super) fn verdicts(document: &Document) -> Option<Section> {
     let cells = "about cells that this run did not measure";
     let summary = format!("{} {cells}", format::plural(outside.len(), "claim"));
     nodes.push(Block::fold(summary, inside.is_empty(), table(&outside, Forms::PAGE)).page());
-    Section::of("claims", "Verdicts", nodes)
+    Section::unless_empty("claims", "Verdicts", nodes)
 }
 
 /// Whether a cell of the claim has no trial at all: `--only` excluded it, or the run has not come to it.
@@ -204,5 +204,5 @@ pub(super) fn explanations(document: &Document) -> Option<Section> {
         let fold = Block::fold(caption, false, vec![table.everywhere()]);
         nodes.push(fold.shown(Forms::WRITTEN));
     }
-    Section::of("why", "Why, by the counters", nodes)
+    Section::unless_empty("why", "Why, by the counters", nodes)
 }

@@ -90,9 +90,9 @@ fn sections(comparison: &Comparison, runs: Table, settings_in_some: usize) -> Ve
     let runs = [Block::table(runs), Block::remark(recorded_by)];
     let runs = runs.into_iter().map(Block::everywhere).collect();
     let sections = [
-        Section::of("runs", "Runs", runs),
+        Section::unless_empty("runs", "Runs", runs),
         differing(comparison, settings_in_some),
-        Section::of("contrasts", "The same cells", contrasts),
+        Section::unless_empty("contrasts", "The same cells", contrasts),
         left_out(&comparison.left_out),
     ];
     sections.into_iter().flatten().collect()
@@ -155,7 +155,7 @@ fn differing(comparison: &Comparison, settings_in_some: usize) -> Option<Section
         ));
     }
     let nodes = blocks.into_iter().map(Block::everywhere).collect();
-    Section::of("differences", "What differs between the runs", nodes)
+    Section::unless_empty("differences", "What differs between the runs", nodes)
 }
 
 fn row(found: &Difference) -> Vec<Cell> {
@@ -175,5 +175,5 @@ fn left_out(rows: &[LeftOut]) -> Option<Section> {
     };
     let items: Vec<String> = rows.iter().map(item).collect();
     let list = (!items.is_empty()).then(|| Block::list(items, MOST_LEFT_OUT).everywhere());
-    Section::of("left-out", "Not compared", list.into_iter().collect())
+    Section::unless_empty("left-out", "Not compared", list.into_iter().collect())
 }

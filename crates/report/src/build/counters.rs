@@ -38,7 +38,7 @@ pub(super) fn section(context: &Context, document: &Document) -> Option<Section>
         nodes.extend(caveat.map(|caveat| Block::remark(caveat).everywhere()));
     }
     nodes.extend(comparison(context, largest, (of, to)));
-    Section::of("counters-section", "The largest difference", nodes)
+    Section::unless_empty("counters-section", "The largest difference", nodes)
 }
 
 fn comparison(

@@ -14,7 +14,11 @@ pub struct Section {
 
 impl Section {
     /// None if there is nothing to show.
-    pub fn of(id: &'static str, title: impl Into<String>, nodes: Vec<Node>) -> Option<Section> {
+    pub fn unless_empty(
+        id: &'static str,
+        title: impl Into<String>,
+        nodes: Vec<Node>,
+    ) -> Option<Section> {
         let title = title.into();
         (!nodes.is_empty()).then_some(Section { id, title, nodes })
     }

@@ -9,7 +9,7 @@ pub fn junit(gate: &Gate) -> String {
     let checks = gate
         .checks
         .iter()
-        .map(|check| (Shown::of(gate, check), check));
+        .map(|check| (Shown::from_check(gate, check), check));
     let faults = || gate.missing.iter().chain(&gate.invalid);
     let count = |shown| checks.clone().filter(|(found, _)| *found == shown).count();
     let counts = format!(
@@ -44,7 +44,7 @@ enum Shown {
 }
 
 impl Shown {
-    fn of(gate: &Gate, check: &Check) -> Shown {
+    fn from_check(gate: &Gate, check: &Check) -> Shown {
         match (gate.fails(check), check.result) {
             (_, CheckResult::Unmeasured) => Shown::Error,
             (true, _) => Shown::Failure,

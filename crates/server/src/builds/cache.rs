@@ -256,7 +256,7 @@ impl Cache {
         }
         progress(&format!("{name}: verifying"));
         let target = self.builds.join(name);
-        let manifest = Manifest::of(&root).map_err(|error| file_error(&root, &error))?;
+        let manifest = Manifest::read(&root).map_err(|error| file_error(&root, &error))?;
         let record = Record::new(name, origin, source, manifest);
         cached::write(&partial, &record)
             .and_then(|()| fs::rename(&partial, &target))

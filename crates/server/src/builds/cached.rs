@@ -126,7 +126,7 @@ pub(super) mod tests {
         let server = folder.join("root/bin/mysqld");
         fs::create_dir_all(server.parent().unwrap()).unwrap();
         write_server(&server);
-        let manifest = Manifest::of(&folder.join(ROOT)).unwrap();
+        let manifest = Manifest::read(&folder.join(ROOT)).unwrap();
         let record = Record::new(name, vec!["a test".into()], &source_of(name), manifest);
         write(&folder, &record).unwrap();
         folder

@@ -25,7 +25,7 @@ pub(super) enum Entry {
 
 impl Manifest {
     /// Reads and hashes every file below the folder.
-    pub(super) fn of(folder: &Path) -> io::Result<Manifest> {
+    pub(super) fn read(folder: &Path) -> io::Result<Manifest> {
         let mut manifest = Manifest::default();
         manifest.add(folder, Path::new(""))?;
         Ok(manifest)
@@ -116,7 +116,7 @@ mod tests {
         fs::create_dir(folder.path().join("bin")).unwrap();
         fs::write(folder.path().join("bin/mysqld"), "abc").unwrap();
         std::os::unix::fs::symlink("mysqld", folder.path().join("bin/server")).unwrap();
-        let manifest = Manifest::of(folder.path()).unwrap();
+        let manifest = Manifest::read(folder.path()).unwrap();
         (folder, manifest)
     }
 

@@ -23,11 +23,11 @@ const QUEUE: &str = "SELECT COUNT_TRANSACTIONS_REMOTE_IN_APPLIER_QUEUE \
 impl Formation {
     /// The query for the nodes from 2 on; None if their status variables have it.
     pub fn behind(&self) -> Option<Behind> {
-        of(&self.cluster)
+        query(&self.cluster)
     }
 }
 
-fn of(cluster: &Cluster) -> Option<Behind> {
+fn query(cluster: &Cluster) -> Option<Behind> {
     match cluster.spec.topology {
         Topology::Galera => None,
         Topology::Replica => Some(Behind::Seconds {

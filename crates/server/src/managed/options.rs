@@ -54,7 +54,7 @@ pub(super) fn all(
 }
 
 fn from_experiment(name: &str, value: &str) -> Result<OsString, ServerError> {
-    match Unconfined::of(name, value) {
+    match Unconfined::from_setting(name, value) {
         // prony places the redo log itself; `spec` refuses paths of an experiment.
         None | Some(Unconfined::Outside(_)) => {}
         Some(refused) => return Err(ServerError::Unusable(refused.says(name))),

@@ -58,7 +58,7 @@ const RESTORED: &str = "from the doublewrite buffer";
 
 impl RecoveryLog {
     /// Reads the lines of one start. Empty if the server did not recover from a crash.
-    pub fn of(lines: &[LogLine]) -> RecoveryLog {
+    pub fn from_lines(lines: &[LogLine]) -> RecoveryLog {
         let Some(begin) = lines.iter().position(|line| line.text.contains(BEGIN)) else {
             return RecoveryLog::default();
         };

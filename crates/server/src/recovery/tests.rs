@@ -11,7 +11,7 @@ fn read(log: &str) -> RecoveryLog {
             text: text.to_string(),
         })
     };
-    RecoveryLog::of(&log.lines().filter_map(line).collect::<Vec<_>>())
+    RecoveryLog::from_lines(&log.lines().filter_map(line).collect::<Vec<_>>())
 }
 
 fn redo(log: &str) -> (f64, u64) {

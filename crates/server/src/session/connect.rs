@@ -25,7 +25,7 @@ impl Session {
                 let before = connection.set_statement_timeout(Some(TIMEOUT));
                 commit_each_statement(&mut connection)?;
                 connection.set_statement_timeout(before);
-                connection.on_silence(watch::of(dsn.clone(), connection.id()));
+                connection.on_silence(watch::on_silence(dsn.clone(), connection.id()));
                 Ok(Session::MySql(Box::new(connection)))
             }
             Err(error) => Err(login_error(dsn, &error)),

@@ -23,7 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(30);
 const ROUNDED: Duration = Duration::from_secs(3);
 
 /// Looks at the connection with this id of the server.
-pub(super) fn of(dsn: Dsn, id: u32) -> OnSilence {
+pub(super) fn on_silence(dsn: Dsn, id: u32) -> OnSilence {
     let mut looks = Looks::default();
     Box::new(move |silent| {
         if !looks.is_due(silent) {

@@ -127,7 +127,7 @@ fn one_that(
         only.is_none_or(|(_, names)| names.contains(&server.name))
     };
     let meant = experiment.servers.iter().filter(is_meant);
-    let mut run = meant.flat_map(|server| served::of(experiment, server, None));
+    let mut run = meant.flat_map(|server| served::variants(experiment, server, None));
     run.find(is_it)
 }
 

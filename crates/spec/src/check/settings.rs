@@ -185,7 +185,7 @@ struct Group<'e> {
 /// Every group of settings of the file.
 fn groups(experiment: &Experiment) -> Vec<Group<'_>> {
     let names = |server: &ServerSpec, fixed| -> Vec<String> {
-        let servers = served::of(experiment, server, fixed).into_iter();
+        let servers = served::variants(experiment, server, fixed).into_iter();
         servers.map(|server| server.name).collect()
     };
     let servers: Vec<String> = experiment

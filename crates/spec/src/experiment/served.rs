@@ -25,7 +25,7 @@ pub(crate) fn with_levels<'e>(
 }
 
 /// Every variant of this server that trials use, without duplicates; only those with a given level, if there is one.
-pub(crate) fn of(
+pub(crate) fn variants(
     experiment: &Experiment,
     server: &ServerSpec,
     fixed: Option<(&str, &LevelSpec)>,

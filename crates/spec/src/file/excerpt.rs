@@ -75,7 +75,7 @@ impl<'s> Lines<'s> {
             let (text, begins) = (self.text_of(line), self.starts[line]);
             let within = |place: usize| place.saturating_sub(begins).min(text.len());
             let own = (first..=last).contains(&line);
-            Line::of(text, own.then(|| within(start)..within(end)), columns)
+            Line::cut(text, own.then(|| within(start)..within(end)), columns)
         };
         let before = &self.source[self.starts[first]..start];
         Excerpt {
@@ -102,7 +102,7 @@ impl<'s> Lines<'s> {
 
 impl Line {
     /// What fits of a line; `own` is the underlined part of it.
-    fn of(line: &str, own: Option<Range<usize>>, columns: usize) -> Line {
+    fn cut(line: &str, own: Option<Range<usize>>, columns: usize) -> Line {
         let window = window(line, own.as_ref().map_or(0, |own| own.start), columns);
         let left_out = |is: bool| if is { LEFT_OUT } else { "" };
         let before = left_out(window.start > 0);

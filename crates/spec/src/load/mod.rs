@@ -200,7 +200,7 @@ pub(super) struct Load {
 
 impl Load {
     /// A load without lists.
-    fn of(spec: LoadSpec) -> Load {
+    fn from_spec(spec: LoadSpec) -> Load {
         Load {
             spec,
             clients: Vec::new(),

@@ -21,7 +21,7 @@ const WORKERS: &str = "workers = [1, 8]";
 
 /// Reads the load; the default is one client in closed loop. The path of a trace is relative to `folder`.
 pub(crate) fn load(file: &Section, folder: &Path) -> Load {
-    let one_client = Load::of(LoadSpec::Closed {
+    let one_client = Load::from_spec(LoadSpec::Closed {
         clients: 1,
         think: Duration::ZERO,
     });
@@ -52,7 +52,7 @@ pub(crate) fn load(file: &Section, folder: &Path) -> Load {
 
 /// A placeholder for an open load with mistakes, so that the loads of levels are not reported too.
 fn unread() -> Load {
-    Load::of(LoadSpec::Open(OpenSpec {
+    Load::from_spec(LoadSpec::Open(OpenSpec {
         rate: RateSpec::PerSecond(1.0),
         arrivals: ArrivalsSpec::Poisson,
         workers: 1,
@@ -76,7 +76,7 @@ fn closed(section: &Section) -> Load {
     };
     Load {
         clients,
-        ..Load::of(spec)
+        ..Load::from_spec(spec)
     }
 }
 
@@ -106,7 +106,7 @@ fn open(section: &Section, folder: &Path) -> Option<Load> {
         rates,
         workers,
         trace,
-        ..Load::of(spec)
+        ..Load::from_spec(spec)
     })
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn settings(node: &Node) -> Option<Pairs<Setting>> {
 }
 
 fn note_unconfined(node: &Node, value: &Setting) {
-    if let Some(refused) = Unconfined::of(node.key, &value.to_string()) {
+    if let Some(refused) = Unconfined::from_setting(node.key, &value.to_string()) {
         let (says, label, help) = refused.texts(node.key);
         node.note(says, label, help);
     }

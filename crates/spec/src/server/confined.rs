@@ -51,7 +51,7 @@ pub enum Unconfined {
 
 impl Unconfined {
     /// None if a server that prony starts may have the setting.
-    pub fn of(name: &str, value: &str) -> Option<Unconfined> {
+    pub fn from_setting(name: &str, value: &str) -> Option<Unconfined> {
         let name = plain(name);
         let name = bare(&name);
         if OWN.contains(&name) {
@@ -147,7 +147,7 @@ mod tests {
             ("wsrep_provider_options", "gcache.dir=/x; gcache.size=1M"),
             ("a_setting_of_the_next_version", "/x"),
         ] {
-            let refused = Unconfined::of(name, value);
+            let refused = Unconfined::from_setting(name, value);
             assert!(
                 matches!(refused, Some(Unconfined::Outside(_))),
                 "{name} = {value}: {refused:?}"
@@ -176,7 +176,11 @@ mod tests {
             ("secure_file_priv", "NULL"),
             ("skip_log_bin", "1"),
         ] {
-            assert_eq!(Unconfined::of(name, value), None, "{name} = {value}");
+            assert_eq!(
+                Unconfined::from_setting(name, value),
+                None,
+                "{name} = {value}"
+            );
         }
     }
 
@@ -190,7 +194,7 @@ mod tests {
             ("loose-skip-grant", Unconfined::NoAccounts),
             ("secure-file-priv", Unconfined::Files),
         ] {
-            assert_eq!(Unconfined::of(name, ""), Some(refused), "{name}");
+            assert_eq!(Unconfined::from_setting(name, ""), Some(refused), "{name}");
         }
     }
 }

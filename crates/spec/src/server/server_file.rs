@@ -56,7 +56,7 @@ impl ServerFile {
         let (name, value) = (plain(name), value.unwrap_or_else(|| "1".to_string()));
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let is_setting = name.chars().all(is_word) && !name.starts_with("loose_");
-        if !is_setting || Unconfined::of(&name, &value).is_some() {
+        if !is_setting || Unconfined::from_setting(&name, &value).is_some() {
             return self.pass_over(name);
         }
         let at = self.settings.iter().position(|(known, _)| *known == name);

@@ -45,7 +45,7 @@ impl DsnSecurity {
     /// Sets a parameter of a DSN. None: there is no such parameter, or it has no such value.
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Option<()> {
         match (name, value) {
-            ("tls", mode) => self.tls = TlsMode::of(mode)?,
+            ("tls", mode) => self.tls = TlsMode::from_name(mode)?,
             ("get_server_public_key", "true") => self.server_key = ServerKey::Requested,
             ("get_server_public_key", "false") => self.server_key = ServerKey::Refused,
             (_, "") => return None,
@@ -71,7 +71,7 @@ impl DsnSecurity {
 }
 
 impl TlsMode {
-    fn of(name: &str) -> Option<TlsMode> {
+    fn from_name(name: &str) -> Option<TlsMode> {
         [
             TlsMode::Off,
             TlsMode::Required,

@@ -29,7 +29,10 @@ pub(crate) fn seconds(load: &Loaded, measured: Range<usize>) -> BTreeMap<usize, 
         .filter(|note| note.operation.is_none() && note.kind == LatencyKind::Response)
         .filter(|note| note.every_s == 1 && measured.contains(&(note.start_s as usize)))
         .collect();
-    let answered: Vec<Answered> = notes.iter().filter_map(|note| Answered::of(note)).collect();
+    let answered: Vec<Answered> = notes
+        .iter()
+        .filter_map(|note| Answered::from_note(note))
+        .collect();
     let logs: Vec<f64> = answered.iter().map(|one| one.median_ms.ln()).collect();
     let (medians, scatters) = (running::medians(&logs), running::scatters(&logs));
     let jumps = |place: &usize| {
@@ -65,7 +68,7 @@ struct Answered {
 
 impl Answered {
     /// None where nothing ended.
-    fn of(note: &HistogramNote) -> Option<Answered> {
+    fn from_note(note: &HistogramNote) -> Option<Answered> {
         let responses = note.nanoseconds.unpack();
         (!responses.is_empty()).then(|| Answered {
             second: note.start_s as usize,

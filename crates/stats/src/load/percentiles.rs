@@ -28,7 +28,7 @@ struct Samples {
 }
 
 impl Spans {
-    fn of(samples: Vec<Samples>, are_long: bool) -> Spans {
+    fn from_samples(samples: Vec<Samples>, are_long: bool) -> Spans {
         let fullest = samples.iter().map(|span| span.count).max().unwrap_or(0);
         // The last span may have little more than the operations that ended late.
         let is_whole = |span: &Samples| !are_long || PARTIAL * span.count >= fullest;
@@ -72,7 +72,7 @@ pub(crate) fn of_notes(
     };
     let all = merged_seeing(notes.iter().map(|note| &note.nanoseconds), see)?;
     let are_long = notes.iter().any(|note| note.every_s > 1);
-    let spans = Spans::of(samples.into_values().collect(), are_long);
+    let spans = Spans::from_samples(samples.into_values().collect(), are_long);
     judged(&all, unanswered(all.len()), Some(&spans))
 }
 

@@ -25,7 +25,7 @@ struct Outage {
 }
 
 impl Outage {
-    fn of(event: &EventNote, started_ns: i64) -> Option<Outage> {
+    fn from_event(event: &EventNote, started_ns: i64) -> Option<Outage> {
         let at_s = (event.at_ns - started_ns) as f64 / 1e9;
         let before_s = event.numbers.get("down_s").copied().unwrap_or(0.0);
         let commit_s = event.numbers.get("commit_s").copied();
@@ -49,7 +49,9 @@ pub fn add_recovered(
     mode: &Mode,
 ) -> Vec<String> {
     let seconds: Vec<f64> = throughput.iter().map(|done| done.unwrap_or(0.0)).collect();
-    let outages = events.iter().map(|event| Outage::of(event, started_ns));
+    let outages = events
+        .iter()
+        .map(|event| Outage::from_event(event, started_ns));
     let outages: Vec<Option<Outage>> = outages.collect();
     let mut up_from_s = 0.0;
     let mut missing = Vec::new();
@@ -107,7 +109,7 @@ fn recovered_s(
 }
 
 /// A number of the trial's outages, the mean of those that have it.
-pub(crate) fn of(trial: &Trial, number: &str) -> Result<f64, String> {
+pub(crate) fn mean(trial: &Trial, number: &str) -> Result<f64, String> {
     let of_event = |event: &EventNote| event.numbers.get(number).copied();
     let found: Vec<f64> = trial.events.iter().filter_map(of_event).collect();
     match found.len() {
@@ -262,8 +264,8 @@ mod tests {
             event(1.0, &[("accept_s", 2.0)]),
             event(2.0, &[("accept_s", 4.0)]),
         ];
-        assert_eq!(of(&trial, "accept_s"), Ok(3.0));
-        assert!(of(&trial, "redo_s").is_err());
+        assert_eq!(mean(&trial, "accept_s"), Ok(3.0));
+        assert!(mean(&trial, "redo_s").is_err());
         let trials = [trial];
         let rows = recoveries(&trials);
         assert_eq!(rows.len(), 1);

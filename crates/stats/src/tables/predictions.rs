@@ -173,7 +173,7 @@ fn modelled(
     service_ns: Option<Histogram<u64>>,
     seed: u64,
 ) -> Result<Predicted, String> {
-    let gaps = Gaps::of(arrivals)
+    let gaps = Gaps::from_arrivals(arrivals)
         .ok_or_else(|| format!("no model for {arrivals}: it needs Poisson or uniform arrivals"))?;
     let service_ns = &service_ns.ok_or("no service times were recorded in the measured part")?;
     let queue = Queue {

@@ -26,7 +26,7 @@ pub enum Gaps {
 
 impl Gaps {
     /// None for schedules whose rate changes, which no stationary queue has.
-    pub fn of(arrivals: &Arrivals) -> Option<Gaps> {
+    pub fn from_arrivals(arrivals: &Arrivals) -> Option<Gaps> {
         match arrivals {
             Arrivals::Poisson => Some(Gaps::Poisson),
             Arrivals::Uniform => Some(Gaps::Uniform),
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn schedules_whose_rate_changes_have_no_model() {
-        assert_eq!(Gaps::of(&Arrivals::Poisson), Some(Gaps::Poisson));
-        assert_eq!(Gaps::of(&Arrivals::Bursts), None);
+        assert_eq!(Gaps::from_arrivals(&Arrivals::Poisson), Some(Gaps::Poisson));
+        assert_eq!(Gaps::from_arrivals(&Arrivals::Bursts), None);
     }
 }

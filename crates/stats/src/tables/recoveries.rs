@@ -25,7 +25,7 @@ pub fn recoveries(trials: &[Trial]) -> Recoveries<'_> {
         let number = |name: &'static str| {
             let values = trials
                 .iter()
-                .filter_map(|trial| recovery::of(trial, name).ok());
+                .filter_map(|trial| recovery::mean(trial, name).ok());
             let found = Estimate::of(&values.collect::<Vec<f64>>())?;
             let known_to = resolution::recovery(name, found.mean);
             Some((name, found.known_to(known_to)))

@@ -86,7 +86,7 @@ pub(crate) fn series_as_measured<'t>(
                 let row = row_words(row_key(&trial.key));
                 let found = positive(value, found).map_err(|why| format!("{row}: {why}"))?;
                 series.by_block.insert(trial.key.block, found);
-                let step = resolution::of(trial, value, found);
+                let step = resolution::rounding(trial, value, found);
                 series.steps.insert(trial.key.block, step);
                 series.at_least |= timed_out(trial, cell);
                 let uncertain = series.uncertain.take();
@@ -214,14 +214,14 @@ fn trial_value(trial: &Trial, cell: &Cell, value: &Value) -> Result<f64, String>
         return Err(why_it_does_not_count(trial));
     }
     if let Value::Recovery(number) = value {
-        return recovery::of(trial, number);
+        return recovery::mean(trial, number);
     }
     if let Value::Audit(figure) = value {
         return of_audit(trial, *figure);
     }
     if let Some(load) = &trial.load {
         is_comparable(trial, value)?;
-        return load_value::of(load, cell, value);
+        return load_value::value(load, cell, value);
     }
     let rounds = rounds(trial, cell.round.as_ref());
     if rounds.is_empty() {

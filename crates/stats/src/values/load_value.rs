@@ -6,7 +6,7 @@ use record::load::{LatencyKind, Loaded};
 use record::{Percentiles, Summary};
 
 /// The value; an error explains why there is none.
-pub(crate) fn of(load: &Loaded, cell: &Cell, value: &Value) -> Result<f64, String> {
+pub(crate) fn value(load: &Loaded, cell: &Cell, value: &Value) -> Result<f64, String> {
     let summary = summary(load);
     match value {
         Value::Elapsed => {

@@ -22,7 +22,7 @@ const ROUNDED_MOST: f64 = 0.99;
 
 /// The largest rounding of the value that a trial was found to have, as a difference of logarithms; 0 where it is far below everything that a trial shows:
 /// times of queries are known to a nanosecond, and their counters exactly.
-pub(crate) fn of(trial: &Trial, value: &Value, found: f64) -> f64 {
+pub(crate) fn rounding(trial: &Trial, value: &Value, found: f64) -> f64 {
     match value {
         Value::Throughput => (trial.load.as_deref().zip(of_trial(trial)))
             .map_or(0.0, |(load, summary)| throughput(load, &summary)),

@@ -28,7 +28,7 @@ pub(super) fn save(at: &Connection, trial: i64, note: &AuditNote) -> Result<()> 
     Ok(())
 }
 
-pub(super) fn of(at: &Connection, trial: i64) -> Result<Option<AuditNote>> {
+pub(super) fn read(at: &Connection, trial: i64) -> Result<Option<AuditNote>> {
     let mut statement = at.prepare_cached(
         "select acknowledged, refused, unknown, unknown_kept, lost, ghosts, partly_applied, seen_but_lost, loss_window_s, findings_json, violations_json, inputs_json, inputs_unchecked
          from audit where trial = ?1",

@@ -45,7 +45,7 @@ pub(crate) fn run(at: &Connection) -> Result<Run> {
                 started_ns: row.get(6)?,
                 environment: json(row, 7)?,
                 sharing: json_or_none(row, 8)?,
-                slim: slim::of(at)?,
+                slim: slim::read(at)?,
             })
         },
     )
@@ -118,7 +118,7 @@ impl Reader<'_> {
         let mut node_settings = self.settings(id)?;
         Ok(Trial {
             load: self.load(id)?.map(Box::new),
-            audit: audit::of(self.at, id)?,
+            audit: audit::read(self.at, id)?,
             key: TrialKey {
                 block: row.get(1)?,
                 server: row.get(2)?,

@@ -22,7 +22,7 @@ impl Store {
         }
         let name = to.to_string_lossy();
         let copied = self.at.execute("vacuum into ?1", [name.as_ref()]);
-        copied.map(drop).map_err(|e| StoreError::of(to, e))
+        copied.map(drop).map_err(|e| StoreError::at(to, e))
     }
 }
 
@@ -48,7 +48,7 @@ pub fn slim(path: &Path, slim: &Slim) -> std::result::Result<bool, StoreError> {
         at.pragma_update(None, "journal_mode", "delete")?;
         Ok(is_slim)
     });
-    is_slim.map_err(|e| StoreError::of(path, e))
+    is_slim.map_err(|e| StoreError::at(path, e))
 }
 
 fn has_seconds(at: &Connection) -> Result<bool> {
@@ -82,7 +82,7 @@ fn save(at: &Connection, slim: &Slim) -> Result<()> {
 }
 
 /// None for a whole record.
-pub(crate) fn of(at: &Connection) -> Result<Option<Slim>> {
+pub(crate) fn read(at: &Connection) -> Result<Option<Slim>> {
     if !open::is_slim(at)? {
         return Ok(None);
     }

@@ -255,7 +255,7 @@ impl Conversation<'_> {
         login: &Login,
     ) -> Result<(), WireError> {
         // If the server's default plugin is unknown here, the server switches to the user's plugin anyway.
-        let preferred = Plugin::of(&greeting.plugin).unwrap_or(Plugin::NativePassword);
+        let preferred = Plugin::from_name(&greeting.plugin).unwrap_or(Plugin::NativePassword);
         let proof = preferred.proof(self.password, &greeting.nonce);
         let named = capabilities.contains(Capabilities::PLUGIN_AUTH);
         self.send(|out| {
@@ -372,7 +372,7 @@ impl Next {
             _ => fields.until_zero(),
         };
         let nonce = nonce(fields.0).to_vec();
-        match Plugin::of(name) {
+        match Plugin::from_name(name) {
             Some(plugin) => Ok(Next::Switch { plugin, nonce }),
             None => Err(WireError::Login {
                 code: PLUGIN_CANNOT_LOAD,

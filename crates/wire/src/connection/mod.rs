@@ -84,7 +84,7 @@ impl Connection {
             let place = login::name(endpoint);
             let more = Capabilities::empty();
             match authenticate::open(io, endpoint, login, &place, more).await {
-                Ok(logged_in) => return Ok(Connection::of(logged_in)),
+                Ok(logged_in) => return Ok(Connection::from_login(logged_in)),
                 Err(error) if error.is_transient() => last = error,
                 Err(error) => return Err(error),
             }
@@ -92,7 +92,7 @@ impl Connection {
         Err(last)
     }
 
-    pub(crate) fn of(logged_in: LoggedIn) -> Connection {
+    pub(crate) fn from_login(logged_in: LoggedIn) -> Connection {
         Connection {
             link: logged_in.link,
             version: logged_in.version,

@@ -66,7 +66,7 @@ struct Batches {
 }
 
 impl Batches {
-    fn of(section: &Section) -> Option<Batches> {
+    fn from_section(section: &Section) -> Option<Batches> {
         match section.sync {
             SyncPolicy::Every(operations) => Some(Batches {
                 length: operations + 1 + u64::from(section.doublewrite),
@@ -96,7 +96,7 @@ impl Places {
         Places {
             pattern: section.pattern,
             read_share: section.read_share,
-            batches: Batches::of(section),
+            batches: Batches::from_section(section),
             io_bytes: section.io_bytes,
             blocks_of_a_file: section.blocks_of_a_file(),
             blocks,

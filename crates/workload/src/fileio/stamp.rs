@@ -45,7 +45,7 @@ impl Stamp {
         bytes[8..COVERED_FROM].copy_from_slice(&sum.to_le_bytes());
     }
 
-    pub(super) fn of(bytes: &[u8]) -> Result<Stamp, Fault> {
+    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Stamp, Fault> {
         let mut header = [0; HEADER_BYTES / 8];
         for (field, slot) in header.iter_mut().zip(bytes.chunks_exact(8)) {
             *field = word(slot);
@@ -98,12 +98,12 @@ mod tests {
         };
         let mut bytes = vec![7; 1_001];
         stamp.put(&mut bytes);
-        assert_eq!(Stamp::of(&bytes), Ok(stamp));
+        assert_eq!(Stamp::from_bytes(&bytes), Ok(stamp));
         for at in 0..bytes.len() {
             bytes[at] ^= 1;
-            assert_eq!(Stamp::of(&bytes), Err(Fault::Changed), "{at}");
+            assert_eq!(Stamp::from_bytes(&bytes), Err(Fault::Changed), "{at}");
             bytes[at] ^= 1;
         }
-        assert_eq!(Stamp::of(&[0; 512]), Err(Fault::Blank));
+        assert_eq!(Stamp::from_bytes(&[0; 512]), Err(Fault::Blank));
     }
 }

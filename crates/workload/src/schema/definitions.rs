@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 type View = (&'static str, fn(&Reply, usize) -> String);
 
 /// `orders 1f3c22aa`, a line for each of the tables, in the order of their names.
-pub(crate) fn of(
+pub(crate) fn read(
     session: &mut Session,
     schema: &str,
     tables: &[&str],
@@ -127,7 +127,7 @@ mod tests {
                 reply(&columns[..1 + index.len()], &[&["t"], index].concat())
             })
         }));
-        of(&mut session, "s", &["u", "t"]).unwrap()
+        read(&mut session, "s", &["u", "t"]).unwrap()
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub(crate) struct Look {
     indexes: Vec<String>,
     /// Hashes of rows, by table in the order of their names.
     sample: Vec<Vec<u32>>,
-    /// See [`definitions::of`]; empty where an older prony has loaded the tables.
+    /// See [`definitions::read`]; empty where an older prony has loaded the tables.
     definitions: Vec<String>,
 }
 
@@ -77,7 +77,7 @@ impl Look {
         Ok(Look {
             indexes: indexes(session, schema, &tables)?,
             sample,
-            definitions: definitions::of(session, schema, &tables)?,
+            definitions: definitions::read(session, schema, &tables)?,
         })
     }
 

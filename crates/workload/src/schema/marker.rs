@@ -136,7 +136,7 @@ pub(crate) fn write(
 /// `2026-11-25T21:12:00Z`.
 fn now() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    let at = Moment::of(since.map_or(0, |since| since.as_secs() as i64));
+    let at = Moment::from_unix(since.map_or(0, |since| since.as_secs() as i64));
     format!("{}T{}Z", at.date(), at.time())
 }
 

@@ -83,7 +83,7 @@ impl Builder {
                 commits: Vec::new(),
             };
             for sql in statements(part.sql)? {
-                reads_only &= Control::of(sql).is_some() || only_reads(sql);
+                reads_only &= Control::from_sql(sql).is_some() || only_reads(sql);
                 autocommits = autocommit(sql).unwrap_or(autocommits);
                 step.commits.push(depth.follow(sql));
                 let statement = self.statement(sql)?;
@@ -125,7 +125,7 @@ impl Builder {
         }
         let tables = self.tables.filter(|_| sql.contains(TABLE));
         self.statements.push(Statement {
-            control: Control::of(&sql).is_some(),
+            control: Control::from_sql(&sql).is_some(),
             purpose: purpose(&sql),
             parameters,
             per_table: tables.is_some(),
@@ -190,7 +190,7 @@ enum Control {
 }
 
 impl Control {
-    fn of(sql: &str) -> Option<Control> {
+    fn from_sql(sql: &str) -> Option<Control> {
         let words: Vec<String> = words(sql).take(3).map(str::to_ascii_lowercase).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words[..] {
@@ -215,7 +215,7 @@ enum Effect {
 }
 
 impl Effect {
-    fn of(sql: &str) -> Effect {
+    fn from_sql(sql: &str) -> Effect {
         match verbs(sql).next().as_deref() {
             Some(
                 "select" | "show" | "explain" | "describe" | "desc" | "set" | "use" | "values"
@@ -298,7 +298,7 @@ impl Transactions {
     /// Processes the next statement. Returns whether it commits changes: its own in autocommit, or those of the
     /// transaction that it ends.
     fn follow(&mut self, sql: &str) -> bool {
-        match (Control::of(sql), Effect::of(sql)) {
+        match (Control::from_sql(sql), Effect::from_sql(sql)) {
             (Some(Control::Begin), _) => {
                 self.any = true;
                 // An open transaction is committed.

@@ -40,7 +40,7 @@ impl Driver {
     /// `session`: statements that each connection runs once after it opens: `SET SESSION ...`.
     pub fn new(script: Arc<Script>, login: Login, session: &[String], seed: u64) -> Driver {
         Driver {
-            effects: Total::of(script.operations.len()),
+            effects: Total::new(script.operations.len()),
             witness: None,
             script,
             login,

@@ -54,7 +54,7 @@ impl Noticed {
 pub(super) struct Total(Arc<Mutex<Vec<Effects>>>);
 
 impl Total {
-    pub(super) fn of(operations: usize) -> Total {
+    pub(super) fn new(operations: usize) -> Total {
         Total(Arc::new(Mutex::new(vec![Effects::default(); operations])))
     }
 
@@ -71,7 +71,7 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    pub(super) fn of(total: &Total) -> Counted {
+    pub(super) fn from_total(total: &Total) -> Counted {
         Counted {
             own: vec![Effects::default(); total.effects().len()],
             total: total.clone(),
@@ -123,8 +123,8 @@ mod tests {
 
     /// What is counted of one operation with these replies.
     fn effects(replies: &[(Purpose, Done)]) -> Effects {
-        let total = Total::of(2);
-        let mut session = Counted::of(&total);
+        let total = Total::new(2);
+        let mut session = Counted::from_total(&total);
         let mut noticed = Noticed::default();
         for (purpose, done) in replies {
             noticed.reply(*purpose, done);

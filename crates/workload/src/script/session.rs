@@ -47,7 +47,7 @@ impl Session {
         let shows_autocommit = commits::begin(&mut connection, first, true).await?;
         let mut session = Session {
             shows_autocommit,
-            counted: Counted::of(total),
+            counted: Counted::from_total(total),
             connection,
             prepared: Vec::with_capacity(script.places()),
             drawn: vec![Drawn::Int(0); script.parameters.len()],

@@ -77,7 +77,7 @@ impl Dataset for Theirs {
         };
         let tables = marker::names(&reply);
         let names: Vec<&str> = tables.iter().map(String::as_str).collect();
-        let defined = definitions::of(session, &self.schema, &names)?;
+        let defined = definitions::read(session, &self.schema, &names)?;
         let mut held = Held {
             definitions: Some(definitions::hash(&defined)),
             ..Held::default()

@@ -64,7 +64,7 @@ same core: a client and the thread that answers it share a core
 other core: each message wakes another core, which takes long if that core sleeps";
 
 fn line(experiment: &Experiment, trial: &PlannedTrial) -> Result<String, Failure> {
-    let drive = drive::of(trial, &experiment.protocol, 1);
+    let drive = drive::planned(trial, &experiment.protocol, 1);
     let workload = workload::open(&experiment.workload, &trial.workload).map_err(Failure::usage)?;
     let null = Null::start()?;
     let cores = load::cores();

@@ -158,7 +158,7 @@ struct Case {
 }
 
 impl Case {
-    fn of(old: Side, new: Side) -> Case {
+    fn new(old: Side, new: Side) -> Case {
         Case {
             blocks: 3,
             sides: [old, new],
@@ -171,7 +171,7 @@ impl Case {
     }
 
     fn slower_by(factor: f64) -> Case {
-        Case::of(OLD, Side::at(OLD.rate / factor))
+        Case::new(OLD, Side::at(OLD.rate / factor))
     }
 
     fn spoilt(spoil: fn(&mut Vec<Trial>)) -> Case {
@@ -318,7 +318,7 @@ fn is_new(trial: &&mut Trial) -> bool {
 
 /// The paths of docs/CI.md by their names there.
 fn path(name: &str) -> Case {
-    let failing = |failed: f64| Case::of(OLD, Side { failed, ..OLD });
+    let failing = |failed: f64| Case::new(OLD, Side { failed, ..OLD });
     match name {
         "every check passed" => Case::slower_by(1.0),
         "new is slower than the tolerance" => Case::slower_by(1.3),
@@ -346,9 +346,9 @@ fn path(name: &str) -> Case {
                 is_overloaded: true,
                 ..Side::open(800.0)
             };
-            Case::of(Side::open(1000.0), overloaded)
+            Case::new(Side::open(1000.0), overloaded)
         }
-        "the new side of a closed loop does nothing" => Case::of(OLD, Side::at(0.0)),
+        "the new side of a closed loop does nothing" => Case::new(OLD, Side::at(0.0)),
         "the shares of failed operations differ by more than `--failures`" => failing(0.3),
         "the shares of failed operations differ by less" => failing(0.005),
         "operations of one side change or find no row, in shares that differ by more than `--failures`" => {

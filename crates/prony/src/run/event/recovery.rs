@@ -313,7 +313,7 @@ fn phases(own: &mut Happening) -> RecoveryLog {
     };
     let began = Instant::now();
     loop {
-        let phases = RecoveryLog::of(&log.lines());
+        let phases = RecoveryLog::from_lines(&log.lines());
         let waits = phases.is_rolling_back && began.elapsed() < ROLLED_BACK_WITHIN;
         if !waits || !own.wait(POLL_EVERY) {
             return phases;

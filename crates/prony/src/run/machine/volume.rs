@@ -51,7 +51,7 @@ pub(crate) struct Lost {
 }
 
 impl SharedVolume {
-    fn of(volume: Volume) -> SharedVolume {
+    fn from_volume(volume: Volume) -> SharedVolume {
         SharedVolume {
             root: volume.data(),
             volume: Arc::new(Mutex::new(volume)),
@@ -120,8 +120,8 @@ pub struct Power {
 
 impl Power {
     /// The power of a mounted volume.
-    pub fn of(volume: Volume, block: u32) -> Power {
-        let volume = SharedVolume::of(volume);
+    pub fn new(volume: Volume, block: u32) -> Power {
+        let volume = SharedVolume::from_volume(volume);
         Power { volume, block }
     }
 }
@@ -292,7 +292,8 @@ pub(crate) fn make(
     let made = Volume::make(options, bytes, &place, leases, |root| {
         fill(&data_in(root)).map_err(|error| error.to_string())
     });
-    made.map(SharedVolume::of).map_err(|error| unusable(&error))
+    made.map(SharedVolume::from_volume)
+        .map_err(|error| unusable(&error))
 }
 
 /// Makes the volume of a workload's files in a trial's folder, with an empty folder for them. `is_written`: every byte of its image is
@@ -313,7 +314,7 @@ pub(crate) fn make_empty(
     let made = Volume::make(options, bytes, &folder.join(DATA), leases, |root| {
         std::fs::create_dir(data_in(root)).map_err(|error| error.to_string())
     });
-    made.map(SharedVolume::of)
+    made.map(SharedVolume::from_volume)
         .map_err(|error| ServerError::Unusable(error.to_string()))
 }
 

@@ -212,7 +212,7 @@ fn has_space(folder: &Path, needed_bytes: u64) -> Result<(), ServerError> {
 /// Flags a file of which the file system says that parts were never written, although they were. File systems without extents say nothing.
 fn check_extents(path: &Path, trial: &mut Trial) -> io::Result<()> {
     let file = File::open(path)?;
-    let extents = match extents::of(&file) {
+    let extents = match extents::read(&file) {
         Ok(extents) => extents,
         Err(error) if is_unknown(&error) => return Ok(()),
         Err(error) => return Err(error),

@@ -31,7 +31,7 @@ pub(crate) fn keep_stacks(node: &dyn Node) {
     let (Some(pid), Some(log)) = (node.pid(), node.log_path()) else {
         return;
     };
-    let text = format!("prony: the server hangs. {}", stacks::of(pid));
+    let text = format!("prony: the server hangs. {}", stacks::read(pid));
     // Without it the message still says that the server hangs.
     let _ = OpenOptions::new()
         .append(true)

@@ -68,14 +68,14 @@ const SETTINGS: [(&str, Shapes, &str); 46] = [
     ("analyze_sample_percentage", Tables, "MariaDB Engine-Independent Table Statistics"),
 ];
 
-fn of(name: &str, shapes: &[Shapes]) -> bool {
+fn is_one_of(name: &str, shapes: &[Shapes]) -> bool {
     let name = plain(name);
     let mut settings = SETTINGS.iter();
     settings.any(|(known, shape, _)| *known == name && shapes.contains(shape))
 }
 
 fn those(settings: &[(String, String)], shapes: &[Shapes]) -> Vec<(String, String)> {
-    let own = settings.iter().filter(|(name, _)| of(name, shapes));
+    let own = settings.iter().filter(|(name, _)| is_one_of(name, shapes));
     let mut own: Vec<_> = own.cloned().collect();
     own.sort();
     own

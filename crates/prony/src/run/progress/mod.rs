@@ -42,7 +42,7 @@ impl Progress {
         } else {
             ProgressDrawTarget::hidden()
         });
-        let progress = Progress::of(bar, terminal);
+        let progress = Progress::from_bar(bar, terminal);
         let left = progress.left.clone();
         let remaining = move |_: &ProgressState, out: &mut dyn Write| {
             let left = *left.lock().unwrap_or_else(PoisonError::into_inner);
@@ -62,10 +62,10 @@ impl Progress {
 
     /// Prints nothing. For tests.
     pub fn silent() -> Progress {
-        Progress::of(ProgressBar::hidden(), true)
+        Progress::from_bar(ProgressBar::hidden(), true)
     }
 
-    fn of(bar: ProgressBar, terminal: bool) -> Progress {
+    fn from_bar(bar: ProgressBar, terminal: bool) -> Progress {
         Progress {
             bar,
             terminal,

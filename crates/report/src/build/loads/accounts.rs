@@ -39,7 +39,7 @@ pub(super) fn section(context: &Context) -> Option<Section> {
         Block::table(Table::new("", columns, rows).most(Most::in_terminal(ROWS))).everywhere(),
         Block::remark(about).everywhere(),
     ];
-    Section::of("accounts", "Operations by outcome", nodes)
+    Section::unless_empty("accounts", "Operations by outcome", nodes)
 }
 
 /// Over all blocks, in the workload's order.

@@ -42,7 +42,7 @@ pub(super) fn section(context: &Context) -> Option<Section> {
         Block::remark(about).page(),
         Block::table(Table::new("", columns, rows)).page(),
     ];
-    Section::of("around", "Before, during and after events", nodes)
+    Section::unless_empty("around", "Before, during and after events", nodes)
 }
 
 fn rows(run: &Run, recorded: &Recorded, event: &EventNote, around: &Around) -> Vec<Vec<Cell>> {

@@ -21,7 +21,7 @@ pub(super) fn section(cells: &[&Point]) -> Option<Section> {
         Block::remark(about).page(),
         Block::table(Table::new("", columns, rows)).page(),
     ];
-    Section::of("errors", "Errors", nodes)
+    Section::unless_empty("errors", "Errors", nodes)
 }
 
 fn rows(cell: &Point) -> Vec<Vec<Cell>> {

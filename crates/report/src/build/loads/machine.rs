@@ -31,7 +31,7 @@ pub(super) fn section(cells: &[&Point]) -> Option<Section> {
     let table = Table::new("", columns, cells.iter().map(|cell| row(cell)));
     let about = "Means over the measured seconds of all blocks; \"-\" where it could not be read. Lateness is the load generator's own against its schedule: p99 of the worst block.";
     let nodes = vec![Block::remark(about).page(), Block::table(table).page()];
-    Section::of("machine", "Server, disk and load generator", nodes)
+    Section::unless_empty("machine", "Server, disk and load generator", nodes)
 }
 
 fn row(cell: &Point) -> Vec<Cell> {

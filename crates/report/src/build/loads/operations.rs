@@ -44,7 +44,7 @@ pub(super) fn section(cells: &[&Point]) -> Option<Section> {
         Block::table(table).everywhere(),
         Block::remark(about).everywhere(),
     ];
-    Section::of("operations", "Operations", nodes)
+    Section::unless_empty("operations", "Operations", nodes)
 }
 
 fn conformances<'c>(cell: &'c Point) -> impl Iterator<Item = &'c Conformance> {

@@ -37,7 +37,7 @@ pub(super) fn section(context: &Context) -> Option<Section> {
             .on_first_screen(),
     ];
     nodes.extend(chart(context, &cells));
-    Section::of("recovery", "Recovery", nodes)
+    Section::unless_empty("recovery", "Recovery", nodes)
 }
 
 fn name(context: &Context, (server, levels): &RowKey) -> String {

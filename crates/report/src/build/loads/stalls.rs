@@ -44,7 +44,7 @@ pub(super) fn section(cells: &[&Point], unknown: &str) -> Option<Section> {
         Block::table(Table::new("", columns, rows)).page(),
         Block::remark(about).page(),
     ];
-    Section::of("stalls", "Stalls", nodes)
+    Section::unless_empty("stalls", "Stalls", nodes)
 }
 
 fn row(cell: &Point, block: &OneBlock, stall: &Stall, unknown: &str) -> Vec<Cell> {

@@ -27,7 +27,7 @@ pub(super) fn section(context: &Context, loads: &Loads) -> Option<Section> {
         let answers = Block::list(loads.answers.clone(), ANSWERS).everywhere();
         nodes.extend([heading, answers].map(Node::on_first_screen));
     }
-    Section::of("table", "Throughput and latency", nodes)
+    Section::unless_empty("table", "Throughput and latency", nodes)
 }
 
 fn nodes(grid: &Grid) -> Vec<Node> {

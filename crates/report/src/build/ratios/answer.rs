@@ -21,7 +21,7 @@ const STATEMENTS: usize = 2;
 pub(crate) fn of_ratios(run: &Run, claims: &[Claim]) -> Option<Headline> {
     let compared = || {
         let all = claims.iter();
-        all.filter_map(|claim| Some((Compared::of(run, claim)?, claim)))
+        all.filter_map(|claim| Some((Compared::from_claim(run, claim)?, claim)))
     };
     let decided = compared().find(|(found, _)| found.is_decided());
     let (lead, claim) = decided.or_else(|| compared().next())?;
@@ -70,7 +70,7 @@ struct Compared<'c> {
 
 impl<'c> Compared<'c> {
     /// None if it compares no times and no throughput, or has no figure.
-    fn of(run: &Run, Claim { judged, basis, .. }: &'c Claim) -> Option<Compared<'c>> {
+    fn from_claim(run: &Run, Claim { judged, basis, .. }: &'c Claim) -> Option<Compared<'c>> {
         let Subject::Ratio { value, of, to, .. } = &judged.claim.subject else {
             return None;
         };

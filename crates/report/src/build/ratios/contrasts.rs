@@ -24,7 +24,7 @@ pub(crate) fn section(document: &Document) -> Option<Section> {
         [] => String::new(),
     };
     let nodes = nodes(&document.run.question, &document.contrasts);
-    Section::of("contrasts", title, nodes)
+    Section::unless_empty("contrasts", title, nodes)
 }
 
 /// The tables of each new side: what a gate tests, then the rest. Single queries have their own tables.

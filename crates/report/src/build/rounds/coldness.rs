@@ -132,7 +132,7 @@ pub(crate) fn section(context: &Context) -> Option<Section> {
         .page(),
     ];
     nodes.extend(by_query(context));
-    Section::of("coldness", "Proof of coldness", nodes)
+    Section::unless_empty("coldness", "Proof of coldness", nodes)
 }
 
 /// What each query of the cold rounds read from disk, a column per row of the matrix.

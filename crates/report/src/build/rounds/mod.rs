@@ -71,7 +71,7 @@ fn times(context: &Context) -> Option<Section> {
     if context.detail == Detail::Full {
         nodes.extend(totals(context, &heads));
     }
-    Section::of("table", "Rounds", nodes)
+    Section::unless_empty("table", "Rounds", nodes)
 }
 
 /// The rounds as requested, each with its index within its name.
@@ -231,5 +231,5 @@ fn clients(context: &Context) -> Option<Section> {
             Block::remark(about).page(),
         ]
     };
-    Section::of("clients", "Several clients", nodes)
+    Section::unless_empty("clients", "Several clients", nodes)
 }

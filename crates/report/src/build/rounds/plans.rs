@@ -55,7 +55,7 @@ pub(crate) fn section(run: &Run, queries: &[QueryPlans]) -> Option<Section> {
             nodes.push(Block::remark(more).shown(forms));
         }
     }
-    Section::of("plans", "Plans", nodes)
+    Section::unless_empty("plans", "Plans", nodes)
 }
 
 /// `2 of 13 queries used more than one plan: Q2.1 (2), Q3.1 (3).` None if no plan is recorded.

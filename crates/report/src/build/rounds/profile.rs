@@ -40,7 +40,7 @@ pub(crate) fn section(rows: &Rows) -> Option<Section> {
             "Seconds by the server's own stages (SHOW PROFILE), mean over rounds and blocks.";
         nodes.insert(0, Block::remark(about).page());
     }
-    Section::of("profile", "Time of a query by stage", nodes)
+    Section::unless_empty("profile", "Time of a query by stage", nodes)
 }
 
 fn all<'a>(row: &'a Row<'a>) -> impl Iterator<Item = (&'a Round, &'a Query)> {

@@ -46,7 +46,7 @@ pub(crate) fn section(context: &Context, document: &Document) -> Option<Section>
     if context.detail == Detail::Full {
         nodes.extend(on_the_page(&question.workload.operations, &own));
     }
-    Section::of("queries", "Queries", nodes)
+    Section::unless_empty("queries", "Queries", nodes)
 }
 
 fn key<'r>(row: &'r Row) -> RowKey<'r> {

@@ -43,7 +43,7 @@ pub(crate) fn section(context: &Context) -> Option<Section> {
         let of_queries = table(context, &["server and settings", "query", "round"], of_row);
         nodes.push(Block::fold("By query", false, vec![Block::table(of_queries).page()]).page());
     }
-    Section::of("used", "Resource use per round", nodes)
+    Section::unless_empty("used", "Resource use per round", nodes)
 }
 
 /// The rows of the matrix that have figures.

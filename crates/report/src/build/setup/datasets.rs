@@ -45,7 +45,7 @@ pub(crate) fn section(context: &Context) -> Option<Section> {
         Block::table(table).everywhere(),
         Block::remark(about).everywhere(),
     ];
-    Section::of("datasets", "Datasets", nodes)
+    Section::unless_empty("datasets", "Datasets", nodes)
 }
 
 fn cells(note: &DatasetNote, rows: &[String]) -> Vec<Cell> {

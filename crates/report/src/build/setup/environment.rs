@@ -50,7 +50,7 @@ pub(crate) fn section(run: &Run, trials: &[Trial]) -> Option<Section> {
         Block::table(Table::new("", columns, rows)).page(),
         Block::text(in_a_line(run, trials)).shown(Forms::MARKDOWN),
     ];
-    Section::of("environment", "Environment", nodes)
+    Section::unless_empty("environment", "Environment", nodes)
 }
 
 /// What lay below the files of a workload without a server, as far as all trials agree. The rest is in the table of differences.
@@ -189,7 +189,7 @@ pub(crate) fn repeat(run: &Run) -> Option<Section> {
         )
         .page(),
     ];
-    Section::of("repeat", "How to repeat it", nodes)
+    Section::unless_empty("repeat", "How to repeat it", nodes)
 }
 
 /// An argument quoted for a POSIX shell.

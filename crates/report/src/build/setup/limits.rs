@@ -31,7 +31,7 @@ pub(crate) fn section(trials: &[Trial]) -> Option<Section> {
         Block::table(Table::new("", columns, kinds.iter().map(row))).everywhere(),
         Block::remark(about).everywhere(),
     ];
-    Section::of("limits", "Limits of the servers", nodes)
+    Section::unless_empty("limits", "Limits of the servers", nodes)
 }
 
 fn row((name, requested, measured): &(&str, f64, Vec<f64>)) -> Vec<Cell> {

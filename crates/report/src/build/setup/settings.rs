@@ -42,7 +42,7 @@ pub(crate) fn unintended(run: &Run, rows: &Rows) -> Option<Section> {
         Block::text(about).page(),
         Block::table(table(&names(&shown), &found)).page(),
     ];
-    Section::of("unintended", "Unintended differences", nodes)
+    Section::unless_empty("unintended", "Unintended differences", nodes)
 }
 
 /// The rows whose settings are in the record.
@@ -71,7 +71,7 @@ pub(crate) fn section(rows: &Rows) -> Option<Section> {
         let table = Block::table(table(&names(&shown), &absent_somewhere)).page();
         nodes.push(Block::fold(summary, false, vec![table]).page());
     }
-    Section::of("settings", "Effective settings that differ", nodes)
+    Section::unless_empty("settings", "Effective settings that differ", nodes)
 }
 
 fn names<'a>(rows: &[&'a Row]) -> Vec<&'a str> {

@@ -51,7 +51,7 @@ pub(crate) fn section(context: &Context) -> Option<Section> {
     nodes.extend(losses(context));
     nodes.extend(sentences(context));
     nodes.extend(inputs(&rows));
-    Section::of("audit", "Audit", nodes)
+    Section::unless_empty("audit", "Audit", nodes)
 }
 
 fn has(trials: &[Trial], kind: &str) -> bool {

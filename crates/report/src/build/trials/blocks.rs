@@ -30,7 +30,7 @@ pub(crate) fn section(document: &Document) -> Option<Section> {
         Block::table(table).everywhere(),
         Block::remark("After each look only the cells of undecided claims go on, unless a look says otherwise. A claim counts its smallest p over the looks, each divided by the look's share of the error rate; the intervals of all looks hold together.").page(),
     ];
-    Section::of("blocks", "Blocks", nodes)
+    Section::unless_empty("blocks", "Blocks", nodes)
 }
 
 /// `Looks after 3 blocks (40 % of the error rate), 5 (30 %) and 9 (30 %). Stopped: the maximum number of blocks was reached.`

@@ -38,7 +38,7 @@ pub(crate) fn section(context: &Context) -> Option<Section> {
         Block::table(Table::new("", columns, rows)).page(),
         Block::remark("The server's counters include the work of the events.").page(),
     ];
-    Section::of("events", "Events", nodes)
+    Section::unless_empty("events", "Events", nodes)
 }
 
 /// What it did, and what was measured of it: `kill: back after 3.2 s (accept_s 1.3, recovered_s 3.2)`.

@@ -23,7 +23,7 @@ pub(crate) fn section(document: &Document, trials: &[Trial]) -> Option<Section> 
         .chain(sliced)
         .map(Node::on_first_screen)
         .chain(further);
-    Section::of("noise", "Noise", nodes.collect())
+    Section::unless_empty("noise", "Noise", nodes.collect())
 }
 
 /// A control that differs from itself, in one sentence without its end; None for a good one.

@@ -53,7 +53,7 @@ pub(crate) fn section(context: &Context) -> Option<Section> {
             Block::table(table).everywhere(),
         ]
     };
-    Section::of("warnings", "Warnings", nodes)
+    Section::unless_empty("warnings", "Warnings", nodes)
 }
 
 /// `lukewarm (2 trials), setting_adjusted (15)`: each kind with its number of trials.

@@ -72,7 +72,7 @@ struct Open {
 }
 
 impl<'r> Line<'r> {
-    fn of(recorded: &'r Recorded) -> Line<'r> {
+    fn from_recorded(recorded: &'r Recorded) -> Line<'r> {
         Line {
             trial: recorded.trial,
             load: recorded.trial.load.as_deref(),
@@ -139,7 +139,7 @@ pub(super) fn trials(document: &Document) -> String {
         .chain(AFTER.map(|(head, _)| head));
     record(&mut text, heads.chain([PRONY]));
     for recorded in &document.trials {
-        let own = Line::of(recorded).values();
+        let own = Line::from_recorded(recorded).values();
         let own = own.iter().map(String::as_str);
         let key = key(document.run, recorded.trial);
         record(&mut text, key.chain(own).chain([prony(document.run)]));

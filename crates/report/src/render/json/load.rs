@@ -86,7 +86,7 @@ pub(super) struct Sample {
 }
 
 impl<'a> LoadNote<'a> {
-    pub(super) fn of(load: &'a Loaded, summary: &Summary) -> LoadNote<'a> {
+    pub(super) fn from_load(load: &'a Loaded, summary: &Summary) -> LoadNote<'a> {
         let offered = summary.offered.as_ref();
         LoadNote {
             load: Some(&load.mode),

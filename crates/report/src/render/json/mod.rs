@@ -189,7 +189,7 @@ struct Event<'a> {
 }
 
 impl Event<'_> {
-    fn of(event: &EventNote, started_ns: i64) -> Event<'_> {
+    fn from_note(event: &EventNote, started_ns: i64) -> Event<'_> {
         let after_s = |at_ns: i64| (at_ns - started_ns) as f64 / 1e9;
         Event {
             at_s: after_s(event.at_ns),
@@ -219,7 +219,7 @@ fn trial<'a>(run: &'a Run, recorded: &'a Recorded) -> TrialNote<'a> {
         operations: summary.operations,
         errors: summary.errors,
         load_started_s: Some((load.started_ns - trial.started_ns) as f64 / 1e9),
-        timed: LoadNote::of(load, summary),
+        timed: LoadNote::from_load(load, summary),
         ..note
     }
 }
@@ -254,7 +254,7 @@ fn in_rounds(trial: &Trial) -> TrialNote<'_> {
         events: trial
             .events
             .iter()
-            .map(|event| Event::of(event, trial.started_ns))
+            .map(|event| Event::from_note(event, trial.started_ns))
             .collect(),
         load_started_s: None,
         audit: trial.audit.as_ref().map(audit::audit),

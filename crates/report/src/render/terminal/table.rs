@@ -42,7 +42,9 @@ const FORMS: [Form; 5] = [
 /// Tables with the same rows, in the widest form in which all of them fit.
 pub(super) fn tables(screen: &Screen, tables: &[Table]) -> String {
     let fitting = FORMS.iter().find_map(|form| {
-        let sheets = tables.iter().map(|table| Sheet::of(screen, table, *form));
+        let sheets = tables
+            .iter()
+            .map(|table| Sheet::laid_out(screen, table, *form));
         let sheets = sheets.map(|sheet| {
             let widths = sheet.widths(screen.width, *form)?;
             (!sheet.is_tall(&widths)).then_some((sheet, widths))
@@ -95,7 +97,7 @@ fn more(table: &Table) -> String {
 /// The columns of figures in groups, each with the columns that name the rows. None if not even one figure fits next to them.
 fn in_parts(screen: &Screen, table: &Table) -> Option<String> {
     let form = FORMS[FORMS.len() - 1];
-    let sheet = Sheet::of(screen, table, form);
+    let sheet = Sheet::laid_out(screen, table, form);
     let is_figure = |column: &Strip| column.kind == ColumnContent::Figure;
     let labels = sheet.columns.iter().take_while(|column| !is_figure(column));
     let labels = labels.count();
@@ -298,7 +300,7 @@ impl Strip {
 }
 
 impl Sheet {
-    fn of(screen: &Screen, table: &Table, form: Form) -> Sheet {
+    fn laid_out(screen: &Screen, table: &Table, form: Form) -> Sheet {
         let rows = || table.rows.iter().take(table.most.terminal);
         let column = |place: usize| {
             let (head, kind) = (&table.columns[place].head, table.columns[place].kind);

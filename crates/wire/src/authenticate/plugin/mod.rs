@@ -18,7 +18,7 @@ pub(crate) enum Plugin {
 
 impl Plugin {
     /// None for a plugin that is not supported.
-    pub(crate) fn of(name: &[u8]) -> Option<Plugin> {
+    pub(crate) fn from_name(name: &[u8]) -> Option<Plugin> {
         let all = [
             Plugin::NativePassword,
             Plugin::CachingSha2Password,

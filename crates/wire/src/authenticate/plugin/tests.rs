@@ -17,7 +17,7 @@ fn plugins_have_the_names_that_servers_send() {
         Plugin::CachingSha2Password,
         Plugin::Ed25519,
     ] {
-        assert_eq!(Plugin::of(plugin.name().as_bytes()), Some(plugin));
+        assert_eq!(Plugin::from_name(plugin.name().as_bytes()), Some(plugin));
     }
     for other in [
         &b"mysql_old_password"[..],
@@ -25,7 +25,7 @@ fn plugins_have_the_names_that_servers_send() {
         b"sha256_password",
         b"",
     ] {
-        assert_eq!(Plugin::of(other), None);
+        assert_eq!(Plugin::from_name(other), None);
     }
 }
 

@@ -268,7 +268,7 @@ mod tests {
 
     fn judged(ledger: &Ledger, bytes: &[u8], has_crashed: bool) -> Judged {
         let writes = ledger.writes(block(0));
-        writes.judge(block(0), Stamp::of(bytes), has_crashed)
+        writes.judge(block(0), Stamp::from_bytes(bytes), has_crashed)
     }
 
     fn is_wrong(judged: &Judged, says: &str) -> bool {

@@ -199,7 +199,7 @@ fn each_block(
                 let offset = offset + n * section.io_bytes;
                 let is_there = (n as usize + 1) * io_bytes <= read;
                 let found = if is_there {
-                    Stamp::of(bytes)
+                    Stamp::from_bytes(bytes)
                 } else {
                     Err(Fault::Blank)
                 };

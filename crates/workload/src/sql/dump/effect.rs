@@ -36,7 +36,7 @@ const BEFORE_TABLE: [&str; 4] = ["LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "IN
 const ALTERS_ROWS: [&str; 4] = ["RENAME", "PARTITION", "IGNORE", "TABLESPACE"];
 
 /// `sql` is what is sent.
-pub(super) fn of(sql: &[u8], quoting: Quoting) -> Effect {
+pub(super) fn effect(sql: &[u8], quoting: Quoting) -> Effect {
     let mut lexer = Lexer::new(sql, quoting);
     let Some(first) = lexer.next() else {
         return Effect::Nothing;
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     fn effect(sql: &str) -> Effect {
-        of(sql.as_bytes(), Quoting::default())
+        super::effect(sql.as_bytes(), Quoting::default())
     }
 
     fn inserts(table: &str) -> Effect {

@@ -176,7 +176,7 @@ impl Filter {
 
     fn ready<'s>(&self, sql: Cow<'s, [u8]>, statement: &Statement) -> Action<'s> {
         let sql = self.mapped(sql, statement);
-        let effect = effect::of(&sql, statement.quoting);
+        let effect = effect::effect(&sql, statement.quoting);
         Action::Run(Ready { sql, effect })
     }
 

@@ -48,7 +48,7 @@ impl Column {
         Column {
             name: name.to_string(),
             compared,
-            exact: Exact::of(column_type),
+            exact: Exact::from_column_type(column_type),
             is_bit: data_type.eq_ignore_ascii_case("bit"),
             is_hidden: hidden.iter().any(|word| extra.contains(word)),
         }
@@ -62,7 +62,7 @@ impl Column {
 
 /// # Errors
 /// The setup has not created the table.
-pub(super) fn of(session: &mut Session, file: &TableFile) -> Result<Vec<Column>, LoadError> {
+pub(super) fn read(session: &mut Session, file: &TableFile) -> Result<Vec<Column>, LoadError> {
     let failed = LoadError::during("The columns of the table cannot be read");
     let sql = format!(
         "SELECT column_name, column_type, extra FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = '{}' ORDER BY ordinal_position",

@@ -37,7 +37,7 @@ const POSITION: &str =
 
 impl Exact {
     /// `column_type` as information_schema has it: `datetime(3)`.
-    pub(super) fn of(column_type: &str) -> Exact {
+    pub(super) fn from_column_type(column_type: &str) -> Exact {
         let column_type = column_type.to_ascii_lowercase();
         let (word, rest) = word_and_rest(&column_type);
         let moment = |has_date, has_time| {
@@ -159,7 +159,7 @@ mod tests {
             ("enum('a','b')", "2", POSITION),
             ("set('a','b')", "3", POSITION),
         ] {
-            let found = Exact::of(column_type).doubt(text.as_bytes());
+            let found = Exact::from_column_type(column_type).doubt(text.as_bytes());
             assert_eq!(found, Some(doubt), "{column_type} {text}");
         }
     }
@@ -190,7 +190,7 @@ mod tests {
             ("enum('a','b')", "a"),
             ("varchar(9)", "1.5"),
         ] {
-            let found = Exact::of(column_type).doubt(text.as_bytes());
+            let found = Exact::from_column_type(column_type).doubt(text.as_bytes());
             assert_eq!(found, None, "{column_type} {text}");
         }
     }

@@ -84,7 +84,7 @@ impl TableFile {
                 "prony reads rows from CSV, text with tabs and .tbl; write the file as CSV (for JSON jq -r '[.id, .name] | @csv')".into(),
             ));
         }
-        let columns = columns::of(session, self)?;
+        let columns = columns::read(session, self)?;
         losses::show_all(session)?;
         if let Some(options) = &self.options {
             return self.load_raw(session, read, options, accepts);
@@ -192,7 +192,7 @@ impl TableFile {
     fn syntax(&self) -> Syntax {
         match self.separator {
             Some(_) => Syntax::Csv,
-            None => Syntax::of(&self.name()),
+            None => Syntax::from_name(&self.name()),
         }
     }
 

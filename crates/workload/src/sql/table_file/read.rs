@@ -20,7 +20,7 @@ pub(super) enum Syntax {
 
 impl Syntax {
     /// By the ending of the name, without that of a compression.
-    pub(super) fn of(name: &str) -> Syntax {
+    pub(super) fn from_name(name: &str) -> Syntax {
         let name = name.to_ascii_lowercase();
         let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
         match name.rsplit_once('.') {
@@ -445,7 +445,7 @@ mod tests {
             ("orders.tsv.zst", Syntax::Tsv),
             ("orders.tbl", Syntax::Tbl),
         ] {
-            assert_eq!(Syntax::of(name), syntax, "{name}");
+            assert_eq!(Syntax::from_name(name), syntax, "{name}");
         }
     }
 

@@ -69,7 +69,7 @@ mod tests {
             ("gb18030", b"\xbf\x5c'"),
         ] {
             let quoting = Quoting {
-                wide: Wide::of(charset),
+                wide: Wide::from_charset(charset),
                 ..Quoting::default()
             };
             assert_eq!(quoting.closing(text, b'\''), (3, true), "{charset}");

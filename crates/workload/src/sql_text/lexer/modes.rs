@@ -61,7 +61,7 @@ impl Modes {
             (Scope::Session, "names" | "charset" | "character_set_client") => {
                 self.quoting.wide = match before {
                     Some(before) => before.wide,
-                    None => Wide::of(&single(value).unwrap_or_default()),
+                    None => Wide::from_charset(&single(value).unwrap_or_default()),
                 };
             }
             (Scope::Session, "sql_mode") => {

@@ -15,7 +15,7 @@ pub(crate) enum Wide {
 
 impl Wide {
     /// By the name of the character set.
-    pub(crate) fn of(charset: &str) -> Wide {
+    pub(crate) fn from_charset(charset: &str) -> Wide {
         match charset.to_ascii_lowercase().as_str() {
             "gbk" | "gb18030" => Wide::Gbk,
             "sjis" | "cp932" => Wide::Sjis,

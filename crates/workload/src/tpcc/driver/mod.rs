@@ -253,7 +253,7 @@ impl Workload for Driver {
     }
 
     fn standard(&self) -> Option<Standard> {
-        Some(standard::of(self.queue.is_some()))
+        Some(standard::requirements(self.queue.is_some()))
     }
 
     fn pick(&self, number: u64) -> u16 {

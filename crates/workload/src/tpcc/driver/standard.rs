@@ -10,7 +10,7 @@ const LIMITS_S: [f64; 5] = [5.0, 5.0, 5.0, 5.0, 20.0];
 const COMPLETED_LIMIT_S: f64 = 80.0;
 
 /// The requirements; `is_deferred`: with those of deferred deliveries.
-pub(super) fn of(is_deferred: bool) -> Standard {
+pub(super) fn requirements(is_deferred: bool) -> Standard {
     let in_mix = |(minimum_share, p90_limit_s)| Requirement {
         minimum_share,
         is_in_mix: true,

@@ -205,7 +205,7 @@ impl Timed<'_> {
         let drive = Drive {
             turns: turns.clone(),
             share: self.share(),
-            ..drive::of(self.planned, self.bench.protocol, self.seed)
+            ..drive::planned(self.planned, self.bench.protocol, self.seed)
         };
         let mut start = || match self.bench.meeting {
             Some(meeting) => shards::held(meeting).start(drive.time, self.bench.progress),

@@ -99,7 +99,7 @@ fn round(
     let settings = Drive {
         time: length,
         warmup: Duration::ZERO,
-        ..drive::of(timed.planned, timed.bench.protocol, seed)
+        ..drive::planned(timed.planned, timed.bench.protocol, seed)
     };
     let (mut done, seconds) = (0, &mut rounds.seconds);
     let watch = Watch {

@@ -289,7 +289,7 @@ impl<'a> ServerPlace<'a> {
             watch,
             others: Vec::new(),
             observer,
-            process: pid.and_then(|pid| ServerProcess::of(pid, data_folder.as_deref())),
+            process: pid.and_then(|pid| ServerProcess::from_pid(pid, data_folder.as_deref())),
         });
         Ok(())
     }

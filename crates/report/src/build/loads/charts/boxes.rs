@@ -21,7 +21,7 @@ pub(crate) fn section(cells: &[&Point]) -> Option<Section> {
     let charts = charts
         .into_iter()
         .map(|charts| Block::Charts(charts).page());
-    Section::of("boxes", "Seconds by cell", charts.chain(remark).collect())
+    Section::unless_empty("boxes", "Seconds by cell", charts.chain(remark).collect())
 }
 
 /// The chart of the cells of one loop; none for a single cell.

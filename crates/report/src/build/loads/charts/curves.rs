@@ -18,7 +18,7 @@ pub(crate) fn section(grids: &[Grid]) -> Option<Section> {
         let label = format!("{}; the tables above have the same figures", chart.title);
         Block::Charts(Charts::single(chart.title.clone(), label, chart)).page()
     }));
-    Section::of("curves", "Curves", nodes)
+    Section::unless_empty("curves", "Curves", nodes)
 }
 
 fn axis(against: LoadFactor, curves: &[Curve]) -> Axis {

@@ -34,7 +34,7 @@ pub(crate) fn section(cells: &[&Point]) -> Option<Section> {
         )
         .page(),
     ];
-    Section::of("distribution", "Latency distribution", nodes)
+    Section::unless_empty("distribution", "Latency distribution", nodes)
 }
 
 /// The percentiles of each block (ms), which need no histograms.

@@ -35,7 +35,7 @@ pub(crate) fn section(context: &Context) -> Option<Section> {
         .iter()
         .flat_map(|prediction| rows(run, prediction));
     nodes.push(Block::table(Table::new("", columns, rows)).page());
-    Section::of(
+    Section::unless_empty(
         "predicted",
         "Predicted and measured latency, open loop",
         nodes,

@@ -68,7 +68,7 @@ pub(crate) fn section(cells: &[&Point]) -> Option<Section> {
         )
         .page(),
     ];
-    Section::of("seconds", "Second by second", nodes)
+    Section::unless_empty("seconds", "Second by second", nodes)
 }
 
 fn row(cell: &Point) -> Vec<Cell> {

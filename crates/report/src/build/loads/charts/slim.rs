@@ -10,7 +10,7 @@ pub(crate) fn section(slim: &Slim) -> Option<Section> {
         "This record is slim. Its figures and verdicts were made from the whole record by prony {} (rules {}); the series and histograms of its seconds were left out. So this page lacks the charts of the seconds, the curves of the latency distribution, the causes of stalls except for events, the predicted latency, the figures around events, and the CPU, disk and network use.",
         slim.prony_version, slim.rules
     );
-    Section::of(
+    Section::unless_empty(
         "slim",
         "What this slim record lacks",
         vec![Block::text(lacks).page()],
@@ -22,5 +22,5 @@ pub(crate) fn percentiles(cells: &[&Point]) -> Option<Section> {
         return None;
     }
     let table = Block::table(distribution::percentiles(cells)).page();
-    Section::of("percentiles", "Percentiles of each block (ms)", vec![table])
+    Section::unless_empty("percentiles", "Percentiles of each block (ms)", vec![table])
 }

@@ -198,7 +198,10 @@ impl<'d> Grid<'d> {
         } else {
             std::iter::once(own).chain(Percentile::ALL).collect()
         };
-        let found: Vec<Vec<Found>> = self.cells().map(|cell| notes::of(cell, &shown)).collect();
+        let found: Vec<Vec<Found>> = self
+            .cells()
+            .map(|cell| notes::caveats(cell, &shown))
+            .collect();
         let Note {
             texts,
             remarks,

@@ -61,7 +61,7 @@ const ABOUT: [(About, &str); 13] = [
 ];
 
 /// Every caveat of a cell, whose table shows these percentiles, the first of them as its own.
-pub(crate) fn of(cell: &Cell, shown: &[Percentile]) -> Vec<Found> {
+pub(crate) fn caveats(cell: &Cell, shown: &[Percentile]) -> Vec<Found> {
     if !cell.exists() {
         return Vec::new();
     }

@@ -12,7 +12,7 @@ struct Claim {
 }
 
 impl Claim {
-    fn of(noted: &Noted<Delivery>, is_acknowledged: bool) -> Claim {
+    fn from_delivery(noted: &Noted<Delivery>, is_acknowledged: bool) -> Claim {
         Claim {
             delivery: noted.what,
             at_s: noted.at_s(),
@@ -74,9 +74,12 @@ pub(super) fn check(facts: &Facts, tables: &Tables, findings: &mut Findings) {
 
 /// The latest last: where several fit one order, it is the owner.
 fn claims(facts: &Facts) -> Vec<Claim> {
-    let acknowledged = facts.deliveries.iter().map(|noted| Claim::of(noted, true));
+    let acknowledged = facts
+        .deliveries
+        .iter()
+        .map(|noted| Claim::from_delivery(noted, true));
     let unknown = facts.unknown.iter().filter_map(|noted| match noted.what {
-        Write::Delivery(delivery) => Some(Claim::of(&noted.with(delivery), false)),
+        Write::Delivery(delivery) => Some(Claim::from_delivery(&noted.with(delivery), false)),
         _ => None,
     });
     let mut claims: Vec<Claim> = acknowledged.chain(unknown).collect();
