@@ -226,7 +226,10 @@ fn rounds_take_turns_query_by_query_in_groups_as_loads_do() {
 #[test]
 fn rounds_that_cannot_take_turns_are_refused() {
     let hot = "rounds = ['hot', 'hot']";
-    let plan = "[[claim]]\nsays = 's'\nfinds = 'plan changed'\nof = { server = 'a' }\n";
+    // A claim on plans alone compares nothing.
+    let plan = "[[claim]]\nsays = 's'\nfinds = 'plan changed'\nof = { server = 'a' }\n\
+                [[claim]]\nsays = 'r'\nvalue = 'elapsed'\nat_least = 1.1\n\
+                of = { server = 'b', round = 'hot' }\nto = { server = 'a', round = 'hot' }\n";
     let event = "[[event]]\nat = '1s'\nsql = 'flush logs'\n";
     let levels = "[variant.x]\n[variant.y]\nprotocol = { rounds = ['hot'] }\n";
     let settings = "[variant.x]\n[variant.y]\nsettings = { innodb_old_blocks_time = 1 }\n";
