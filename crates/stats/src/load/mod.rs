@@ -11,7 +11,6 @@ pub(crate) mod late_seconds;
 pub(crate) mod measured;
 pub(crate) mod percentiles;
 pub(crate) mod recovery;
-pub(crate) mod short_slices;
 pub(crate) mod stability;
 pub(crate) mod stale_reads;
 pub(crate) mod stall;
