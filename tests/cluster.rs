@@ -26,11 +26,12 @@ const TPCC: &str = "[workload.tpcc]\nhistory_key = true\n[load.closed]\nclients 
 const UPDATES: &str =
     "[workload.oltp]\noperations = \"update-index\"\nrows = 1000\n[load.closed]\nclients = 4\n";
 
-/// The load, with node 2 killed and started again.
+/// The load, with node 2 killed and started again. It is away for longer than the 5 s after which the nodes of a Galera cluster drop one that
+/// does not answer; else it can come back before they have missed it.
 fn with_a_kill(load: &str, seconds: u32) -> String {
     format!(
         "{load}[protocol]\ntime = '{seconds}s'\nreconnect = '60s'\n\
-         [[event]]\nat = '4s'\nkill = {{ node = 2 }}\n[[event]]\nat = '8s'\nstart = {{ node = 2 }}\n"
+         [[event]]\nat = '4s'\nkill = {{ node = 2 }}\n[[event]]\nat = '11s'\nstart = {{ node = 2 }}\n"
     )
 }
 
@@ -91,12 +92,11 @@ fn a_galera_cluster_keeps_every_acknowledged_transaction_on_all_nodes_when_one_i
     }
     let bench = Bench::with_shared_snapshots();
     let server = "build = 'mariadb'\ntopology = 'galera'\nnodes = 3";
-    let trial = measured_cluster(&bench, "galera", server, &with_a_kill(TPCC, 14));
+    let trial = measured_cluster(&bench, "galera", server, &with_a_kill(TPCC, 17));
     holds_everywhere(&trial);
     came_back(&trial);
     let sizes = values(&bench, 3, "cluster size");
-    // A node that is back before the others suspect it is never missing.
-    assert!(sizes.contains(&3.0), "{sizes:?}");
+    assert!(sizes.contains(&3.0) && sizes.contains(&2.0), "{sizes:?}");
     assert!(!values(&bench, 3, "read age ms").is_empty());
 }
 
@@ -108,7 +108,7 @@ fn a_group_of_mysql_keeps_every_acknowledged_transaction_on_all_nodes_when_one_i
     }
     let bench = Bench::with_shared_snapshots();
     let server = "build = 'mysql@8.0.33'\ntopology = 'group'\nnodes = 3";
-    let trial = measured_cluster(&bench, "group", server, &with_a_kill(TPCC, 14));
+    let trial = measured_cluster(&bench, "group", server, &with_a_kill(TPCC, 17));
     holds_everywhere(&trial);
     came_back(&trial);
     let queued = values(&bench, 3, "receive queue");
@@ -117,7 +117,7 @@ fn a_group_of_mysql_keeps_every_acknowledged_transaction_on_all_nodes_when_one_i
 
 /// The seconds of a load in which a replica is killed. Without a replica a semi-synchronous source waits for 10 s before it commits alone,
 /// and on a busy machine the replica is back later.
-const KILLED_WITHIN_S: u32 = 26;
+const KILLED_WITHIN_S: u32 = 29;
 /// A node that took part again is read in one of so many seconds.
 const READ_AGAIN_WITHIN_S: usize = 4;
 
