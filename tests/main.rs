@@ -47,6 +47,7 @@ mod servers;
 mod shards;
 mod shell;
 mod slices;
+mod slices_by_query;
 mod switches;
 mod tidy;
 mod tpcc_audit;

@@ -122,7 +122,7 @@ const LONG_FUNCTIONS: [(&str, &str); 13] = [
     ),
 ];
 
-const LONG_FILES: [(&str, &str); 4] = [
+const LONG_FILES: [(&str, &str); 3] = [
     (
         "crates/prony/src/run/tests.rs",
         "every failure of a trial, on one fake server",
@@ -131,10 +131,6 @@ const LONG_FILES: [(&str, &str); 4] = [
     (
         "tests/real/tpcc.rs",
         "one transaction after another on one server",
-    ),
-    (
-        "tests/slices.rs",
-        "turns of loads and of queries, with their faults, on the same servers",
     ),
 ];
 
