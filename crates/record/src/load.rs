@@ -163,6 +163,16 @@ pub enum Warmup {
     Find,
 }
 
+impl Warmup {
+    /// Its length as far as it is known before the load (s): zero where the change points decide.
+    pub fn known_s(self) -> f64 {
+        match self {
+            Warmup::Seconds(warmup_s) => warmup_s,
+            Warmup::Find => 0.0,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistogramNote {
     /// None: all operations together.

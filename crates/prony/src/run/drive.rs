@@ -3,7 +3,7 @@
 use crate::run::event::{kinds::has_outage, recovery};
 use load::arrivals::{Arrivals, Rates};
 use load::{Closed, Drive, Load, Open, Share};
-use record::{Mode, RateRange, Warmup};
+use record::{Mode, RateRange};
 use spec::plan::PlannedTrial;
 use spec::{ArrivalsSpec, Dsn, PlannedLoad, Protocol, Shard, WhenFull};
 use std::time::Duration;
@@ -23,10 +23,7 @@ pub(crate) fn planned(planned: &PlannedTrial, protocol: &Protocol, seed: u64) ->
     Drive {
         load: load(&planned.load),
         time: protocol.driven(),
-        warmup: match protocol.warmup_note() {
-            Warmup::Seconds(warmup_s) => Duration::from_secs_f64(warmup_s),
-            Warmup::Find => Duration::ZERO,
-        },
+        warmup: Duration::from_secs_f64(protocol.warmup_note().known_s()),
         seed,
         reactors: None,
         backend: None,
@@ -131,8 +128,5 @@ fn schedule(rate: f64, arrivals: &ArrivalsSpec) -> Arrivals {
 
 /// The first second over which the server's counters are taken.
 pub(crate) fn measured_from_s(protocol: &Protocol) -> u32 {
-    match protocol.warmup_note() {
-        Warmup::Seconds(warmup_s) => warmup_s.ceil() as u32,
-        Warmup::Find => 0,
-    }
+    protocol.warmup_note().known_s().ceil() as u32
 }

@@ -2,7 +2,7 @@
 
 use crate::document::Document;
 use crate::format;
-use record::{Judged, Slices, Subject, Trial, Value, Warmup};
+use record::{Judged, Slices, Subject, Trial, Value};
 use stats::{Budget, SliceFigures};
 
 /// `Measured in slices of about 1 s (12 of 14 trials): ...`; None where no trial was.
@@ -55,17 +55,13 @@ pub(super) fn next(document: &Document, trials: &[Trial]) -> Option<String> {
     let first = all.iter().find(|trial| trial.slices().is_some())?;
     let load = first.load.as_ref()?;
     let time_s = f64::from(stats::summary(load).steady.seconds());
-    let warmup_s = match load.warmup {
-        Warmup::Seconds(warmup_s) => warmup_s,
-        Warmup::Find => 0.0,
-    };
     let of_block = all
         .iter()
         .filter(|trial| trial.key.block == first.key.block);
     let budget = Budget {
         within_s: f64::INFINITY,
         trials: of_block.count() as u32,
-        start_s: figures.start_s + warmup_s,
+        start_s: figures.start_s + load.warmup.known_s(),
         time_s: time_s.min(SHORTEST_S),
         chooses_time: true,
         blocks: 3,

@@ -256,11 +256,7 @@ fn of_protocol(protocol: &Protocol, length: Duration) -> Vec<Late> {
             "write a duration such as warmup = \"10s\"".into(),
         ));
     }
-    let warmup_s = match protocol.warmup_note() {
-        record::Warmup::Seconds(warmup_s) => warmup_s,
-        record::Warmup::Find => 0.0,
-    };
-    let warmup = Duration::from_secs_f64(warmup_s);
+    let warmup = Duration::from_secs_f64(protocol.warmup_note().known_s());
     let time = protocol.driven().saturating_sub(warmup);
     if time < length * SLICES_MIN {
         late.push(refused(

@@ -103,10 +103,7 @@ fn shifts_from_s(load: &Loaded, steady: &Steady) -> u32 {
 }
 
 fn counted(load: &Loaded) -> u64 {
-    let from = match load.warmup {
-        Warmup::Seconds(warmup_s) => warmup_s.max(0.0).ceil() as usize,
-        Warmup::Find => 0,
-    };
+    let from = load.warmup.known_s().max(0.0).ceil() as usize;
     let uncounted = load.seconds(UNCOUNTED);
     let is_counted = |second: usize| uncounted.get(second).copied().flatten() != Some(1.0);
     let done = |name: &str| -> f64 {

@@ -36,8 +36,8 @@ impl SliceNoise {
         self.starts + self.second / time_s
     }
 
-    /// The ratio above 1 that is told from 1 with 80 % probability by the plain t, where so many claims share an error rate of 5 % (Holm's
-    /// strictest test). None with fewer than two blocks.
+    /// The ratio above 1 that the plain t finds with 80 % probability, if so many claims share an error rate of 5 % (Holm's strictest
+    /// test). None with fewer than two blocks.
     pub fn finds(&self, time_s: f64, blocks: u32, claims: usize) -> Option<f64> {
         Some((unit(blocks, claims)? * self.of_block(time_s).sqrt()).exp())
     }
@@ -110,7 +110,7 @@ impl Budget {
             .min_by(|one, other| one.finds.total_cmp(&other.finds))
     }
 
-    /// What finds this ratio above 1 and costs the least, whatever the budget is and with every number of blocks; None where nothing does.
+    /// The cheapest plan that finds this ratio above 1, with any number of blocks and whatever the budget. None if no plan finds it.
     pub fn cheapest(&self, noise: &SliceNoise, effect: f64) -> Option<Spent> {
         let plan = |blocks: u32| {
             let needs_s = noise.needs_s(effect, blocks, self.claims)?;

@@ -11,7 +11,6 @@ use super::variance::interaction;
 use crate::inference::moderated::{Logs, mean, recentred};
 use crate::load::measured::throughput;
 use crate::load::summary::of_trial;
-use record::Warmup;
 use record::trial::{Trial, TrialKey, TrialState};
 use std::collections::BTreeMap;
 
@@ -183,12 +182,8 @@ fn start_s(block: &[&Trial]) -> f64 {
     let span_ns = ended_ns.zip(began_ns).map_or(0, |(end, begin)| end - begin);
     let driven_s = block.iter().filter_map(|trial| {
         let load = trial.load.as_deref()?;
-        let warmup_s = match load.warmup {
-            Warmup::Seconds(warmup_s) => warmup_s,
-            Warmup::Find => 0.0,
-        };
         let measured_s = f64::from(of_trial(trial)?.steady.seconds());
-        Some(warmup_s + measured_s)
+        Some(load.warmup.known_s() + measured_s)
     });
     (span_ns as f64 / 1e9 - driven_s.sum::<f64>()).max(0.0) / block.len() as f64
 }

@@ -130,10 +130,7 @@ impl Figures {
     fn of(request: &Request, block: &[PlannedTrial], work: &Path) -> Result<Figures, RunError> {
         let protocol = &request.experiment.protocol;
         let shown = history::in_slices(request, block, work)?;
-        let warmup_s = match protocol.warmup_note() {
-            record::Warmup::Seconds(warmup_s) => warmup_s,
-            record::Warmup::Find => 0.0,
-        };
+        let warmup_s = protocol.warmup_note().known_s();
         let start_s = match &shown.figures {
             Some(figures) => figures.start_s + warmup_s,
             None => expected_start_s(request, block)?,
