@@ -7,6 +7,7 @@ use super::text::{C_BYTES, PAD_BYTES, write_groups};
 use crate::Format;
 use crate::chunk::{BUFFER_BYTES, Benchmark};
 use crate::random::{below, hash, stream};
+use crate::text::Text;
 
 /// Length of the longest row: two numbers, two texts, separators.
 const ROW_BYTES_MAX: usize = 2 * 10 + C_BYTES + PAD_BYTES + 5;
@@ -82,50 +83,30 @@ impl Benchmark for Oltp {
         format: Format,
     ) -> io::Result<u64> {
         let (rows, seed) = (units.end - units.start, hash(SEED ^ u64::from(table)));
-        let mut text = Vec::with_capacity(BUFFER_BYTES);
+        let mut text = Text::new(format, BUFFER_BYTES);
         for id in units.start + 1..units.end + 1 {
-            append(&mut text, seed, id, self.rows, format);
-            if text.len() > BUFFER_BYTES - ROW_BYTES_MAX {
-                to.write_all(&text)?;
-                text.clear();
+            append(&mut text, seed, id, self.rows);
+            if text.bytes.len() > BUFFER_BYTES - ROW_BYTES_MAX {
+                to.write_all(&text.bytes)?;
+                text.bytes.clear();
             }
         }
-        to.write_all(&text)?;
+        to.write_all(&text.bytes)?;
         Ok(rows)
     }
 }
 
-fn append(text: &mut Vec<u8>, seed: u64, id: u64, rows: u64, format: Format) {
+fn append(text: &mut Text, seed: u64, id: u64, rows: u64) {
     let random = &mut stream(seed, id);
-    let separator = format.separator();
-    let last: &[u8] = match format {
-        Format::Tbl => b"|\n",
-        Format::Csv => b"\n",
-    };
-    append_number(text, id);
-    text.push(separator);
-    append_number(text, 1 + below(random, rows));
-    text.push(separator);
+    text.number(id);
+    text.number(1 + below(random, rows));
     for bytes in [C_BYTES, PAD_BYTES] {
-        let from = text.len();
-        text.resize(from + bytes, 0);
-        write_groups(random, &mut text[from..]);
-        let end: &[u8] = if bytes == C_BYTES { &[separator] } else { last };
-        text.extend_from_slice(end);
+        let from = text.bytes.len();
+        text.bytes.resize(from + bytes, 0);
+        write_groups(random, &mut text.bytes[from..]);
+        text.end_field();
     }
-}
-
-fn append_number(text: &mut Vec<u8>, number: u64) {
-    let from = text.len();
-    let mut left = number;
-    loop {
-        text.push(b'0' + (left % 10) as u8);
-        left /= 10;
-        if left == 0 {
-            break;
-        }
-    }
-    text[from..].reverse();
+    text.end_row();
 }
 
 #[cfg(test)]
