@@ -56,6 +56,16 @@ pub enum Subject {
     Finds { finding: Finding, of: Cell },
 }
 
+impl Subject {
+    /// What it compares; None for a shape.
+    pub fn value(&self) -> Option<&Value> {
+        match self {
+            Subject::Ratio { value, .. } | Subject::Spread { value, .. } => Some(value),
+            Subject::Finds { .. } => None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Bound {
     AtLeast(f64),

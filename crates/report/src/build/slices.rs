@@ -2,7 +2,7 @@
 
 use crate::document::Document;
 use crate::format;
-use record::{Judged, Slices, Subject, Trial, Value};
+use record::{Judged, Slices, Trial, Value};
 use stats::{Budget, SliceFigures};
 
 /// `Measured in slices of about 1 s (12 of 14 trials): ...`; None where no trial was.
@@ -98,18 +98,13 @@ fn undecided(document: &Document) -> (Option<u32>, usize) {
     let contrasts = document.contrasts.iter();
     let contrasts = contrasts.filter(|contrast| contrast.subject.decides);
     let judged = claims.chain(contrasts.map(|contrast| &contrast.judged));
-    let tested = |judged: &&Judged| !matches!(judged.claim.subject, Subject::Finds { .. });
-    let judged: Vec<&Judged> = judged.filter(tested).collect();
-    let is_throughput = |judged: &&&Judged| {
-        let value = match &judged.claim.subject {
-            Subject::Ratio { value, .. } | Subject::Spread { value, .. } => Some(value),
-            Subject::Finds { .. } => None,
-        };
-        value == Some(&Value::Throughput)
-    };
-    let blocks = judged.iter().filter(is_throughput);
-    let blocks = blocks.filter_map(|judged| judged.blocks_to_decide).max();
-    (blocks, judged.len())
+    let tested = judged.filter_map(|judged| Some((judged, judged.claim.subject.value()?)));
+    let tested: Vec<(&Judged, &Value)> = tested.collect();
+    let of_throughput = tested
+        .iter()
+        .filter(|(_, value)| **value == Value::Throughput);
+    let blocks = of_throughput.filter_map(|(judged, _)| judged.blocks_to_decide);
+    (blocks.max(), tested.len())
 }
 
 /// What pauses did to the servers, in sentences.

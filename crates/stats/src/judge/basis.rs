@@ -81,10 +81,7 @@ impl FailedShares {
 impl Basis {
     pub fn of(claim: &Claim, trials: &[Trial]) -> Basis {
         let cells = claim.cells();
-        let value = match &claim.subject {
-            Subject::Ratio { value, .. } | Subject::Spread { value, .. } => Some(value),
-            Subject::Finds { .. } => None,
-        };
+        let value = claim.subject.value();
         let sides: Vec<Vec<&Trial>> = (cells.iter())
             .map(|cell| cells::matching(trials, cell))
             .collect();

@@ -7,7 +7,6 @@ use super::expected::Expected;
 use super::history::{self, Shown};
 use super::request::Request;
 use crate::run::RunError;
-use record::Subject;
 use spec::plan::PlannedTrial;
 use spec::{Experiment, OverrideError, Within};
 use stats::{Budget, SliceNoise, Spent};
@@ -66,9 +65,8 @@ fn block(trials: impl Iterator<Item = PlannedTrial>) -> Vec<PlannedTrial> {
 
 /// How many claims share an error rate.
 fn claims(experiment: &Experiment) -> usize {
-    let is_tested = |subject: &Subject| !matches!(subject, Subject::Finds { .. });
     let claims = experiment.claims.iter();
-    claims.filter(|claim| is_tested(&claim.subject)).count()
+    claims.filter_map(|claim| claim.subject.value()).count()
 }
 
 fn budget(request: &Request, within: &Within, figures: &Figures, trials: u32) -> Budget {
