@@ -188,7 +188,7 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
         tolerance: gate.tolerance,
         workloads: Workloads::default(),
     };
-    run::plan(&mut request)?;
+    run::plan(&mut request).map_err(Failure::of_flags)?;
     let conducted = run::carry_out(&request).map_err(Failure::of_flags)?;
     let document = run::document(&conducted, &gate);
     match args.format {
