@@ -53,8 +53,14 @@ impl Answer {
         matches!(self, Answer::Holds | Answer::Direction | Answer::InPart)
     }
 
-    /// Of the verdict on the published statement; `opposite` if the record's claim denies it.
+    /// Of the verdict on the published statement; `opposite` if the record's claim, about a shape, denies it.
+    ///
+    /// # Panics
+    /// If a ratio denies it: that it misses a threshold does not show that it lies on the published side of 1.
     pub(super) fn of(judged: &Judged, opposite: bool) -> Answer {
+        let is_shape = matches!(judged.claim.subject, Subject::Finds { .. });
+        let says = &judged.claim.says;
+        assert!(is_shape || !opposite, "only a shape denies a claim: {says}");
         match (judged.verdict, opposite) {
             (Verdict::NotAvailable, _) => Answer::NotMeasured,
             (Verdict::Reproduced, true) => Answer::DoesNotHold,
