@@ -3,9 +3,7 @@
 use super::TableFile;
 use super::exact::{Exact, word_and_rest};
 use crate::LoadError;
-use crate::schema::marker;
-use crate::sql::existing_tables;
-use crate::sql::own_schema::SCHEMA;
+use crate::sql::own_schema;
 use crate::sql::user_file::file_name;
 use server::Session;
 
@@ -76,8 +74,7 @@ pub(super) fn read(session: &mut Session, file: &TableFile) -> Result<Vec<Column
     if !columns.is_empty() {
         return Ok(columns);
     }
-    let mut tables = existing_tables::tables(session, SCHEMA).map_err(failed)?;
-    tables.retain(|name| name != marker::TABLE);
+    let tables = own_schema::loaded_tables(session).map_err(failed)?;
     Err(LoadError::Written {
         place: format!("load.{}", file.table),
         says: format!(
