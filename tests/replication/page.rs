@@ -120,6 +120,12 @@ fn verdict(judged: &Judged, answer: Answer) -> String {
     }
 }
 
+/// The claims of all posts.
+fn all_claims<'a>(facts: &'a Facts, kept: &'a BTreeMap<&str, Kept>) -> Vec<Answered<'a>> {
+    let posts = facts.post.iter();
+    posts.flat_map(|post| answered(&post.claim, kept)).collect()
+}
+
 const CLAIMS: &str = "| claim | published | measured here (95 % CI) | verdict | why | record |\n\
     | --- | --- | --- | --- | --- | --- |\n";
 const QUESTIONS: &str = "\nQuestions and demands of the text and its readers:\n\n\
@@ -179,21 +185,12 @@ fn counts(facts: &Facts, kept: &BTreeMap<&str, Kept>) -> String {
         let name = format!("{}: {}", post.key, post.title);
         text += &row(&name, &answered(&post.claim, kept));
     }
-    let all: Vec<Answered> = facts
-        .post
-        .iter()
-        .flat_map(|post| answered(&post.claim, kept))
-        .collect();
-    text + &row("all", &all)
+    text + &row("all", &all_claims(facts, kept))
 }
 
 /// The text with the numbers of claims: `{decided}`, `{holds in direction}`.
 pub(super) fn counted(text: &str, facts: &Facts, kept: &BTreeMap<&str, Kept>) -> String {
-    let all: Vec<Answered> = facts
-        .post
-        .iter()
-        .flat_map(|post| answered(&post.claim, kept))
-        .collect();
+    let all = all_claims(facts, kept);
     let count = |is: &dyn Fn(&Answered) -> bool| all.iter().filter(|row| is(row)).count();
     let mut numbers = vec![
         ("claims".to_string(), all.len()),
