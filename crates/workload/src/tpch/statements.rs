@@ -14,12 +14,9 @@ const FORCED: [&str; 3] = ["o_custkey", "o_orderdate", "l_partkey_quantity"];
 /// The queries in the form of the section.
 pub(super) fn operations(section: &Section) -> Vec<Operation> {
     let operation = |known: &Query| Operation {
-        name: known.name.into(),
-        mysql: statement(section, known.name),
         sqlite: String::new(),
         ordered_by: known.ordered_by.to_vec(),
-        place: None,
-        before: Vec::new(),
+        ..Operation::new(known.name, statement(section, known.name))
     };
     QUERIES.iter().map(operation).collect()
 }
