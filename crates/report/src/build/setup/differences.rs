@@ -95,7 +95,7 @@ pub(crate) fn of_slices(trials: &[Vec<Trial>]) -> Option<Difference> {
 }
 
 /// What the trials of each run have, each value once, if the runs differ in it; none for a run without such a trial.
-pub(crate) fn of_trials(
+fn of_trials(
     kind: DifferenceKind,
     what: &str,
     trials: &[Vec<Trial>],
