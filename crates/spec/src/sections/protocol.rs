@@ -37,26 +37,33 @@ const SLICE_LONGEST: Duration = Duration::from_secs(30);
 /// A budget chooses at least so many blocks.
 const BLOCKS_MIN: u32 = 3;
 
-/// Reads `[protocol]`. The default is one block of one cold and two hot rounds over all queries.
+/// One block of one cold and two hot rounds over all queries.
+impl Default for Protocol {
+    fn default() -> Protocol {
+        Protocol {
+            rounds: vec![RoundKind::Cold, RoundKind::Hot, RoundKind::Hot],
+            unit: Unit::Round,
+            blocks: 1,
+            looks: None,
+            control: true,
+            shared_machine: false,
+            short: false,
+            query_timeout: None,
+            queries: Vec::new(),
+            time: None,
+            warmup: WarmupSpec::None,
+            preload: false,
+            series: false,
+            reconnect: None,
+            slices: None,
+            within: None,
+        }
+    }
+}
+
+/// Reads `[protocol]`.
 pub(crate) fn protocol(file: &Section) -> Protocol {
-    let mut protocol = Protocol {
-        rounds: vec![RoundKind::Cold, RoundKind::Hot, RoundKind::Hot],
-        unit: Unit::Round,
-        blocks: 1,
-        looks: None,
-        control: true,
-        shared_machine: false,
-        short: false,
-        query_timeout: None,
-        queries: Vec::new(),
-        time: None,
-        warmup: WarmupSpec::None,
-        preload: false,
-        series: false,
-        reconnect: None,
-        slices: None,
-        within: None,
-    };
+    let mut protocol = Protocol::default();
     let Some(section) = file
         .get("protocol")
         .and_then(|node| node.section("[protocol]"))

@@ -6,7 +6,7 @@ use crate::run::measure::rounds::tests::trial_with_answers;
 use record::{Answer, Query, QueryError};
 use server::Reply;
 use server::fake_reply as reply;
-use spec::{Observe, Plans, Protocol, RoundKind, Unit, WarmupSpec};
+use spec::{Observe, Plans, Protocol, RoundKind};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::time::Duration;
 use workload::Queries;
@@ -25,21 +25,8 @@ fn operations() -> Vec<Operation> {
 fn protocol(query_timeout: Option<Duration>) -> Protocol {
     Protocol {
         rounds: vec![RoundKind::Hot],
-        unit: Unit::Round,
-        blocks: 1,
-        looks: None,
-        control: true,
-        shared_machine: false,
-        short: false,
         query_timeout,
-        queries: Vec::new(),
-        time: None,
-        warmup: WarmupSpec::None,
-        preload: false,
-        reconnect: None,
-        slices: None,
-        within: None,
-        series: false,
+        ..Protocol::default()
     }
 }
 

@@ -55,7 +55,7 @@ fn in_turns(names: &[&str], turn: Option<Turn>) -> Result<Passed, ServerError> {
     let operations: Vec<Operation> = names.iter().map(operation).collect();
     let protocol = Protocol {
         query_timeout: Some(LIMIT),
-        ..protocol()
+        ..Protocol::default()
     };
     let observe = Observe {
         plans: Plans::Off,
@@ -71,13 +71,6 @@ fn in_turns(names: &[&str], turn: Option<Turn>) -> Result<Passed, ServerError> {
         turn,
     }
     .run(&mut live)
-}
-
-fn protocol() -> Protocol {
-    let text = "title = \"t\"\n[server.s]\nbuild = \"mariadb\"\n[workload.ssb]\nscale = 0.01\n";
-    spec::parse("t", "t.toml", text, &|_, _| Some(spec::TargetKind::Server))
-        .unwrap()
-        .protocol
 }
 
 fn flags(passed: &Passed) -> Vec<(&str, &str)> {
