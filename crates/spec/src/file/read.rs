@@ -422,27 +422,21 @@ impl<'s> Node<'s> {
     pub fn choice<T: Clone>(&self, choices: &[(&str, T)]) -> Option<T> {
         let (first, _) = choices.first()?;
         let text = self.text(&format!("{} = \"{first}\"", self.key))?;
-        let chosen = choices.iter().find(|(name, _)| *name == text);
-        if chosen.is_none() {
-            let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+        named(text, choices, |names| {
             self.note(
                 format!("{} cannot be \"{text}\"", self.called("this")),
                 "not known",
-                self.notes.suggestion(text, &names),
+                self.notes.suggestion(text, names),
             );
-        }
-        chosen.map(|(_, value)| value.clone())
+        })
     }
 
     /// One of these names; mistakes call the key `what`.
     pub fn one_of<T: Clone>(&self, what: &str, example: &str, all: &[(&str, T)]) -> Option<T> {
         let text = self.text(example)?;
-        let chosen = all.iter().find(|(name, _)| *name == text);
-        if chosen.is_none() {
-            let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-            self.notes.unknown(self.at(), what, text, &names);
-        }
-        chosen.map(|(_, value)| value.clone())
+        named(text, all, |names| {
+            self.notes.unknown(self.at(), what, text, names);
+        })
     }
 
     /// A size in bytes: `"16K"`, `"1G"`.
@@ -564,6 +558,16 @@ impl<'s> Node<'s> {
             format!("\"{}\"", self.key)
         }
     }
+}
+
+/// The value of this name. Without one, `unknown` notes the mistake; it gets all names.
+fn named<T: Clone>(text: &str, all: &[(&str, T)], unknown: impl FnOnce(&[&str])) -> Option<T> {
+    let found = all.iter().find(|(name, _)| *name == text);
+    if found.is_none() {
+        let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+        unknown(&names);
+    }
+    found.map(|(_, value)| value.clone())
 }
 
 /// The table without spans.
