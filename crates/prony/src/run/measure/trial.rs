@@ -226,16 +226,15 @@ impl Bench<'_> {
 
     /// What disturbed one trial of a group disturbed all: they share their time.
     pub(super) fn share_disturbances(&self, trials: &mut [Trial]) {
-        let is_shared = |flag: &&Flag| flag.kind == FlagKind::SharedMachine;
         let found = trials
             .iter()
-            .find_map(|trial| trial.flags.iter().find(is_shared));
+            .find_map(|trial| trial.flagged(FlagKind::SharedMachine));
         let Some(Flag { text, .. }) = found.cloned() else {
             return;
         };
         let others = trials
             .iter_mut()
-            .filter(|trial| !trial.flags.iter().any(|flag| is_shared(&flag)));
+            .filter(|trial| trial.flagged(FlagKind::SharedMachine).is_none());
         for trial in others.filter(|trial| trial.state != TrialState::Failed) {
             self.shared_machine(trial, text.clone());
         }

@@ -235,10 +235,7 @@ fn enter(trial: &mut Trial, index: usize, passed: Passed) {
 /// A trial in which no query was answered has no figures, so it is invalid.
 fn has_figures(trial: &mut Trial) {
     let mut queries = trial.rounds.iter().flat_map(|round| &round.queries);
-    let failed = trial
-        .flags
-        .iter()
-        .find(|flag| flag.kind == FlagKind::QueryFailed);
+    let failed = trial.flagged(FlagKind::QueryFailed);
     if let (Some(flag), true) = (failed.cloned(), queries.all(Query::has_failed)) {
         trial.invalidate(flag.kind, flag.text);
     }
