@@ -238,10 +238,7 @@ fn of_level<'e>(
     kind: SettingKind,
     servers: &[(&'e str, Vec<String>)],
 ) -> Vec<Group<'e>> {
-    let replaced = |server: &str| {
-        let on = level.on.iter().find(|(name, _)| name == server);
-        on.and_then(|(_, patch)| kind.of(patch))
-    };
+    let replaced = |server: &str| served::replaced(level, server).and_then(|patch| kind.of(patch));
     let common = kind.of(&level.patch).map(|pairs| Group {
         path: step(at, kind.key()),
         kind,
