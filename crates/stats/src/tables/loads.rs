@@ -156,14 +156,9 @@ fn latency(counted: &[Counted]) -> LatencyEstimates {
         let mut of_blocks = counted.iter().filter_map(|c| c.summary.latency.of(*kind));
         of_blocks.any(|one| one.is_uncertain(*percentile))
     };
-    let kinds = [
-        LatencyKind::Response,
-        LatencyKind::Wait,
-        LatencyKind::Service,
-    ];
     let each = || {
-        let kinds = kinds.into_iter();
-        kinds.flat_map(|kind| Percentile::ALL.map(|percentile| (kind, percentile)))
+        let kinds = LatencyKind::NAMED.into_iter();
+        kinds.flat_map(|(_, kind)| Percentile::ALL.map(|percentile| (kind, percentile)))
     };
     LatencyEstimates {
         estimates: each().filter_map(estimate).collect(),
