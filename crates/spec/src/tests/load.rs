@@ -302,24 +302,15 @@ fn value(text: &str) -> Value {
 
 #[test]
 fn claims_of_timed_loads_have_throughput_percentiles_and_counters() {
-    let latency = |kind, percentile| Value::Latency { kind, percentile };
     assert_eq!(value("throughput"), Value::Throughput);
-    assert_eq!(
-        value("p99"),
-        latency(LatencyKind::Response, Percentile::P99)
-    );
-    assert_eq!(
-        value("max"),
-        latency(LatencyKind::Response, Percentile::Max)
-    );
-    assert_eq!(
-        value("wait p999"),
-        latency(LatencyKind::Wait, Percentile::P999)
-    );
-    assert_eq!(
-        value("service p50"),
-        latency(LatencyKind::Service, Percentile::P50)
-    );
+    for (word, kind, percentile) in [
+        ("p99", LatencyKind::Response, Percentile::P99),
+        ("max", LatencyKind::Response, Percentile::Max),
+        ("wait p999", LatencyKind::Wait, Percentile::P999),
+        ("service p50", LatencyKind::Service, Percentile::P50),
+    ] {
+        assert_eq!(value(word), Value::Latency { kind, percentile });
+    }
     assert_eq!(value("read_age_ms"), Value::ReadAge);
     let counter = "Innodb_buffer_pool_reads";
     assert_eq!(value(counter), Value::Counter(counter.to_string()));
