@@ -127,6 +127,7 @@ fn stays_down(node: &Node) {
 mod tests {
     use crate::check::events::read;
     use crate::experiment::event::{EventKind, Needs, Outage};
+    use crate::tests::read_on_server;
 
     const KINDS: [EventKind<()>; 2] = [kind("kill", Outage::Ends), kind("start", Outage::Starts)];
 
@@ -150,8 +151,7 @@ mod tests {
             "title = 't'\nquestion = 'q'\n[server.a]\nbuild = 'mariadb'\n[workload.oltp]\n\
              [protocol]\ntime = '60s'\n{events}"
         );
-        let target = |_: &str, _: &crate::Section| Some(crate::TargetKind::Server);
-        let experiment = crate::parse("t", "t.toml", &source, &target).unwrap();
+        let experiment = read_on_server(&source).unwrap();
         match read(&experiment, &KINDS) {
             Ok(_) => Vec::new(),
             Err(error) => error.mistakes().iter().map(|one| one.to_string()).collect(),

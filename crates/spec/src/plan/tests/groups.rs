@@ -206,13 +206,10 @@ fn settings_about_time_may_be_set_but_not_differ_within_a_group() {
 
 /// Two servers whose rounds of queries may take turns.
 fn of_rounds(protocol: &str, rest: &str) -> Result<Experiment, SpecError> {
-    let source = format!(
+    crate::tests::read_on_server(&format!(
         "title = 't'\n[server.a]\nbuild = 'mariadb'\n[server.b]\nbuild = 'mysql@9.7'\n[workload.ssb]\nscale = 1\n\
          [protocol]\n{protocol}\n{rest}"
-    );
-    crate::parse("t", "t.toml", &source, &|_, _| {
-        Some(crate::TargetKind::Server)
-    })
+    ))
 }
 
 #[test]

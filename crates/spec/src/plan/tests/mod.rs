@@ -49,10 +49,8 @@ pub(super) fn experiment(blocks: u32) -> Experiment {
 }
 
 pub(super) fn parse(source: &str) -> Experiment {
-    crate::parse("t", "t.toml", source, &|_, _| {
-        Some(crate::TargetKind::Server)
-    })
-    .unwrap_or_else(|error| panic!("{}", error.text(None)))
+    let read = crate::tests::read_on_server(source);
+    read.unwrap_or_else(|error| panic!("{}", error.text(None)))
 }
 
 fn planned(blocks: u32) -> Vec<PlannedTrial> {
