@@ -15,6 +15,7 @@ pub(super) fn list<T>(
     at.prepare_cached(sql)?.query_map(params, of)?.collect()
 }
 
+/// A JSON column.
 pub(super) fn json<'a, T: Deserialize<'a>>(row: &'a Row, column: usize) -> Result<T> {
     let text = row
         .get_ref(column)?
