@@ -142,7 +142,8 @@ fn within(protocol: &mut Protocol, section: &Section, node: &Node) {
         chooses_time: section.get("time").is_none(),
         chooses_blocks: section.get("blocks").is_none(),
     };
-    if let Some((says, help)) = refused_within(protocol, &within) {
+    protocol.within = Some(within);
+    if let Some((says, help)) = protocol.refused_within() {
         node.note(says, "cannot plan this", help);
     }
     if within.chooses_time {
@@ -151,7 +152,6 @@ fn within(protocol: &mut Protocol, section: &Section, node: &Node) {
     if within.chooses_blocks {
         protocol.blocks = BLOCKS_MIN;
     }
-    protocol.within = Some(within);
 }
 
 /// The least measured time that a budget chooses, in whole seconds: with enough slices, and long enough for an experiment.
@@ -162,29 +162,6 @@ fn shortest(protocol: &Protocol) -> Duration {
         true => whole,
         false => whole.max(SHORTEST),
     }
-}
-
-/// Why a budget cannot choose, and the way out.
-fn refused_within(protocol: &Protocol, within: &Within) -> Option<(&'static str, &'static str)> {
-    Some(match (&protocol.slices, within) {
-        (None, _) => (
-            "\"within\" plans loads in slices only",
-            "write slices = \"1s\" too, or time and blocks instead",
-        ),
-        (_, within) if !within.chooses_time && !within.chooses_blocks => (
-            "\"within\" has nothing to choose: \"time\" and \"blocks\" are both given",
-            "remove one of the three; blocks = { first = 3, most = 9, within = \"2h\" } has a limit of its own",
-        ),
-        _ if protocol.looks.is_some() || protocol.blocks < 2 && !within.chooses_blocks => (
-            "\"within\" chooses the time for a fixed number of blocks, at least two",
-            "write blocks = 5, or remove \"blocks\"",
-        ),
-        _ if matches!(protocol.warmup, WarmupSpec::Share(_)) => (
-            "\"within\" cannot plan a warm-up that is a share of the time",
-            "write a duration such as warmup = \"10s\"",
-        ),
-        _ => return None,
-    })
 }
 
 /// The slices of a timed load. None for `"off"`, and for a mistake.
@@ -323,6 +300,30 @@ impl std::str::FromStr for WarmupSpec {
 }
 
 impl Protocol {
+    /// Why its budget cannot choose, and the way out; None without a budget. The command line may change what the file says.
+    pub fn refused_within(&self) -> Option<(&'static str, &'static str)> {
+        let within = self.within?;
+        Some(match self.slices {
+            None => (
+                "\"within\" plans loads in slices only",
+                "write slices = \"1s\" too, or time and blocks instead",
+            ),
+            _ if !within.chooses_time && !within.chooses_blocks => (
+                "\"within\" has nothing to choose: \"time\" and \"blocks\" are both given",
+                "remove one of the three; blocks = { first = 3, most = 9, within = \"2h\" } has a limit of its own",
+            ),
+            _ if self.looks.is_some() || self.blocks < 2 && !within.chooses_blocks => (
+                "\"within\" chooses the time for a fixed number of blocks, at least two",
+                "write blocks = 5, or remove \"blocks\"",
+            ),
+            _ if matches!(self.warmup, WarmupSpec::Share(_)) => (
+                "\"within\" cannot plan a warm-up that is a share of the time",
+                "write a duration such as warmup = \"10s\"",
+            ),
+            _ => return None,
+        })
+    }
+
     /// The middle length of the slices of a timed load.
     pub fn slice_length(&self) -> Option<Duration> {
         match self.slices {

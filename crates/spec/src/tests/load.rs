@@ -529,6 +529,17 @@ fn the_command_line_takes_the_choice_from_a_budget() {
 }
 
 #[test]
+fn what_a_budget_cannot_plan_is_known_after_the_command_line_too() {
+    let experiment = read(&sliced("slices = \"1s\"\nwithin = \"10m\"\n")).unwrap();
+    let refused = |one: &Experiment| one.protocol.refused_within().map(|(says, _)| says);
+    assert_eq!(refused(&experiment), None);
+    let share = experiment.clone().with_warmup("50%").unwrap();
+    assert!(refused(&share).unwrap().contains("a share of the time"));
+    let single = experiment.with_blocks(1).unwrap();
+    assert!(refused(&single).unwrap().contains("at least two"));
+}
+
+#[test]
 fn a_budget_that_cannot_choose_is_refused() {
     for (keys, says) in [
         ("within = \"10m\"\n", "plans loads in slices only"),

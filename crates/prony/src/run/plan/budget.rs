@@ -15,12 +15,15 @@ use std::path::Path;
 /// Chooses what the experiment leaves to its budget. Does nothing without one.
 ///
 /// # Errors
-/// A budget that is too small, or a part of a run: its other parts could choose otherwise.
+/// A budget that is too small, or that cannot plan what the command line asks for; a part of a run: its other parts could choose otherwise.
 pub(crate) fn spend(request: &mut Request, work: &Path) -> Result<(), RunError> {
     let chooses = |within: &Within| within.chooses_time || within.chooses_blocks;
     let Some(within) = request.experiment.protocol.within.filter(chooses) else {
         return Ok(());
     };
+    if let Some((says, help)) = request.experiment.protocol.refused_within() {
+        return Err(RunError::Usage(format!("{says}; {help}")));
+    }
     if request.part.is_some() {
         return Err(RunError::Usage(
             "--part: \"within\" could choose otherwise for each part; give --time and --blocks"
