@@ -6,7 +6,7 @@ use super::request::Request;
 use crate::run::RunError;
 use crate::run::results::folder::{self, Recorded};
 use host::machine;
-use record::{Environment, Question, Run, Trial};
+use record::{Environment, Mode, Question, Run, Trial};
 use spec::plan::PlannedTrial;
 use stats::{Power, SliceFigures};
 use std::path::Path;
@@ -59,24 +59,22 @@ fn predicted(
     here: &Environment,
     how: How,
 ) -> Option<Predicted> {
-    let of_it = comparable(results, question, here).filter(|run| run.name == question.name);
-    of_it
-        .filter_map(|run| {
-            let trials = run.store.trials().ok()?;
-            let then = How {
-                is_unlimited: trials.iter().any(Trial::is_unlimited),
-                is_in_turns: trials.iter().any(Trial::took_turns),
-            };
-            if then != how {
-                return None;
-            }
-            let power = stats::power(question, &trials, question.blocks)?;
-            Some(Predicted {
-                power,
-                from: run.id,
-            })
+    let mut of_it = comparable(results, question, here).filter(|run| run.name == question.name);
+    of_it.find_map(|run| {
+        let trials = run.store.trials().ok()?;
+        let then = How {
+            is_unlimited: trials.iter().any(Trial::is_unlimited),
+            is_in_turns: trials.iter().any(Trial::took_turns),
+        };
+        if then != how {
+            return None;
+        }
+        let power = stats::power(question, &trials, question.blocks)?;
+        Some(Predicted {
+            power,
+            from: run.id,
         })
-        .next()
+    })
 }
 
 /// An earlier run on this machine with the same workload.
@@ -143,13 +141,12 @@ pub(super) fn in_slices(
     let workload = request.workload_note(block)?;
     let question = spec::question(&request.experiment, block.len() as u64, workload);
     let here = machine::environment(work);
+    let modes: Vec<Mode> = block.iter().map(|planned| planned.load.mode()).collect();
     let is_alike = |trial: &Trial| {
         let slices = trial.slices();
-        let mode = trial.load.as_ref().map(|load| &load.mode);
+        let load = trial.load.as_ref();
         slices.is_some_and(|slices| slices.length_s == length.as_secs_f64())
-            && block
-                .iter()
-                .any(|planned| mode == Some(&planned.load.mode()))
+            && load.is_some_and(|load| modes.contains(&load.mode))
     };
     let of_run = |run: &Earlier| {
         if !run.store.trials().ok()?.iter().any(is_alike) {
