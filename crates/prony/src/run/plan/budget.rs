@@ -61,9 +61,9 @@ pub(crate) fn sees(request: &Request, trials: &[PlannedTrial], work: &Path) -> O
     ))
 }
 
-/// The trials of one block.
+/// The trials of the first block; `trials` are in the order of the plan.
 fn block(trials: impl Iterator<Item = PlannedTrial>) -> Vec<PlannedTrial> {
-    trials.filter(|trial| trial.key.block == 0).collect()
+    trials.take_while(|trial| trial.key.block == 0).collect()
 }
 
 /// How many claims share an error rate.
