@@ -86,8 +86,7 @@ pub fn fits<'t>(
 }
 
 /// Checks that the servers of each group, which run beside each other, fit into the machine; one that takes no turns is an ordinary
-/// trial. `groups` have their trials with the
-/// sizes of their data; `machine_bytes` is 0 where it is unknown.
+/// trial. `groups` have their trials with the sizes of their data; `machine_bytes` is 0 where it is unknown.
 ///
 /// # Errors
 /// The largest group that needs more than the machine has.
@@ -102,15 +101,15 @@ pub fn fit_together(
             .sum()
     };
     let in_turn = groups.iter().filter(|group| group.len() > 1);
-    let largest = in_turn.max_by_key(|group| needed(group));
-    let is_known = machine_bytes > 0;
-    let too_large = largest.filter(|group| is_known && needed(group) > machine_bytes);
-    let late = too_large.map(|group| Late {
+    let sized = in_turn.map(|group| (group.len(), needed(group)));
+    let largest = sized.max_by_key(|(_, needed_bytes)| *needed_bytes);
+    let is_too_large = |needed_bytes: u64| machine_bytes > 0 && needed_bytes > machine_bytes;
+    let too_large = largest.filter(|(_, needed_bytes)| is_too_large(*needed_bytes));
+    let late = too_large.map(|(servers, needed_bytes)| Late {
         path: path(&["protocol", "slices"]),
         says: format!(
-            "the {} servers that take turns need about {} of memory together, and this machine has {}",
-            group.len(),
-            rough(needed(group)),
+            "the {servers} servers that take turns need about {} of memory together, and this machine has {}",
+            rough(needed_bytes),
             rough(machine_bytes)
         ),
         label: "too much memory",
