@@ -2,7 +2,7 @@
 
 use crate::document::Document;
 use crate::format;
-use record::{Judged, Slices, Trial, Value};
+use record::{Judged, Slices, Trial, TrialState, Value};
 use stats::{Budget, SliceFigures};
 
 /// `Measured in slices of about 1 s (12 of 14 trials): ...`; None where no trial was.
@@ -52,7 +52,9 @@ pub(super) fn next(document: &Document, trials: &[Trial]) -> Option<String> {
     let all: Vec<&Trial> = trials.iter().chain(controls).collect();
     let figures = SliceFigures::of(all.iter().copied())?;
     let noise = figures.noise()?;
-    let first = all.iter().find(|trial| trial.slices().is_some())?;
+    // One that failed may have ended early.
+    let is_whole = |trial: &&&Trial| trial.state == TrialState::Done && trial.slices().is_some();
+    let first = all.iter().find(is_whole)?;
     let load = first.load.as_ref()?;
     let time_s = f64::from(stats::summary(load).steady.seconds());
     let of_block = all
