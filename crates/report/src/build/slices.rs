@@ -44,7 +44,7 @@ const CHEAPER: f64 = 0.95;
 /// What to buy next where a throughput is undecided and the run shows its noise. None otherwise.
 ///
 /// `The ratio of two servers that take turns varies by 2.1 % from block to block (standard deviation): 1.5 % from start to start, 1.4 % within
-/// 20 s. What is undecided needs about 31 blocks of 20 s, 24 min in all. 18 blocks of 45 s find the same in 20 min.`
+/// 20 s. What is undecided about throughput needs about 31 blocks of 20 s, 24 min in all. 18 blocks of 45 s find the same in 20 min.`
 pub(super) fn next(document: &Document, trials: &[Trial]) -> Option<String> {
     let (undecided, claims) = undecided(document);
     let blocks = undecided?;
@@ -86,7 +86,7 @@ pub(super) fn next(document: &Document, trials: &[Trial]) -> Option<String> {
     let percent = |variance: f64| format!("{:.1} %", variance.sqrt() * 100.0);
     Some(format!(
         "The ratio of two servers that take turns varies by {} from block to block (standard deviation): {} from start to start, {} within {time_s} s. \
-         What is undecided needs about {blocks} blocks of {time_s} s, {} in all. {other}.",
+         What is undecided about throughput needs about {blocks} blocks of {time_s} s, {} in all. {other}.",
         percent(noise.of_block(time_s)),
         percent(noise.starts),
         percent(noise.second / time_s),
