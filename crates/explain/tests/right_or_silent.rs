@@ -153,6 +153,39 @@ fn a_limited_disk_is_explained_by_its_limit_and_not_by_scans_of_the_lru_list() {
     );
 }
 
+/// As it was seen beside other tests: they read from the same disk all the time, so that a longer operation had more reads.
+#[test]
+fn reads_of_a_disk_by_other_processes_explain_nothing() {
+    let read = |level, throughput, reads: f64, own_bytes, attempts| {
+        let counters = [
+            ("device reads", reads),
+            ("device read us", reads * 5_000.0),
+            ("server read bytes", own_bytes),
+            ("Handler_icp_attempts", attempts),
+        ];
+        load(level, throughput, &counters)
+    };
+    let beside = |own_bytes: f64| {
+        let slow = read("off", 100.0, 8.0, own_bytes * 8.0, 0.0);
+        let fast = read("on", 1000.0, 0.8, own_bytes * 0.8, 100.0);
+        (slow, fast)
+    };
+    let (slow, fast) = beside(0.0);
+    let found = why(&slow, &fast).finding;
+    assert_eq!(found, Finding::Unexplained(TimesVerdict::Differ));
+    let (slow, fast) = beside(16_384.0);
+    let found = why(&slow, &fast);
+    assert_eq!(reason(&found).counter, "device reads");
+    let causes = causes(&found);
+    assert!(
+        causes[0].starts_with("index condition pushdown"),
+        "{causes:?}"
+    );
+    let (slow, fast) = beside(0.0);
+    let found = why(&slow.limit("read_iops", 200.0), &fast).finding;
+    assert_eq!(found, Finding::Unexplained(TimesVerdict::Differ));
+}
+
 #[test]
 fn a_limit_of_the_cpu_is_explained_by_the_cpu_time() {
     let slow = load("half a core", 1000.0, &[("server cpu us", 500.0)]).limit("cpus", 0.5);

@@ -12,6 +12,8 @@ use record::names;
 pub(crate) const SHARE_MIN: f64 = 0.1;
 /// Size of a page, the unit in which reads are counted (bytes).
 const PAGE_BYTES: f64 = 16384.0;
+/// No read of a disk is smaller (bytes).
+const READ_BYTES_MIN: f64 = 4096.0;
 /// The largest plausible cost of an event whose cost was measured: a flush of the disk is a part of an fsync, and reads queue.
 const MEASURED_MOST: f64 = 3.0;
 /// A read ahead costs this part of a read at a random place: 4 times 10.24 µs of 100 µs.
@@ -173,6 +175,19 @@ const EVENTS: [(Event, &[&str]); 17] = [
 pub(crate) fn event(counter: &str) -> Option<Event> {
     let found = EVENTS.iter().find(|(_, names)| names.contains(&counter));
     found.map(|(event, _)| *event)
+}
+
+/// The part of a counter that the server itself can have caused, from 0 to 1. A disk counts the reads of all processes, and beside one
+/// that reads all the time a longer operation has more of them. 1 where the record does not say what the server read.
+pub(crate) fn own_share(counter: &str, side: &Side) -> f64 {
+    let own = || {
+        let reads = side.sum(names::DEVICE_READS).filter(|reads| *reads > 0.0)?;
+        Some((side.sum(names::SERVER_READ)? / READ_BYTES_MIN / reads).min(1.0))
+    };
+    match counter {
+        names::DEVICE_READS => own().unwrap_or(1.0),
+        _ => 1.0,
+    }
 }
 
 impl Event {

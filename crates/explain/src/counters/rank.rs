@@ -139,9 +139,12 @@ fn explains(difference: &Difference, of: &Side, to: &Side, gap: &Gap) -> Option<
     if is_part_of_no_more(&difference.counter, of, to, gap) {
         return None;
     }
+    let own =
+        |value: Option<f64>, side: &Side| Some(value? * cost::own_share(&difference.counter, side));
+    let (own_of, own_to) = (own(difference.of, of)?, own(difference.to, to)?);
     let (slower, faster, more) = match gap.faster {
-        SideName::To => (of, to, difference.of? - difference.to?),
-        SideName::Of => (to, of, difference.to? - difference.of?),
+        SideName::To => (of, to, own_of - own_to),
+        SideName::Of => (to, of, own_to - own_of),
     };
     if !is_comparable(&difference.counter, slower, faster) {
         return None;

@@ -4,7 +4,7 @@
 //! long enough at that rate. Boundary: what a limit means for the counters of the server (an LRU scan, a longer queue) is a
 //! consequence, so counters are not searched.
 
-use crate::counters::cost::{Event, SHARE_MIN};
+use crate::counters::cost::{Event, SHARE_MIN, own_share};
 use crate::side::times::{Gap, TimesVerdict};
 use crate::side::{Side, SideName};
 use record::names;
@@ -77,7 +77,8 @@ pub(crate) fn reason(of: &Side, to: &Side, gap: &Gap) -> Option<LimitReason> {
 fn used(side: &Side, counters: &[(&'static str, f64)]) -> Option<f64> {
     counters.iter().find_map(|(name, factor)| {
         let (_, values) = side.counter(&[name])?;
-        Some(values.iter().sum::<f64>() / values.len() as f64 * factor)
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        Some(mean * own_share(name, side) * factor)
     })
 }
 
