@@ -38,8 +38,11 @@ const POLL_EVERY: Duration = Duration::from_millis(50);
 const STAY: Duration = Duration::from_millis(1500);
 /// How often a row without a lock is renewed.
 const RENEW_EVERY: Duration = Duration::from_secs(3);
-/// From the moment that the first shard has seen all others ready to the start (µs).
-const LEAD_US: i64 = 1_000_000;
+/// From the moment that the first shard has seen all others ready to the start.
+const LEAD: Duration = Duration::from_secs(1);
+/// It is longer by this many times the server's last write of a row: the others see the start only when its row is written.
+const LEAD_ROWS: u32 = 10;
+const LEAD_MAX: Duration = Duration::from_secs(10);
 
 /// This process among the shards of its run.
 pub(crate) struct Meeting {
@@ -276,7 +279,9 @@ impl Meeting {
         let clock = Clock::read(self.session()?)?;
         self.own.offset_us = clock.offset_us();
         self.own.round_trip_us = clock.round_trip.as_micros() as i64;
+        let writes = Instant::now();
         self.put()?;
+        let lead = lead(writes.elapsed());
         let step = self.own.step;
         let rows = self.wait(|_| true, move |row| row.step >= step, Some(self.within))?;
         if let Some(row) = rows.iter().find(|row| row.failed_step == step) {
@@ -288,7 +293,7 @@ impl Meeting {
         }
         self.report_strangers(progress)?;
         let start_us = if self.shard.is_first() {
-            self.set_start(&clock)?
+            self.set_start(&clock, lead)?
         } else {
             let is_set = move |row: &Row| row.start_step >= step;
             self.wait(|row| row.number == 1, is_set, Some(self.within))?[0].start_us
@@ -305,9 +310,9 @@ impl Meeting {
     }
 
     /// Sets the common start for all.
-    fn set_start(&mut self, clock: &Clock) -> Result<i64, RunError> {
+    fn set_start(&mut self, clock: &Clock, lead: Duration) -> Result<i64, RunError> {
         let now_us = host::now_ns() / 1000 + clock.offset_us();
-        self.own.start_us = now_us + LEAD_US;
+        self.own.start_us = now_us + lead.as_micros() as i64;
         self.own.start_step = self.own.step;
         self.put()?;
         Ok(self.own.start_us)
@@ -472,6 +477,11 @@ impl Meeting {
     }
 }
 
+/// The time until the common start, where the server has just taken so long to write a row.
+fn lead(written: Duration) -> Duration {
+    (LEAD + written.saturating_mul(LEAD_ROWS)).min(LEAD_MAX)
+}
+
 /// The meeting, whichever thread used it last.
 pub(crate) fn held(meeting: &Mutex<Meeting>) -> MutexGuard<'_, Meeting> {
     meeting.lock().unwrap_or_else(PoisonError::into_inner)
@@ -519,4 +529,15 @@ fn hash(request: &Request) -> String {
         hash.update_part(part);
     }
     hash.hex_of_first(8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_writes_slowly_gives_the_shards_more_time_to_see_the_start() {
+        let of_ms = |written| lead(Duration::from_millis(written)).as_millis();
+        assert_eq!([2, 400, 60_000].map(of_ms), [1_020, 5_000, 10_000]);
+    }
 }
