@@ -399,6 +399,8 @@ impl Filler {
                 while growing.write_all(&[0; 1 << 12]).is_ok() {}
                 std::thread::sleep(Duration::from_millis(1));
             }
+            // A child of another test may have the file open until its exec, so that removing the file alone frees nothing before.
+            let _ = growing.set_len(0);
         });
         Filler {
             file,
