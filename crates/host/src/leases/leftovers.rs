@@ -2,7 +2,7 @@
 //!
 //! The guard, a clean end and the next start all do these same steps. Nothing of a living prony is touched.
 
-use super::journal::{self, HeldLease};
+use super::journal::{self, Held, HeldLease};
 use super::ownership::Own;
 use crate::process;
 use std::fs;
@@ -41,7 +41,8 @@ pub(crate) fn sweep(leases: &Path) -> io::Result<Swept> {
     Ok(swept)
 }
 
-/// Works off one journal; false where it is gone already or, unless `wait`, its prony lives (or another one works on it).
+/// Works off one journal; false where it is gone already, where it is empty (its prony was killed before its first line, or has not
+/// written it yet) or, unless `wait`, where its prony lives (or another one works on it).
 pub(crate) fn work_off(path: &Path, wait: bool) -> io::Result<bool> {
     let Some(locked) = journal::take(path, wait)? else {
         return Ok(false);
@@ -64,7 +65,7 @@ pub(crate) fn work_off(path: &Path, wait: bool) -> io::Result<bool> {
         Some(error) => Err(error),
         None => {
             fs::remove_file(path)?;
-            Ok(true)
+            Ok(held != Held::default())
         }
     }
 }
@@ -104,6 +105,16 @@ mod tests {
         assert!(problems.contains(&says), "{problems}");
         assert!(theirs.join("file").exists() && path.exists());
         assert!(!left.exists(), "its own leftovers are removed");
+    }
+
+    #[test]
+    fn a_journal_without_a_line_is_removed_and_counts_as_no_dead_prony() {
+        let place = tempfile::tempdir().unwrap();
+        let home = Home::at(place.path()).unwrap();
+        let path = home.leases().join("1-2.journal");
+        drop(journal::create(&path).unwrap());
+        let leases = Leases::open_with(&home, None).unwrap();
+        assert_eq!((leases.swept(), path.exists()), (&Swept::default(), false));
     }
 
     #[test]
