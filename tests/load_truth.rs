@@ -42,8 +42,8 @@ fn counters_and_operations_cover_the_same_seconds_around_a_restart() {
     let file = experiment(&bench, "restarted", UPDATES, &format!("{NO_FLUSH}{rest}"));
     let trial = &trials(&measured(&bench, &file))[0];
     let updates = per_operation(trial, "Com_update");
-    // At the edges of the seconds.
-    assert!((0.95..=1.05).contains(&updates), "{updates}: {trial}");
+    // At the edges of the seconds. Without the second of the restart on one side alone it would be 0.85.
+    assert!((0.9..=1.1).contains(&updates), "{updates}: {trial}");
     let counted = number(&trial["operations_counted"]);
     assert!(counted < number(&trial["operations"]), "{trial}");
 }
@@ -54,17 +54,22 @@ fn what_waited_when_measuring_began_is_kept_apart() {
         return;
     }
     let bench = Bench::with_shared_snapshots();
-    let rest = "[load.open]\nrate = 300\nworkers = 2\n[protocol]\ntime = \"6s\"\nwarmup = \"3s\"\nblocks = 1\n[[event]]\nat = \"500ms\"\nsql = \"lock tables t write; select sleep(2.6); unlock tables\"\n";
+    let rest = "[load.open]\nrate = 300\narrivals = \"uniform\"\nworkers = 8\n[protocol]\ntime = \"6s\"\nwarmup = \"3s\"\nblocks = 1\n[[event]]\nat = \"500ms\"\npause = { for = \"2600ms\" }\n";
     let file = experiment(&bench, "backlog", UPDATES, &format!("{NO_FLUSH}{rest}"));
     let trial = &trials(&measured(&bench, &file))[0];
-    // The table is locked until just after the measured part begins: about 750 have arrived.
+    // The server is stopped until just after the measured part begins: 750 have arrived, fewer where the stop is late, and never more
+    // than all.
     let waiting = number(&trial["queued_at_start"]);
-    assert!((600.0..=800.0).contains(&waiting), "{waiting}");
+    assert!((400.0..=900.0).contains(&waiting), "{waiting}");
     let said = flags(trial, "warm_up_backlog");
-    assert!(said.contains("were waiting when measuring began"), "{said}");
+    // A machine too busy for 300 per second makes the load unstable, which says more.
+    let is_said = said.contains("were waiting when measuring began");
+    assert!(is_said || !trial["unstable"].is_null(), "{trial}");
     let throughput = number(&trial["throughput"]);
-    assert!(throughput < 330.0, "300 arrive in a second, {throughput}");
-    assert!(trial["stalls"].as_array().unwrap().is_empty(), "{trial}");
+    assert!(
+        throughput < 330.0,
+        "300 arrive in a second, and with those that waited it would be 425: {throughput}"
+    );
 }
 
 #[test]
@@ -120,7 +125,8 @@ fn counters_are_those_of_all_hosts_of_a_dsn() {
         run(&bench, &["run", &file, "--server", &both(&hosts)]);
         let trial = last(&bench);
         let updates = per_operation(&trial, "Com_update");
-        assert!((0.9..=1.1).contains(&updates), "{hosts}: {updates}");
+        // At the edges of three seconds. The counters of one host would be 0.5, those of one host twice 2.
+        assert!((0.75..=1.35).contains(&updates), "{hosts}: {updates}");
         assert_eq!(flags(&trial, "foreign_clients"), "");
     }
 }
@@ -134,13 +140,13 @@ fn clients_of_others_on_an_external_server_are_flagged() {
     let rest = "[load.open]\nrate = 100\nworkers = 2\n[protocol]\ntime = \"5s\"\nblocks = 1\n";
     let file = experiment(&bench, "shared", UPDATES, rest);
     let dsn = there.dsn_with_password();
-    let running = bench.start(&["run", &file, "--server", &dsn]);
+    let mut running = bench.start(&["run", &file, "--server", &dsn]);
     let is_under_way = |run: &Path| seconds_under_way(run, "") >= 1;
     until("a second of the load", || {
         bench.runs().last().is_some_and(|run| is_under_way(run))
     });
-    for n in 0..400 {
-        there.execute(&format!("DO {n}"));
+    while running.try_wait().unwrap().is_none() {
+        there.execute("DO 1");
     }
     let after = ended(running);
     assert!([0, 3].contains(&after.status), "{}", after.stderr);
