@@ -41,10 +41,6 @@ fn run(bench: &Bench, arguments: &[&str]) -> Ended {
     prony.output().unwrap().into()
 }
 
-fn done(ended: &Ended) {
-    assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
-}
-
 /// Files below a folder that hold the text. Links are not followed.
 fn holding(folder: &Path, text: &str) -> Vec<String> {
     let mut found = Vec::new();
@@ -74,7 +70,7 @@ fn is_measured_and_left_unchanged(build: &'static str) {
     // The command line replaces the build that the file names.
     let file = experiment(&bench, "sqlite");
     let first = bench.run(&["run", &file, "--server", &theirs.dsn_with_password()]);
-    done(&first);
+    first.measured();
     assert!(first.stderr.contains("LOAD DATA LOCAL"), "{}", first.stderr);
     assert_eq!((theirs.pid(), theirs.surroundings()), before);
 
@@ -101,7 +97,7 @@ fn is_measured_and_left_unchanged(build: &'static str) {
     let tables = theirs.query("SELECT table_name, create_time FROM information_schema.tables WHERE table_schema = 'prony_ssb' ORDER BY 1");
     assert_eq!(tables.len(), 6, "{tables:?}");
     let second = bench.run(&["run", &file, "--server", &theirs.dsn_with_password()]);
-    done(&second);
+    second.measured();
     assert!(
         !second.stderr.contains("loaded Star Schema"),
         "{}",
@@ -187,7 +183,7 @@ fn settings_that_a_server_has_are_met_and_only_claims_on_others_are_not_availabl
     let file = bench.experiment("settings", &text.replace("POOL", &format!("{pool}M")));
     for verb in ["check", "run"] {
         let ended = run(&bench, &[verb, &file]);
-        done(&ended);
+        ended.measured();
         let said = ended.stderr.replace('\n', " ");
         for part in [
             "innodb_lru_scan_depth = 77 (the server has ",
@@ -219,7 +215,7 @@ fn privileges_on_pronys_schema_are_enough() {
     };
     let bench = Bench::new();
     let file = experiment(&bench, &theirs.dsn());
-    done(&run(&bench, &["run", &file]));
+    run(&bench, &["run", &file]).measured();
     theirs.execute("DROP DATABASE prony_ssb");
 }
 
@@ -231,7 +227,7 @@ fn passwords_are_not_recorded_and_resume_reads_them_from_the_environment() {
     let bench = Bench::new();
     let file = experiment(&bench, &theirs.dsn_with_password());
     let ended = bench.run(&["run", &file]);
-    done(&ended);
+    ended.measured();
     let run_folder = bench.runs().pop().unwrap();
     for word in [PASSWORD, PASSWORD_IN_A_DSN] {
         assert_eq!(holding(&run_folder, word), Vec::<String>::new());
@@ -250,7 +246,7 @@ fn passwords_are_not_recorded_and_resume_reads_them_from_the_environment() {
         "{}",
         without.stderr
     );
-    done(&run(&bench, &["run", "--resume", &name]));
+    run(&bench, &["run", "--resume", &name]).measured();
 }
 
 #[test]
@@ -286,7 +282,7 @@ fn an_incomplete_load_is_replaced_only_with_allow_drop() {
     };
     let bench = Bench::new();
     let file = experiment(&bench, &theirs.dsn());
-    done(&run(&bench, &["run", &file]));
+    run(&bench, &["run", &file]).measured();
     // As a kill during the load leaves it.
     theirs.execute("DELETE FROM prony_ssb.prony_dataset");
     theirs.execute("DELETE FROM prony_ssb.lineorder LIMIT 100");
@@ -307,7 +303,7 @@ fn an_incomplete_load_is_replaced_only_with_allow_drop() {
     );
 
     let replaced = run(&bench, &["run", &file, "--allow-drop"]);
-    done(&replaced);
+    replaced.measured();
     assert!(
         replaced.stderr.contains("loaded Star Schema"),
         "{}",
@@ -346,7 +342,7 @@ fn a_users_table_with_the_name_of_pronys_is_dropped_only_by_its_name() {
         );
         assert_eq!(theirs.query("SELECT n FROM prony_ssb.part"), ["7"]);
     }
-    done(&run(&bench, &["run", &file, "--allow-drop=part"]));
+    run(&bench, &["run", &file, "--allow-drop=part"]).measured();
 }
 
 #[test]
@@ -357,7 +353,7 @@ fn another_dataset_in_the_schema_is_dropped_only_with_allow_drop() {
     };
     let bench = Bench::new();
     let file = experiment(&bench, &theirs.dsn());
-    done(&run(&bench, &["run", &file]));
+    run(&bench, &["run", &file]).measured();
     let refused = run(&bench, &["run", &file, "--scale", "0.02"]);
     assert_eq!(refused.status, 2, "{}", refused.stderr);
     assert!(
@@ -365,10 +361,7 @@ fn another_dataset_in_the_schema_is_dropped_only_with_allow_drop() {
         "{}",
         refused.stderr
     );
-    done(&run(
-        &bench,
-        &["run", &file, "--scale", "0.02", "--allow-drop"],
-    ));
+    run(&bench, &["run", &file, "--scale", "0.02", "--allow-drop"]).measured();
 }
 
 #[test]
@@ -427,7 +420,7 @@ fn rows_are_inserted_if_load_data_local_is_refused() {
     theirs.execute("SET GLOBAL local_infile = 0");
     let bench = Bench::new();
     let ended = run(&bench, &["run", &experiment(&bench, &theirs.dsn())]);
-    done(&ended);
+    ended.measured();
     assert!(ended.stderr.contains(", INSERT)"), "{}", ended.stderr);
 }
 
@@ -444,7 +437,7 @@ fn two_concurrent_runs_load_a_server_once() {
         prony.env("PRONY_PASSWORD", PASSWORD).spawn().unwrap()
     });
     let both = both.map(|child| Ended::from(child.wait_with_output().unwrap()));
-    both.iter().for_each(done);
+    both.iter().for_each(Ended::measured);
     let loads = both
         .iter()
         .filter(|ended| ended.stderr.contains("loaded Star Schema"));

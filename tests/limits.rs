@@ -56,7 +56,7 @@ fn every_limit_is_in_force_and_its_measurement_is_recorded() {
         "read_iops = 300\nwrite_iops = 200\nread_bandwidth = \"8M\"\nmemory = \"1G\"\ncpus = 0.5";
     let file = experiment(&bench, "mariadb", requested, 1);
     let run = bench.run(&["run", &file, "--verbose"]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    run.measured();
     assert!(
         run.stdout.contains("Limits of the servers"),
         "{}",
@@ -212,7 +212,7 @@ fn a_hot_round_with_too_small_a_pool_reads_from_the_limited_disk() {
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("[\"cold\"]", "[\"hot\"]")).unwrap();
     let run = bench.run(&["run", &file]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    run.measured();
     let document = bench.json(&bench.runs()[0]);
     let counters = &document["trials"][0]["rounds"][0]["queries"][0]["counters"];
     let read = counters["server read bytes"].as_i64().unwrap();

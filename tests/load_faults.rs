@@ -179,7 +179,7 @@ fn a_server_killed_in_a_series_fails_its_trial_and_the_next_trial_starts_another
     nothing_is_left(&bench);
 
     let resumed = bench.run(&["run", "--resume", &run.display().to_string()]);
-    assert_eq!(resumed.status, 0, "{}", resumed.stderr);
+    resumed.measured();
     assert_eq!(
         measured_now(&resumed),
         1,
@@ -304,14 +304,10 @@ fn a_killed_connection_is_counted_by_its_error_code_and_reopened() {
     }
     let bench = Bench::with_shared_snapshots();
     let ended = bench.run(&["run", &experiment(&bench, "cut", CUT, "")]);
-    assert_eq!(ended.status, 0, "{}", ended.stderr);
+    ended.measured();
     let shown = bench.json(&bench.runs()[0]);
     let trial = &trials(&shown)[0];
-    assert_eq!(
-        (&shown["valid"], &trial["errors"]),
-        (&true.into(), &1.into()),
-        "{trial}"
-    );
+    assert_eq!(trial["errors"], 1, "{trial}");
     let codes = trial["errors_by_code"].as_object().unwrap();
     let lost = ["1053", "1317", "1927", "2006", "2013"];
     assert!(

@@ -3,7 +3,7 @@
 //! Tiers: default, all.
 
 use crate::support::elsewhere::Elsewhere;
-use crate::support::{Bench, Ended, has};
+use crate::support::{Bench, has};
 use flate2::write::GzEncoder;
 use serde_json::Value;
 use std::io::Write as _;
@@ -31,10 +31,6 @@ fn write(bench: &Bench, name: &str, content: impl AsRef<[u8]>) {
     std::fs::write(bench.folder.path().join(name), content).unwrap();
 }
 
-fn done(ended: &Ended) {
-    assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
-}
-
 /// All queries of the only run, as (server, round, query).
 fn measured(bench: &Bench) -> Vec<(String, String, Value)> {
     let shown = bench.json(&bench.runs()[0]);
@@ -60,7 +56,7 @@ fn is_measured(bench: &Bench, dump: &str, servers: &[&str]) {
         words.extend(["--server", server]);
     }
     let ended = bench.run(&words);
-    done(&ended);
+    ended.measured();
     let queries = measured(bench);
     assert_eq!(queries.len(), servers.len() * 2 * 3);
     for (server, round, query) in &queries {
@@ -246,7 +242,7 @@ fn files_are_loaded_and_a_wrong_value_names_its_line() {
         "orders.csv",
         "region,id,price\nnorth,1,10.5\n\"south, or \"\"so\"\"\",2,20\n",
     );
-    done(&bench.line(line));
+    bench.line(line).measured();
     let queries = measured(&bench);
     assert!(
         queries
@@ -326,7 +322,7 @@ fn a_schema_of_a_running_server_is_only_read() {
         "--server",
         &dsn,
     ]);
-    done(&ended);
+    ended.measured();
     assert_eq!((theirs.pid(), theirs.surroundings()), before);
     let schemas = theirs.query(
         "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'prony%'",
@@ -388,7 +384,7 @@ fn a_setup_changes_nothing_outside_pronys_schema_unless_allowed() {
         }
         assert_eq!(theirs.surroundings(), before);
     }
-    done(&run(&["--allow-setup"]));
+    run(&["--allow-setup"]).measured();
     let connections = theirs.query("SELECT @@global.max_connections");
     assert_eq!(connections, ["99"]);
 }

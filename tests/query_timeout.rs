@@ -37,15 +37,13 @@ fn a_query_that_times_out_is_stopped_and_the_trial_continues() {
         write("empty.sql", "create table t (a int primary key);\n").unwrap();
         write("slow.sql", QUERIES).unwrap();
         let file = bench.experiment("slow", &EXPERIMENT.replace("BUILD", build));
-        let run = bench.run(&["run", &file]);
-        assert_eq!(run.status, 0, "{build}: {}", run.stderr);
+        let run = bench.valid(&["run", &file]);
         assert!(
             run.stdout.contains("> 0.00200 s"),
             "{build}: {}",
             run.stdout
         );
-        let trial = &bench.json(&bench.runs()[0])["trials"][0];
-        assert_eq!(trial["state"], "done", "{build}: {trial}");
+        let trial = &bench.json(&bench.runs().pop().unwrap())["trials"][0];
         for round in trial["rounds"].as_array().unwrap() {
             assert_eq!(round["timed_out"], true, "{build}: {round}");
             let queries = round["queries"].as_array().unwrap();
@@ -71,7 +69,8 @@ fn a_server_that_hangs_during_a_query_fails_the_trial_with_the_stacks_of_its_thr
     let experiment = EXPERIMENT
         .replace("BUILD", "mariadb")
         .replace("\"cold\", \"hot\"", "\"hot\"")
-        .replace("1ms", "15s");
+        // The CPU time by which the query is known takes several times as long beside other tests.
+        .replace("1ms", "40s");
     let file = bench.experiment("hangs", &experiment);
     let running = bench.start(&["run", &file]);
     until("the query", || works(&bench));

@@ -115,7 +115,7 @@ fn the_installed_version_is_in_the_tables_and_json_and_another_one_is_refused() 
 fn sqlite_is_named_and_what_it_did_not_apply_is_not_compared() {
     let bench = Bench::new();
     let ended = bench.run(&["run", "quickstart", "--server", "sqlite", "--scale", "0.01"]);
-    assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
+    ended.measured();
     let shown = bench.json(&bench.runs()[0]);
     let servers = shown["environment"]["servers"].as_object().unwrap();
     let version = servers.values().next().unwrap()["version"]
@@ -143,7 +143,7 @@ fn a_cold_round_says_that_its_first_query_is_cold_and_what_each_query_read() {
     let text = "title = 't'\nquestion = 'q'\n[server.one]\nbuild = 'mariadb'\n[workload.ssb]\nscale = 0.01\n\
                 [protocol]\nrounds = ['cold', 'hot']\nqueries = ['Q1.1', 'Q2.1']\n";
     let ended = bench.run(&["run", &bench.experiment("cold", text)]);
-    assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
+    ended.measured();
     let said = ended.stdout.replace('\n', " ");
     assert!(
         said.contains("cold for its first query only (Q1.1)"),
@@ -179,9 +179,8 @@ fn misses_that_the_page_cache_serves_are_called_that() {
         "--only",
         only,
     ];
-    let ended = bench.run(&words);
-    assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
-    let run = bench.runs()[0].display().to_string();
+    bench.valid(&words);
+    let run = bench.runs().pop().unwrap().display().to_string();
     let shown = bench.run(&["show", &run, "--format", "markdown"]).stdout;
     assert!(shown.contains("served by the OS page cache"), "{shown}");
 }
