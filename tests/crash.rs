@@ -9,14 +9,14 @@ use crate::support::{Bench, has};
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// The first trial of a run with a kill after 5 s.
+/// The first trial of a run with a kill after 5 s. The server is back within the load, however busy the disk is.
 fn killed(load: &str) -> Option<Value> {
     if !has("mariadb") {
         return None;
     }
     let bench = Bench::with_shared_snapshots();
     let rest = format!(
-        "{load}\n[protocol]\ntime = '15s'\nreconnect = '600s'\n[[event]]\nat = '5s'\nkill = {{ node = 1, restart = true }}\n"
+        "{load}\n[protocol]\ntime = '40s'\nreconnect = '600s'\n[[event]]\nat = '5s'\nkill = {{ node = 1, restart = true }}\n"
     );
     let shown = measured(
         &bench,

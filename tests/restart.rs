@@ -114,7 +114,7 @@ fn run_through_a_restart(load: &str) -> (Conducted, Restarted) {
     let source = format!(
         "title = 't'\nquestion = 'q'\n[server.one]\nbuild = 'mariadb'\n\
          [workload.oltp]\noperations = 'update-index'\nrows = 1000\n{load}\n\
-         [protocol]\ntime = '20s'\nreconnect = '900s'\n"
+         [protocol]\ntime = '45s'\nreconnect = '900s'\n"
     );
     let none = Overrides::recorded(&[]).unwrap();
     let request = Request {
