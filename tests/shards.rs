@@ -305,13 +305,10 @@ fn a_shard_whose_clock_is_an_hour_off_starts_with_the_others() {
         .flatten()
         .copied()
         .collect();
-    // The series lie on each other: no second has the load of one shard alone.
-    assert!(
-        throughput[..4]
-            .iter()
-            .all(|second| (second - 401.0).abs() < 30.0),
-        "{throughput:?}"
-    );
+    // The series lie on each other: no second has the load of one shard alone, which is 200. A busy machine does some of a second in the
+    // next one.
+    let is_of_both = |second: &f64| (260.0..560.0).contains(second);
+    assert!(throughput[..4].iter().all(is_of_both), "{throughput:?}");
 }
 
 #[test]

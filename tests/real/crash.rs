@@ -127,7 +127,7 @@ fn a_statement_that_an_outage_ends_is_no_failure_and_the_next_one_runs() {
     let events = begin(
         &server,
         "[[event]]\nat = '0s'\nsql = 'SELECT SLEEP(1000); INSERT INTO prony_recovery.commits VALUES (2)'\n\
-         [[event]]\nat = '1s'\nkill = {}",
+         [[event]]\nat = '4s'\nkill = {}",
     );
     wait_until("a restarted server", || {
         server.pid().is_some_and(|now| now != pid)

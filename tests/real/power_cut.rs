@@ -157,15 +157,16 @@ fn with_a_flush_at_each_commit_a_power_cut_loses_nothing() {
 #[test]
 #[cfg(tier_all)]
 fn with_rare_flushes_a_power_cut_loses_what_sigkill_keeps() {
-    let Some(bench) = bench(volatile(false), "2") else {
+    let lost = |event: &str| {
+        let bench = bench(volatile(false), "2")?;
+        Some(audited(&bench, event).lost)
+    };
+    let Some(after_a_kill) = lost("kill = {}") else {
         return;
     };
-    assert!(audited(&bench, POWER_CUT).lost > 0);
-    drop(bench);
-    let Some(bench) = self::bench(volatile(false), "2") else {
-        return;
-    };
-    assert_eq!(audited(&bench, "kill = {}").lost, 0);
+    assert_eq!(after_a_kill, 0);
+    // The file system may flush the disk just before the cut. Not twice.
+    assert!((0..2).any(|_| lost(POWER_CUT) > Some(0)));
 }
 
 #[test]

@@ -152,5 +152,6 @@ fn an_operation_belongs_to_the_part_in_which_it_was_due() {
     assert!(measured > 150, "{measured}");
     let response = observed.of(LatencyKind::Response);
     assert_eq!(response.len(), driven.started - carried);
-    assert!(response.max() < 300 * MS, "{}", response.max());
+    // From the end of the warm-up it is 200 ms, for those of the warm-up 700.
+    assert!(response.max() < 500 * MS, "{}", response.max());
 }

@@ -49,11 +49,11 @@ fn in_open_loop_too() {
 #[test]
 fn a_server_that_stands_still_is_no_stall_of_the_engine() {
     let workload = fake(|request| {
-        let is_stalled = (200 * MS..500 * MS).contains(&request.started_ns);
-        (if is_stalled { 300 * MS } else { MS }, Outcome::Done)
+        let is_stalled = (200 * MS..1_200 * MS).contains(&request.started_ns);
+        (if is_stalled { 1_000 * MS } else { MS }, Outcome::Done)
     });
-    let (driven, _) = driven(&workload, &closed(2, 1_000));
+    let (driven, _) = driven(&workload, &closed(2, 2_000));
     let longest = driven.stalls.iter().map(|stall| stall.longest).max();
     // A busy machine can stop it for a moment, but never for as long as the server stood still.
-    assert!(longest.unwrap_or_default() < Duration::from_millis(250));
+    assert!(longest.unwrap_or_default() < Duration::from_millis(900));
 }
