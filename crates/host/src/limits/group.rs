@@ -432,6 +432,10 @@ fn help(cause: &io::Error) -> &'static str {
 /// # Errors
 /// A group no longer exists. The spawn itself fails if a group rejects the process.
 pub fn join(command: &mut Command, groups: &[PathBuf]) -> io::Result<()> {
+    // Without a hook the standard library spawns instead of forking: the child holds this process's files open for a shorter time.
+    if groups.is_empty() {
+        return Ok(());
+    }
     let opened = groups
         .iter()
         .map(|file| OpenOptions::new().write(true).open(file));
