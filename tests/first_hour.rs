@@ -229,7 +229,7 @@ setup_file = "setup.sql"
 queries_file = "join.sql"
 [protocol]
 rounds = ["hot"]
-blocks = 3
+blocks = 5
 control = false
 "#;
 const SETUP: &str = "CREATE TABLE d (d INT NOT NULL PRIMARY KEY);

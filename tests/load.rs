@@ -44,7 +44,7 @@ fn updates_and_transactions_are_measured_on_the_same_data() {
     for (workload, is_loaded) in [("oltp-update-index", true), ("oltp-read-write", false)] {
         // Commits do not wait for the disk, which may be busy.
         let ended = bench.line(&format!(
-            "bench {workload} --clients 2 --time 1s --rows 1000 --set innodb_flush_log_at_trx_commit=0 --format json"
+            "bench {workload} --clients 2 --time 5s --rows 1000 --set innodb_flush_log_at_trx_commit=0 --format json"
         ));
         let trial = &whole(&ended)[0];
         assert_eq!(

@@ -359,7 +359,15 @@ fn processes_that_do_not_belong_together_are_told_so() {
         );
     }
     assert_eq!(bench.runs(), Vec::<PathBuf>::new(), "nothing was measured");
+}
 
+#[test]
+fn a_shard_that_comes_during_the_load_is_refused_and_no_shard_is_resumed() {
+    let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
+        return;
+    };
+    let bench = Bench::new();
+    let quick = &["--meet-within", "20s"][..];
     let long = file(&bench, "long", &OPEN.replace("\"4s\"", "\"12s\""));
     let shards = all(&bench, &theirs, &long, 2, quick);
     until("the load", || bench.runs().len() == 2);
