@@ -36,12 +36,8 @@ fn own_bytes(trial: &PlannedTrial) -> u64 {
 
 /// Whether the trial leaves it on, as it is by default.
 fn has_performance_schema(trial: &PlannedTrial) -> bool {
-    let is_off = |value: &Setting| {
-        let value = value.to_string().to_ascii_lowercase();
-        ["0", "off", "false"].contains(&value.as_str())
-    };
     let mut settings = trial.settings.iter();
-    !settings.any(|(name, value)| plain(name) == "performance_schema" && is_off(value))
+    !settings.any(|(name, value)| plain(name) == "performance_schema" && value.is_off())
 }
 
 /// `5.6.14` as (5, 6).

@@ -75,10 +75,6 @@ const DIFFERING: &[OfTime] = &[
         "innodb_stats_auto_recalc",
         "statistics are computed in the background, at times of their own",
     ),
-    of_time(
-        "event_scheduler",
-        "its events are due by the clock, and are overdue after a pause",
-    ),
     of_time("innodb_encryption_threads", KEYS),
     of_time("innodb_encryption_rotation_iops", KEYS),
     of_time(
@@ -111,8 +107,12 @@ const DIFFERING: &[OfTime] = &[
     ),
 ];
 
-/// These are refused in any cell.
+/// These are refused in any cell, unless they are off.
 const NOWHERE: &[OfTime] = &[
+    of_time(
+        "event_scheduler",
+        "its events are due by the clock, so that they run more often in each measured second, and at once after a pause",
+    ),
     of_time("wait_timeout", IDLE),
     of_time("interactive_timeout", IDLE),
     of_time("idle_transaction_timeout", OPEN),
@@ -330,8 +330,9 @@ fn of_trial(experiment: &Experiment, trial: &PlannedTrial) -> Vec<Late> {
             "remove [host] and the volumes of levels".into(),
         ));
     }
-    for (setting, _) in trial.settings.iter().chain(&trial.session) {
-        let known = NOWHERE.iter().find(|known| known.name == plain(setting));
+    for (setting, value) in trial.settings.iter().chain(&trial.session) {
+        let known = |known: &&OfTime| known.name == plain(setting) && !value.is_off();
+        let known = NOWHERE.iter().find(known);
         late.extend(known.map(|known| {
             refused(
                 place_of_setting(experiment, trial, setting),

@@ -66,6 +66,12 @@ impl Setting {
         }
     }
 
+    /// Whether it turns the setting off: a timeout of 0 never ends anything.
+    pub fn is_off(&self) -> bool {
+        let value = self.to_string().to_ascii_lowercase();
+        ["0", "off", "false", "disabled"].contains(&value.as_str())
+    }
+
     /// The value in bytes (or in the unit of the setting), if it is a number.
     pub fn bytes(&self, data_bytes: u64) -> Option<u64> {
         size_bytes(&self.resolve(data_bytes)).ok()

@@ -194,6 +194,14 @@ fn settings_about_time_may_be_set_but_not_differ_within_a_group() {
     );
     let idle = "idle_transaction_timeout = 1";
     assert!(of(idle, idle).contains("the server ends it"));
+    let events = "event_scheduler = 'ON'";
+    let says = of(events, events);
+    assert!(
+        says.contains("more often in each measured second"),
+        "{says}"
+    );
+    let off = "event_scheduler = 'OFF', idle_transaction_timeout = 0";
+    assert_eq!(of(off, ""), "");
     for (x, y) in [(io, ""), (io, "innodb-io-capacity = 200")] {
         let says = of(x, y);
         assert!(
