@@ -401,6 +401,30 @@ impl<'e> Plan<'e> {
     }
 }
 
+/// How many tests share an error rate: those of the claims, or without claims those of further servers against the first. `block` has the
+/// trials of one block.
+pub fn tested(experiment: &Experiment, block: &[PlannedTrial]) -> usize {
+    let claims = experiment.claims.iter();
+    match claims.filter_map(|claim| claim.subject.value()).count() {
+        0 => against_first(experiment, block),
+        claims => claims,
+    }
+}
+
+/// The cells of a block that the first server has too.
+fn against_first(experiment: &Experiment, block: &[PlannedTrial]) -> usize {
+    let first = experiment.servers.first().map(|server| &server.name);
+    let is_of_first = |key: &TrialKey| key.server.as_ref() == first;
+    let measured = || {
+        let keys = block.iter().map(|trial| &trial.key);
+        keys.filter(|key| !key.is_control())
+    };
+    let has_it =
+        |other: &TrialKey| measured().any(|key| is_of_first(key) && key.levels == other.levels);
+    let others = measured().filter(|key| !is_of_first(key));
+    others.filter(|key| has_it(key)).count()
+}
+
 /// All trials of the matrix in execution order.
 ///
 /// # Errors

@@ -36,7 +36,7 @@ impl SliceNoise {
         self.starts + self.second / time_s
     }
 
-    /// The ratio above 1 that the plain t finds with 80 % probability, if so many claims share an error rate of 5 % (Holm's strictest
+    /// The ratio above 1 that the plain t finds with 80 % probability, if so many tests share an error rate of 5 % (Holm's strictest
     /// test). None with fewer than two blocks.
     pub fn finds(&self, time_s: f64, blocks: u32, claims: usize) -> Option<f64> {
         Some((unit(blocks, claims)? * self.of_block(time_s).sqrt()).exp())

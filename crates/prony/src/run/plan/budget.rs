@@ -7,8 +7,8 @@ use super::expected::Expected;
 use super::history::{self, Shown};
 use super::request::Request;
 use crate::run::RunError;
-use spec::plan::PlannedTrial;
-use spec::{Experiment, OverrideError, Within};
+use spec::plan::{self, PlannedTrial};
+use spec::{OverrideError, Within};
 use stats::{Budget, SliceNoise, Spent};
 use std::path::Path;
 
@@ -32,7 +32,7 @@ pub(crate) fn spend(request: &mut Request, work: &Path) -> Result<(), RunError> 
     }
     let block = block(request.plan()?.trials());
     let figures = Figures::of(request, &block, work)?;
-    let budget = budget(request, &within, &figures, block.len() as u32);
+    let budget = budget(request, &within, &figures, &block);
     let Some(spent) = budget.spend(&figures.noise) else {
         return Err(RunError::Usage(too_small(&budget, &within)));
     };
@@ -52,8 +52,8 @@ pub(crate) fn sees(request: &Request, trials: &[PlannedTrial], work: &Path) -> O
     }
     let figures = Figures::of(request, &block, work).ok()?;
     let (blocks, time_s) = (protocol.blocks, protocol.time?.as_secs_f64());
-    let claims = claims(&request.experiment);
-    let finds = figures.noise.finds(time_s, blocks, claims)?;
+    let tested = plan::tested(&request.experiment, &block);
+    let finds = figures.noise.finds(time_s, blocks, tested)?;
     Some(format!(
         "{blocks} blocks of {time_s} s find a difference in throughput of {} or more between servers that take turns, with 80 % probability, {}",
         stats::effect(finds),
@@ -66,23 +66,17 @@ fn block(trials: impl Iterator<Item = PlannedTrial>) -> Vec<PlannedTrial> {
     trials.take_while(|trial| trial.key.block == 0).collect()
 }
 
-/// How many claims share an error rate.
-fn claims(experiment: &Experiment) -> usize {
-    let claims = experiment.claims.iter();
-    claims.filter_map(|claim| claim.subject.value()).count()
-}
-
-fn budget(request: &Request, within: &Within, figures: &Figures, trials: u32) -> Budget {
+fn budget(request: &Request, within: &Within, figures: &Figures, block: &[PlannedTrial]) -> Budget {
     let protocol = &request.experiment.protocol;
     Budget {
         within_s: within.budget.as_secs_f64(),
-        trials,
+        trials: block.len() as u32,
         start_s: figures.start_s,
         time_s: protocol.time.unwrap_or_default().as_secs_f64(),
         chooses_time: within.chooses_time,
         blocks: protocol.blocks,
         chooses_blocks: within.chooses_blocks,
-        claims: claims(&request.experiment),
+        claims: plan::tested(&request.experiment, block),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::parse;
 use crate::check::{memory, slices};
-use crate::plan::{Finished, MatrixPart, Plan, PlannedTrial};
+use crate::plan::{Finished, MatrixPart, Plan, PlannedTrial, tested};
 use crate::{Experiment, SpecError};
 use record::TrialKey;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +42,18 @@ fn without_claims_the_servers_of_each_load_take_turns_with_the_control() {
         [vec!["a 1", "a 1 (control)", "b 1"], vec!["a 8", "b 8"]]
     );
     assert_eq!(Plan::new(&both, 3).unwrap().servers_at_once(), 3);
+}
+
+#[test]
+fn without_claims_every_further_server_is_tested_at_every_load() {
+    let of_block = |experiment: &Experiment| {
+        let plan = Plan::new(experiment, 3).unwrap();
+        let block = plan.trials().filter(|trial| trial.key.block == 0);
+        tested(experiment, &Vec::from_iter(block))
+    };
+    assert_eq!(of_block(&experiment("blocks = 2", "", "")), 2);
+    let one = claim("server = 'b'", "server = 'a'");
+    assert_eq!(of_block(&experiment("blocks = 2", "", &one)), 1);
 }
 
 #[test]
