@@ -25,6 +25,9 @@ pub struct Percentiles {
     /// The uncertain percentiles that the load generator's own stalls decide.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub of_generator: Vec<Percentile>,
+    /// The uncertain percentiles that pauses of the server may decide, in a load in slices.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub of_pauses: Vec<Percentile>,
 }
 
 impl Percentiles {
@@ -74,6 +77,11 @@ impl Percentiles {
         if self.of_generator.contains(&percentile) {
             return Some(format!(
                 "the load generator did not run while the operations above the {name} waited"
+            ));
+        }
+        if self.of_pauses.contains(&percentile) {
+            return Some(format!(
+                "the operations above the {name} are largely the first ones after pauses of the server, which take longer; longer slices would do"
             ));
         }
         self.is_uncertain(percentile)

@@ -103,6 +103,7 @@ fn judged(
         max_ms: ms(nanoseconds.max() as f64),
         uncertain: QUANTILES.into_iter().filter(is_uncertain).collect(),
         of_generator: Vec::new(),
+        of_pauses: Vec::new(),
     })
 }
 
@@ -117,7 +118,7 @@ pub fn quantile_ms(nanoseconds: &Histogram<u64>, unanswered: u64, share_below: f
 }
 
 /// The percentiles that are estimated from the samples above them.
-const QUANTILES: [Percentile; 4] = [
+pub(super) const QUANTILES: [Percentile; 4] = [
     Percentile::P50,
     Percentile::P95,
     Percentile::P99,

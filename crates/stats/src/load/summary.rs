@@ -3,7 +3,7 @@
 //! Purpose: everything that tables, claims and findings need of a trial, so that they do not read histograms. Boundaries:
 //! trials are compared in `loads` and `judge`; charts use the series.
 
-use super::generator::{bottleneck, own_stalls};
+use super::generator::{bottleneck, own_stalls, short_slices};
 use super::measured::{known, measured, throughput, to_the_end};
 use super::percentiles::of_notes;
 use super::{accounts, conformance, stability, stale_reads, stall, steady};
@@ -15,7 +15,7 @@ use std::borrow::Cow;
 
 /// The version of the rules that made a summary. The store recomputes a summary of another version, so a changed rule raises it,
 /// and so does a new field of [`Summary`] whose default is wrong for older records.
-pub const RULES: u32 = 12;
+pub const RULES: u32 = 13;
 
 /// The summary that the store kept, or a new one.
 pub fn summary(load: &Loaded) -> Cow<'_, Summary> {
@@ -37,11 +37,18 @@ pub fn summarise(load: &Loaded) -> Summary {
     let unstable = offered.as_ref().is_some_and(|o| o.unstable.is_some());
     // Without a whole second nothing was measured, and what ended in a part of one would be all that is known of slow operations.
     let is_empty = steady.seconds() == 0;
-    let latency = |operation: Option<&str>| match unstable || is_empty {
-        true => Latency::default(),
-        false => latency(load, &steady, operation),
-    };
     let operations = sum(load, "throughput", &steady);
+    let first = short_slices::slow_first(load, operations);
+    let latency = |operation: Option<&str>| {
+        let mut found = match unstable || is_empty {
+            true => Latency::default(),
+            false => latency(load, &steady, operation),
+        };
+        if let Some(first) = first {
+            short_slices::mark(first, &mut found);
+        }
+        found
+    };
     let mut all = latency(None);
     let own_stalls = own_stalls::check(load, &steady, &mut all);
     let count = |found: &Option<Percentiles>| found.as_ref().map(|found| found.count);

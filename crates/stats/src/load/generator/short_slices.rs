@@ -7,7 +7,9 @@
 //! measures how much. In a simulation of saturated servers (METHODOLOGY.md, rule 1) the throughput was too high by less than half of the
 //! share, where 1 % of the operations took 50 times as long as the others by up to one and a half times.
 
-use record::Slices;
+use crate::load::percentiles::QUANTILES;
+use record::load::{Loaded, Mode};
+use record::{Latency, Percentiles, Slices};
 
 /// Above this share of the clients' time at the edges, a throughput is flagged.
 const NOTED: f64 = 0.05;
@@ -34,9 +36,88 @@ pub fn short_slices(slices: &Slices) -> Option<(String, bool)> {
     Some((text, share > INVALID))
 }
 
+/// First operations after a pause are slower if they take so many times the mean latency.
+const SLOWER: f64 = 1.2;
+/// They may decide a percentile if there are so many of them, by the operations above it.
+const DECISIVE: f64 = 0.5;
+
+/// Which share of so many operations are the first ones of a client after a pause of its server. None where they take no longer than the
+/// others, and without slices.
+pub(crate) fn slow_first(load: &Loaded, operations: f64) -> Option<f64> {
+    let slices = load.engine.slices.as_ref()?;
+    let Mode::Closed { clients, .. } = load.mode else {
+        return None;
+    };
+    let are_slower = slices.first_s_mean? > SLOWER * slices.operation_s_mean?;
+    let first = f64::from(slices.count) * f64::from(clients);
+    (are_slower && operations > 0.0).then(|| first / operations)
+}
+
+/// Marks the percentiles that this share of the operations may decide.
+pub(crate) fn mark(first: f64, latency: &mut Latency) {
+    let Latency {
+        response, service, ..
+    } = latency;
+    response
+        .iter_mut()
+        .chain(service)
+        .for_each(|found| of_pauses(first, found));
+}
+
+fn of_pauses(first: f64, found: &mut Percentiles) {
+    for percentile in QUANTILES {
+        let above = 1.0 - percentile.share_below();
+        if found.at(percentile).is_some() && first >= DECISIVE * above {
+            found.of_pauses.push(percentile);
+            if !found.uncertain.contains(&percentile) {
+                found.uncertain.push(percentile);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture::{closed, with_response};
+    use crate::summarise;
+    use record::claim::Percentile;
+
+    /// A load of 20 slices, whose four clients do 200 operations a second; the first ones after a pause take so many times as long.
+    fn marked(slower: f64) -> Vec<Percentile> {
+        let load = closed(|_| 200.0, 20);
+        let mut load = with_response(load, 20, |_| vec![20_000_000; 200]);
+        load.mode = Mode::Closed {
+            clients: 4,
+            think_s: 0.0,
+        };
+        load.engine.slices = Some(Slices {
+            length_s: 1.0,
+            count: 20,
+            servers: 2,
+            spanned_s: 40.0,
+            finishing_s_max: 0.01,
+            edges_share: Some(0.04),
+            first_s_mean: Some(0.02 * slower),
+            operation_s_mean: Some(0.02),
+            written_between_bytes: None,
+        });
+        let response = summarise(&load).latency.response.unwrap();
+        let why = response.why_uncertain(Percentile::P99, 20).unwrap();
+        assert_eq!(
+            why.contains("pauses of the server"),
+            slower > SLOWER,
+            "{why}"
+        );
+        response.of_pauses
+    }
+
+    #[test]
+    fn percentiles_that_the_first_operations_after_pauses_may_decide_are_uncertain() {
+        // Two in a hundred operations are such first ones.
+        assert_eq!(marked(3.0), [Percentile::P99]);
+        assert_eq!(marked(1.1), []);
+    }
 
     fn short(length_s: f64, edges_share: Option<f64>) -> Option<(String, bool)> {
         short_slices(&Slices {
