@@ -13,6 +13,9 @@ use crate::{Observer, Reading, States};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+/// Clients begin each slice a little later than its clock does, so a load may end so much before a whole second (s).
+const LATE_S: f64 = 0.05;
+
 /// How the names of the series begin that are processors of the whole machine.
 const OF_MACHINE: &str = "machine ";
 
@@ -146,7 +149,7 @@ impl Edges {
 
     /// Everything that was sampled.
     pub fn sampled(&mut self) -> Sampled {
-        let whole = self.until_s as usize;
+        let whole = (self.until_s + LATE_S) as usize;
         let columns = std::mem::take(&mut self.columns).into_iter();
         let kept = columns.filter(|(_, column)| column.is_own || column.varies());
         let series = kept.map(|(name, column)| {
@@ -289,5 +292,15 @@ mod tests {
         assert_eq!(sampled.series["machine cpu"].len(), 2);
         assert!(sampled.series["machine cpu"].iter().all(Option::is_some));
         assert!(sampled.counters.is_empty() && sampled.flags.is_empty());
+    }
+
+    #[test]
+    fn the_last_second_is_whole_where_clients_began_their_slices_a_little_late() {
+        let mut edges = Prepared::new(super::super::Targets::default())
+            .unwrap()
+            .at_edges();
+        edges.begin(Duration::ZERO);
+        edges.end(Duration::from_micros(1_999_940), true);
+        assert_eq!(edges.sampled().series["machine cpu"].len(), 2);
     }
 }
