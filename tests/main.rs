@@ -16,6 +16,7 @@ mod cloud;
 mod cluster;
 mod compare;
 mod crash;
+mod decides;
 mod engines;
 mod external;
 mod faults;
