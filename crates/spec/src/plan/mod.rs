@@ -33,6 +33,7 @@ use finished::Known;
 use matrix::{Point, levels};
 use record::{LoadFactor, Looks, Role, TrialKey};
 use search::{Probe, Step};
+use std::collections::HashMap;
 use trial::Measured;
 use units::Unit;
 
@@ -263,16 +264,17 @@ impl<'e> Plan<'e> {
         first.chunk_by(move |one, other| sliced && one.unit == other.unit)
     }
 
-    /// The keys of the trials that take turns with this one in slices, itself among them; none without slices.
-    pub fn group_of(&self, trial: &TrialKey) -> Vec<TrialKey> {
-        if self.experiment.protocol.slices.is_none() {
-            return Vec::new();
-        }
-        let own = self.order.iter().find(|place| self.key(place) == *trial);
-        let members = self.order.iter().filter(|place| {
-            own.is_some_and(|own| (own.block, own.unit) == (place.block, place.unit))
-        });
-        members.map(|place| self.key(place)).collect()
+    /// Each trial with the number of its group: those with the same number take turns in slices. Empty without slices.
+    pub fn group_numbers(&self) -> HashMap<TrialKey, usize> {
+        let is_sliced = self.experiment.protocol.slices.is_some();
+        let together = |one: &BlockPlace, other: &BlockPlace| {
+            (one.block, one.unit) == (other.block, other.unit)
+        };
+        let groups = self.order.chunk_by(together).filter(|_| is_sliced);
+        let numbered = groups.enumerate();
+        let numbered = numbered
+            .flat_map(|(number, group)| group.iter().map(move |place| (self.key(place), number)));
+        numbered.collect()
     }
 
     /// Whether any trial depends on the figures of another one: a search, or a rate that is a share of the maximum.

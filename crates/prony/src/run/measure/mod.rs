@@ -423,28 +423,31 @@ fn flag_turns(trials: &mut [Trial]) {
 /// trial depends on their figures.
 fn earlier(store: &Store, plan: &Plan, before: &[Trial]) -> Result<Vec<Finished>, RunError> {
     let needs_figures = plan.needs_figures();
-    let load = |key: &TrialKey| match needs_figures {
-        true => store.load(key).map_err(stored),
-        false => Ok(None),
-    };
-    let one = |trial: &Trial| {
-        let load = load(&trial.key)?;
-        let group = plan.group_of(&trial.key);
-        let is_with_it = |other: &&Trial| other.key == trial.key || group.contains(&other.key);
-        let elapsed_s = shared_s(before.iter().filter(is_with_it));
-        Ok(finished(trial, load.as_ref(), false, elapsed_s))
-    };
-    let has_failed = |key: &TrialKey| {
-        let mut failed = before
-            .iter()
-            .filter(|trial| trial.state == TrialState::Failed);
-        failed.any(|trial| trial.key == *key)
-    };
-    // A group is measured as a whole.
-    let is_kept = |trial: &&Trial| {
-        !has_failed(&trial.key) && !plan.group_of(&trial.key).iter().any(has_failed)
-    };
-    before.iter().filter(is_kept).map(one).collect()
+    let numbers = plan.group_numbers();
+    let mut groups: BTreeMap<usize, Vec<&Trial>> = BTreeMap::new();
+    for trial in before {
+        if let Some(number) = numbers.get(&trial.key) {
+            groups.entry(*number).or_default().push(trial);
+        }
+    }
+    let mut kept = Vec::new();
+    for trial in before {
+        let group = numbers
+            .get(&trial.key)
+            .and_then(|number| groups.get(number));
+        let group = group.map_or(std::slice::from_ref(&trial), Vec::as_slice);
+        // A group is measured as a whole.
+        if group.iter().any(|one| one.state == TrialState::Failed) {
+            continue;
+        }
+        let load = match needs_figures {
+            true => store.load(&trial.key).map_err(stored)?,
+            false => None,
+        };
+        let elapsed_s = shared_s(group.iter().copied());
+        kept.push(finished(trial, load.as_ref(), false, elapsed_s));
+    }
+    Ok(kept)
 }
 
 /// What tells the data of trials apart beside its fingerprint: see [`layout`].

@@ -91,6 +91,7 @@ fn a_group_has_at_most_four_cells_the_most_alike_first() {
 fn a_group_is_planned_finished_and_divided_as_a_whole() {
     let both = experiment("blocks = 3", "", "");
     let plan = Plan::new(&both, 3).unwrap();
+    let groups = plan.group_numbers();
     let mut finished: Vec<Finished> = Vec::new();
     let mut sizes = Vec::new();
     loop {
@@ -99,10 +100,11 @@ fn a_group_is_planned_finished_and_divided_as_a_whole() {
             break;
         };
         let keys: Vec<TrialKey> = unit.iter().map(|trial| trial.key.clone()).collect();
-        let mut of_plan = plan.group_of(&first.key);
-        assert_eq!(of_plan.len(), keys.len());
-        of_plan.retain(|key| !keys.contains(key));
-        assert_eq!(of_plan, []);
+        let of_plan = groups
+            .values()
+            .filter(|number| **number == groups[&first.key]);
+        assert_eq!(of_plan.count(), keys.len());
+        assert!(keys.iter().all(|key| groups[key] == groups[&first.key]));
         sizes.push(keys.len());
         finished.extend(
             keys.into_iter()
@@ -117,10 +119,12 @@ fn a_group_is_planned_finished_and_divided_as_a_whole() {
     for part in ["1/2", "2/2"] {
         let part: MatrixPart = part.parse().unwrap();
         let plan = Plan::of_part(&both, 3, Some(part)).unwrap();
-        for trial in plan.trials() {
-            let group = plan.group_of(&trial.key);
-            let servers = group.iter().filter(|key| !key.is_control()).count();
-            assert_eq!(servers, 2, "{group:?}");
+        let groups = plan.group_numbers();
+        assert_eq!(groups.len(), plan.trials().count());
+        for number in groups.values() {
+            let group = groups.iter().filter(|(_, other)| *other == number);
+            let servers = group.filter(|(key, _)| !key.is_control());
+            assert_eq!(servers.count(), 2, "{groups:?}");
         }
     }
 }
@@ -130,11 +134,14 @@ fn the_control_has_every_place_in_the_order_of_its_group() {
     let both = experiment("blocks = 20", "", "");
     let plan = Plan::new(&both, 3).unwrap();
     let keys = plan.trials().map(|trial| trial.key);
-    let place = |control: TrialKey| {
-        let group = plan.group_of(&control);
-        group.iter().position(|key| *key == control)
+    let keys: Vec<TrialKey> = keys.collect();
+    let groups = plan.group_numbers();
+    let place = |control: &TrialKey| {
+        let mut group = keys.iter().filter(|key| groups[*key] == groups[control]);
+        group.position(|key| key == control)
     };
-    let places: BTreeSet<Option<usize>> = keys.filter(TrialKey::is_control).map(place).collect();
+    let controls = keys.iter().filter(|key| key.is_control());
+    let places: BTreeSet<Option<usize>> = controls.map(place).collect();
     assert_eq!(places, BTreeSet::from([Some(0), Some(1), Some(2)]));
 }
 
