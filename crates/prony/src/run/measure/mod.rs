@@ -296,7 +296,8 @@ impl<'r> Measuring<'r> {
 fn others(unit: &[PlannedTrial]) -> String {
     match unit.len() {
         0 | 1 => String::new(),
-        servers => format!(" and {} others in slices", servers - 1),
+        2 => " and another server in slices".into(),
+        servers => format!(" and {} other servers in slices", servers - 1),
     }
 }
 
@@ -504,6 +505,18 @@ mod tests {
         let says = is_the_same(&trial, "schema-shop", Some(&note(5, Some("1f")))).unwrap_err();
         assert!(says.to_string().contains("have changed"), "{says}");
         assert!(is_the_same(&trial, "schema-shop", None).is_ok());
+    }
+
+    #[test]
+    fn a_trial_is_named_with_the_number_of_others_that_take_turns() {
+        let source = "title = 't'\n[server.a]\nbuild = 'mariadb'\n[workload.ssb]\n";
+        let on_server = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
+        let experiment = spec::parse("t", "t.toml", source, &on_server).unwrap();
+        let planned = spec::plan::expand(&experiment, 1).unwrap();
+        let of = |servers: usize| others(&vec![planned[0].clone(); servers]);
+        assert_eq!(of(1), "");
+        assert_eq!(of(2), " and another server in slices");
+        assert_eq!(of(3), " and 2 other servers in slices");
     }
 
     #[test]
