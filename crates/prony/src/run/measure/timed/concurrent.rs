@@ -118,8 +118,8 @@ const FIRST_NODE: u32 = 1;
 pub(super) struct Concurrent {
     prepared: Option<(Prepared, PreparedEvents)>,
     running: Option<(Sampler, Events)>,
-    /// Instead of both, for a load in slices.
-    edges: Option<Arc<Mutex<Edges>>>,
+    /// Instead of both, for a load in slices: what samples at their edges.
+    pub edges: Option<Arc<Mutex<Edges>>>,
     /// Those of the further nodes, with their numbers.
     further: Further,
     measured_from_s: u32,
@@ -171,6 +171,7 @@ impl Concurrent {
         place: &AnyPlace,
         actions: &[Action],
         measured_from_s: u32,
+        is_in_slices: bool,
     ) -> Result<Concurrent, ServerError> {
         let (sampler, events) = (place.prepare_sampler()?, place.prepare_events(actions)?);
         let further = Further {
@@ -178,12 +179,17 @@ impl Concurrent {
             prepared_beats: place.prepare_beats()?,
             ..Further::default()
         };
+        let uptime = events.uptime().clone();
+        let (prepared, edges) = match is_in_slices {
+            true => (None, Some(Arc::new(Mutex::new(sampler.at_edges())))),
+            false => (Some((sampler, events)), None),
+        };
         Ok(Concurrent {
             further,
-            uptime: events.uptime().clone(),
-            prepared: Some((sampler, events)),
+            uptime,
+            prepared,
             running: None,
-            edges: None,
+            edges,
             measured_from_s,
             nodes_in_use: place.nodes_in_use(),
             link_bits_per_s: place.link_bits_per_s(),
@@ -204,14 +210,6 @@ impl Concurrent {
         let sampler = sampler.start(origin, self.measured_from_s, live);
         self.further.begin(origin, self.measured_from_s);
         self.running = Some((sampler, events.begin(origin)));
-    }
-
-    /// What samples at the edges of slices, instead of every second. None if it has begun.
-    pub(super) fn at_edges(&mut self) -> Option<Arc<Mutex<Edges>>> {
-        let (sampler, _) = self.prepared.take()?;
-        let edges = Arc::new(Mutex::new(sampler.at_edges()));
-        self.edges = Some(edges.clone());
-        Some(edges)
     }
 
     /// What was sampled at the edges of slices.

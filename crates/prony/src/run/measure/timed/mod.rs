@@ -95,10 +95,12 @@ impl Timed<'_> {
         place.admits(self.planned, &driver.needs())?;
         look(place, witness.as_ref(), Witness::prepare)?;
         let measured_from_s = drive::measured_from_s(self.bench.protocol);
-        let mut concurrent = Concurrent::prepare(place, self.actions(), measured_from_s)?;
+        let is_in_slices = self.bench.seat.is_some();
+        let mut concurrent =
+            Concurrent::prepare(place, self.actions(), measured_from_s, is_in_slices)?;
         let device_before = self.device(place);
         let within = place.enter_limits()?;
-        let connected = self.connected(place, &mut concurrent)?;
+        let connected = connected(place, &concurrent)?;
         let driving = self.drive(driver.as_ref(), &mut concurrent, connected, live);
         drop(within);
         let device = self.device(place).zip(device_before);
@@ -172,26 +174,6 @@ impl Timed<'_> {
             true => self.bench.actions,
             false => &[],
         }
-    }
-
-    /// What the group of a load in slices needs of its server; None for other loads.
-    fn connected(
-        &self,
-        place: &mut AnyPlace,
-        concurrent: &mut Concurrent,
-    ) -> Result<Option<Connected>, ServerError> {
-        if self.bench.seat.is_none() {
-            return Ok(None);
-        }
-        let Some(edges) = concurrent.at_edges() else {
-            return Ok(None);
-        };
-        Ok(Some(Connected {
-            turns: Arc::new(Turns::new()),
-            server: place.server()?.process()?,
-            uptime: concurrent.uptime.clone(),
-            edges,
-        }))
     }
 
     fn drive(
@@ -289,6 +271,22 @@ impl Timed<'_> {
             recorded.second(&one);
         }
     }
+}
+
+/// What the group of a load in slices needs of its server; None for other loads.
+fn connected(
+    place: &mut AnyPlace,
+    concurrent: &Concurrent,
+) -> Result<Option<Connected>, ServerError> {
+    let Some(edges) = &concurrent.edges else {
+        return Ok(None);
+    };
+    Ok(Some(Connected {
+        turns: Arc::new(Turns::new()),
+        server: place.server()?.process()?,
+        uptime: concurrent.uptime.clone(),
+        edges: edges.clone(),
+    }))
 }
 
 /// # Errors
