@@ -129,6 +129,7 @@ fn run_through_a_restart(load: &str) -> (Conducted, Restarted) {
         allow_setup: false,
         allow_device_write: false,
         tolerance: stats::TOLERANCE,
+        sees: None,
         workloads: Workloads::default(),
     };
     let (send, made) = channel();

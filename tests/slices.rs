@@ -75,7 +75,7 @@ fn check_plans_a_budget_and_says_what_it_finds_and_by_which_figures() {
         // Three trials of 23 s.
         "2 variant x 8 blocks, and 8 of the control",
         "8 blocks of 22 s find a difference in throughput of",
-        "by assumed noise (1.5 % from start to start, 1.2 % within 20 s): the folder",
+        "if their ratio varies by 1.5 % from start to start and 1.2 % within 20 s. This noise is assumed: the folder",
     ] {
         assert!(planned.stdout.contains(part), "{part}: {}", planned.stdout);
     }

@@ -46,6 +46,7 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
         allow_setup: false,
         allow_device_write: false,
         tolerance: stats::TOLERANCE,
+        sees: None,
         workloads: Workloads::default(),
     };
     super::run::plan(&mut request)?;
@@ -58,7 +59,7 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
     }
     screen::show(&expected(&request, &plan, &trials)?);
     let home = Home::from_environment().map_err(Failure::usage)?;
-    if let Some(sees) = budget::sees(&request, &trials, &home.work()) {
+    if let Some(sees) = budget::sees(&request, &trials, &home.work(), None) {
         screen::show(&sees);
     }
     prepare::check_memory_limits(&request, &trials)?;

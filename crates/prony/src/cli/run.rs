@@ -122,6 +122,7 @@ fn fresh(args: &Args) -> Result<Request, Failure> {
         allow_setup: args.allow.allow_setup,
         allow_device_write: args.allow_device_write,
         tolerance: args.gate.tolerance,
+        sees: None,
         workloads: Workloads::default(),
     };
     // The parts of a matrix are dealt in its shuffled order, which has to be the same in all of them.
@@ -181,6 +182,7 @@ fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
         allow_setup: args.allow.allow_setup,
         allow_device_write: args.allow_device_write,
         tolerance: args.gate.tolerance,
+        sees: None,
         workloads: Workloads::default(),
     })
 }

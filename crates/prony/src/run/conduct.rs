@@ -119,7 +119,8 @@ fn steps(
     means
         .progress
         .say(&format!("run {path}: {up_to}{count} trials"));
-    if let Some(sees) = budget::sees(request, &trials, &means.home.work()) {
+    let own = folder.id();
+    if let Some(sees) = budget::sees(request, &trials, &means.home.work(), Some(&own)) {
         means.progress.say(&sees);
     }
     let measuring = Measuring {

@@ -64,6 +64,7 @@ impl Setup {
             allow_setup: false,
             allow_device_write: false,
             tolerance: stats::TOLERANCE,
+            sees: None,
         }
     }
 
@@ -697,13 +698,41 @@ fn the_newest_run_of_the_same_experiment_predicts_what_the_next_one_sees() {
     let setup = Setup::with(comparable());
     let request = request_to_compare(&setup, compared("3"));
     let planned = spec::plan::expand(&request.experiment, request.seed).unwrap();
-    let sees = || super::plan::budget::sees(&request, &planned, setup.folder.path()).unwrap();
+    let sees_in = |own: Option<&str>| {
+        super::plan::budget::sees(&request, &planned, setup.folder.path(), own).unwrap()
+    };
+    let sees = || sees_in(None);
     assert!(sees().contains("has no comparable run of t"), "{}", sees());
+    let mut runs = Vec::new();
     for _ in 0..2 {
         let conducted = setup.conduct(&request).unwrap();
         let from = format!("by the noise of {}", conducted.run.id);
         assert!(sees().ends_with(&from), "{}, not {from}", sees());
+        runs.push(conducted.run.id);
     }
+    let resumed = sees_in(Some(&runs[1]));
+    assert!(
+        resumed.ends_with(&runs[0]),
+        "a run does not predict itself: {resumed}"
+    );
+}
+
+#[test]
+fn earlier_runs_are_read_once_for_a_budget_and_what_it_finds() {
+    let setup = Setup::new();
+    let sliced = experiment(
+        "[variant.x]\n[variant.y]\n[load.closed]\nclients = 1\n[protocol]\nslices = '1s'\nwithin = '10m'\n",
+    );
+    let mut request = setup.request(sliced, Toy::timed);
+    super::plan::budget::spend(&mut request, setup.folder.path()).unwrap();
+    let planned = spec::plan::expand(&request.experiment, request.seed).unwrap();
+    // Reading again would name this folder.
+    request.results = "elsewhere".into();
+    let sees = super::plan::budget::sees(&request, &planned, setup.folder.path(), None).unwrap();
+    assert!(
+        sees.contains("This noise is assumed: the folder ") && !sees.contains("elsewhere"),
+        "{sees}"
+    );
 }
 
 /// A file without a server, for a workload on a folder.

@@ -186,6 +186,7 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
         allow_setup: args.allow.allow_setup,
         allow_device_write: false,
         tolerance: gate.tolerance,
+        sees: None,
         workloads: Workloads::default(),
     };
     run::plan(&mut request).map_err(Failure::of_flags)?;

@@ -8,11 +8,11 @@ use super::history::{self, Shown};
 use super::request::Request;
 use crate::run::RunError;
 use spec::plan::{self, PlannedTrial};
-use spec::{OverrideError, Within};
+use spec::{Experiment, OverrideError, Within};
 use stats::{Budget, SliceNoise, Spent};
 use std::path::Path;
 
-/// Chooses what the experiment leaves to its budget. Does nothing without one.
+/// Chooses what the experiment leaves to its budget, and keeps what the run then sees. Does nothing without one.
 ///
 /// # Errors
 /// A budget that is too small, or that cannot plan what the command line asks for; a part of a run: its other parts could choose otherwise.
@@ -31,34 +31,34 @@ pub(crate) fn spend(request: &mut Request, work: &Path) -> Result<(), RunError> 
         ));
     }
     let block = block(request.plan()?.trials());
-    let figures = Figures::of(request, &block, work)?;
+    let figures = Figures::of(request, &block, work, None)?;
     let budget = budget(request, &within, &figures, &block);
     let Some(spent) = budget.spend(&figures.noise) else {
         return Err(RunError::Usage(too_small(&budget, &within)));
     };
-    apply(request, &within, &spent).map_err(|error| RunError::Usage(error.to_string()))
+    apply(request, &within, &spent).map_err(|error| RunError::Usage(error.to_string()))?;
+    // Earlier runs have many trials, so they are read once.
+    request.sees = figures.sentence(&request.experiment, &block);
+    Ok(())
 }
 
-/// Says what the run will see, or why that is unknown; None where it compares nothing.
-pub(crate) fn sees(request: &Request, trials: &[PlannedTrial], work: &Path) -> Option<String> {
-    let protocol = &request.experiment.protocol;
-    if protocol.slice_length().is_none() {
-        return history::sentence(request, trials, work);
+/// Says what the run will see, or why that is unknown; None where it compares nothing. `own` is its name if it has begun: a run that is
+/// resumed does not predict itself.
+pub(crate) fn sees(
+    request: &Request,
+    trials: &[PlannedTrial],
+    work: &Path,
+    own: Option<&str>,
+) -> Option<String> {
+    if request.sees.is_some() {
+        return request.sees.clone();
+    }
+    if request.experiment.protocol.slice_length().is_none() {
+        return history::sentence(request, trials, work, own);
     }
     let block = block(trials.iter().cloned());
-    let measured = block.iter().filter(|trial| !trial.key.is_control());
-    if measured.count() < 2 {
-        return None;
-    }
-    let figures = Figures::of(request, &block, work).ok()?;
-    let (blocks, time_s) = (protocol.blocks, protocol.time?.as_secs_f64());
-    let tested = plan::tested(&request.experiment, &block);
-    let finds = figures.noise.finds(time_s, blocks, tested)?;
-    Some(format!(
-        "{blocks} blocks of {time_s} s find a difference in throughput of {} or more between servers that take turns, with 80 % probability, {}",
-        stats::effect(finds),
-        figures.whose
-    ))
+    let figures = Figures::of(request, &block, work, own).ok()?;
+    figures.sentence(&request.experiment, &block)
 }
 
 /// The trials of the first block; `trials` are in the order of the plan.
@@ -116,15 +116,37 @@ struct Figures {
     noise: SliceNoise,
     /// What a trial takes beside its measured time (s).
     start_s: f64,
-    /// `by the noise of bench-20261126-090000`.
+    /// `by the noise of bench-20261126-090000 (24 degrees of freedom)`.
     whose: String,
 }
 
 impl Figures {
-    /// Those of comparable runs; else the assumed noise, and expected costs.
-    fn of(request: &Request, block: &[PlannedTrial], work: &Path) -> Result<Figures, RunError> {
+    /// What the run finds; None where a block compares nothing.
+    fn sentence(&self, experiment: &Experiment, block: &[PlannedTrial]) -> Option<String> {
+        let measured = block.iter().filter(|trial| !trial.key.is_control());
+        if measured.count() < 2 {
+            return None;
+        }
+        let protocol = &experiment.protocol;
+        let (blocks, time_s) = (protocol.blocks, protocol.time?.as_secs_f64());
+        let tested = plan::tested(experiment, block);
+        let finds = self.noise.finds(time_s, blocks, tested)?;
+        Some(format!(
+            "{blocks} blocks of {time_s} s find a difference in throughput of {} or more between servers that take turns, with 80 % probability, {}",
+            stats::effect(finds),
+            self.whose
+        ))
+    }
+
+    /// Those of comparable runs; else the assumed noise, and expected costs. `own` is no comparable run.
+    fn of(
+        request: &Request,
+        block: &[PlannedTrial],
+        work: &Path,
+        own: Option<&str>,
+    ) -> Result<Figures, RunError> {
         let protocol = &request.experiment.protocol;
-        let shown = history::in_slices(request, block, work)?;
+        let shown = history::in_slices(request, block, work, own)?;
         let warmup_s = protocol.warmup_note().known_s();
         let start_s = match &shown.figures {
             Some(figures) => figures.start_s + warmup_s,
@@ -152,18 +174,18 @@ impl Figures {
     }
 }
 
-/// `by assumed noise (1.5 % from start to start, 1.2 % within 20 s): results has no comparable run in slices`
+/// `if their ratio varies by 1.5 % from start to start and 1.2 % within 20 s. This noise is assumed: the folder results has no ...`
 fn assumed(shown: &Shown, request: &Request) -> String {
     let noise = SliceNoise::ASSUMED;
     let why = match shown.figures {
-        Some(_) => format!("{} has too few blocks to tell", shown.names()),
+        Some(_) => format!("the blocks of {} are too few to show it", shown.names()),
         None => format!(
             "the folder {} has no comparable run in slices on this machine",
             request.results.display()
         ),
     };
     format!(
-        "by assumed noise ({:.1} % from start to start, {:.1} % within 20 s): {why}",
+        "if their ratio varies by {:.1} % from start to start and {:.1} % within 20 s. This noise is assumed: {why}",
         noise.starts.sqrt() * 100.0,
         (noise.second / 20.0).sqrt() * 100.0
     )

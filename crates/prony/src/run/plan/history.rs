@@ -19,8 +19,13 @@ pub(crate) struct Predicted {
     pub power: Power,
 }
 
-/// Says what a run without slices will see, or why that is unknown. None with one block, which has no verdict.
-pub(super) fn sentence(request: &Request, trials: &[PlannedTrial], work: &Path) -> Option<String> {
+/// Says what a run without slices will see, or why that is unknown. None with one block, which has no verdict. `own` is the run itself.
+pub(super) fn sentence(
+    request: &Request,
+    trials: &[PlannedTrial],
+    work: &Path,
+    own: Option<&str>,
+) -> Option<String> {
     let blocks = request.experiment.protocol.blocks;
     if blocks <= 1 {
         return None;
@@ -32,7 +37,8 @@ pub(super) fn sentence(request: &Request, trials: &[PlannedTrial], work: &Path) 
         is_unlimited: trials.iter().any(|trial| !trial.lifted.names().is_empty()),
         is_in_turns: request.experiment.protocol.slices.is_some(),
     };
-    Some(match predicted(&request.results, &question, &here, how) {
+    let mut earlier = comparable(&request.results, &question, &here, own);
+    Some(match predicted(&mut earlier, &question, how) {
         Some(Predicted { from, power }) => {
             format!("{}, by the noise of {from}", power.sentence())
         }
@@ -54,12 +60,11 @@ struct How {
 
 /// The prediction of the newest run that was measured in the same way and allows one.
 fn predicted(
-    results: &Path,
+    earlier: &mut dyn Iterator<Item = Earlier>,
     question: &Question,
-    here: &Environment,
     how: How,
 ) -> Option<Predicted> {
-    let mut of_it = comparable(results, question, here).filter(|run| run.name == question.name);
+    let mut of_it = earlier.filter(|run| run.name == question.name);
     of_it.find_map(|run| {
         let trials = run.store.trials().ok()?;
         let then = How {
@@ -85,15 +90,17 @@ struct Earlier {
     store: Store,
 }
 
-/// The newest first.
+/// The newest first. A run that is resumed is no earlier one: `own` is its name.
 fn comparable(
     results: &Path,
     question: &Question,
     here: &Environment,
+    own: Option<&str>,
 ) -> impl Iterator<Item = Earlier> {
-    let is_comparable = |run: &Run| {
+    let is_comparable = move |run: &Run| {
         let there = &run.environment;
-        run.question.workload.summary == question.workload.summary
+        own != Some(run.id.as_str())
+            && run.question.workload.summary == question.workload.summary
             && (&there.machine, &there.cpu, there.cores) == (&here.machine, &here.cpu, here.cores)
     };
     let earlier = move |one: Recorded| {
@@ -134,6 +141,7 @@ pub(super) fn in_slices(
     request: &Request,
     block: &[PlannedTrial],
     work: &Path,
+    own: Option<&str>,
 ) -> Result<Shown, RunError> {
     let Some(length) = request.experiment.protocol.slice_length() else {
         return Ok(Shown::default());
@@ -157,7 +165,7 @@ pub(super) fn in_slices(
         SliceFigures::of(trials.iter().filter(|trial| is_alike(trial)))
     };
     let (mut all, mut runs, mut freedom) = (Vec::new(), Vec::new(), 0.0);
-    for run in comparable(&request.results, &question, &here) {
+    for run in comparable(&request.results, &question, &here, own) {
         if let Some(figures) = of_run(&run) {
             freedom += figures.freedom;
             all.push(figures);

@@ -37,6 +37,8 @@ pub struct Request {
     pub allow_device_write: bool,
     /// How much slower a further server may be than the first one: 0.05 is 5 %.
     pub tolerance: f64,
+    /// The sentence about what the run will see, if it was found with the run's budget.
+    pub sees: Option<String>,
     pub workloads: Workloads,
 }
 
