@@ -109,7 +109,9 @@ pub fn fit_together(
             rough(machine_bytes)
         ),
         label: "too much memory",
-        help: "use smaller buffer pools, compare fewer cells, or write slices = \"off\" in [protocol]".into(),
+        help: "use smaller buffer pools, compare fewer cells, set innodb_flush_method = \"O_DIRECT\" where rounds read through the page cache, \
+               or write slices = \"off\" in [protocol]"
+            .into(),
     });
     answer(experiment, late.into_iter().collect())
 }
@@ -131,13 +133,34 @@ fn needed_bytes(experiment: &Experiment, trial: &PlannedTrial, data_bytes: u64) 
 /// Whether hot rounds read pages from the page cache again after the turns of other servers, which must not push them out.
 fn reads_again(experiment: &Experiment, trial: &PlannedTrial) -> bool {
     let protocol = &experiment.protocol;
-    let is_direct = |(name, value): &(String, Setting)| {
-        let value = value.to_string().to_ascii_uppercase();
-        plain(name) == "innodb_flush_method" && value.starts_with("O_DIRECT")
+    protocol.slices == Some(SliceSpec::Query) && protocol.unit == Unit::Round && !is_direct(trial)
+}
+
+/// Whether InnoDB reads its files past the page cache, by the settings of the trial or by default.
+fn is_direct(trial: &PlannedTrial) -> bool {
+    let value = |wanted: &str| {
+        let mut settings = trial.settings.iter();
+        let found = settings.find(|(name, _)| plain(name) == wanted);
+        found.map(|(_, value)| value.to_string().to_ascii_uppercase())
     };
-    protocol.slices == Some(SliceSpec::Query)
-        && protocol.unit == Unit::Round
-        && !trial.settings.iter().any(is_direct)
+    let is_buffered = value("innodb_data_file_buffering")
+        .is_some_and(|value| !["0", "OFF", "FALSE"].contains(&value.as_str()));
+    let is_direct = match value("innodb_flush_method") {
+        // O_DIRECT is 4, and O_DIRECT_NO_FSYNC is 5.
+        Some(value) => value.starts_with("O_DIRECT") || ["4", "5"].contains(&value.as_str()),
+        None => is_direct_by_default(trial),
+    };
+    is_direct && !is_buffered
+}
+
+/// By the manuals of MySQL 8.4 and MariaDB, `innodb_flush_method`. The help text of MySQL 9.7 has `fsync` as default, and it uses O_DIRECT.
+fn is_direct_by_default(trial: &PlannedTrial) -> bool {
+    match trial.server.as_ref().map(|server| &server.build) {
+        Some(BuildSpec::Mysql(version)) => leading(version) >= (8, 4),
+        // An installed one, without a version in the file, may be older.
+        Some(BuildSpec::MariaDb(Some(version))) => leading(version) >= (10, 6),
+        _ => false,
+    }
 }
 
 /// What a server has where the trial sets no buffer pool: the default of all servers.
@@ -290,8 +313,12 @@ mod tests {
 
     /// The message for two servers that take turns, each with 1 GiB of data, on a machine with 2 GiB; empty if they fit.
     fn together(protocol: &str, settings: &str) -> String {
+        together_of(["mariadb", "mariadb@10.2.11"], protocol, settings)
+    }
+
+    fn together_of([a, b]: [&str; 2], protocol: &str, settings: &str) -> String {
         let source = format!(
-            "title = \"t\"\n[server.a]\nbuild = \"mariadb\"\n[server.b]\nbuild = \"mariadb@11.4.5\"\n\
+            "title = \"t\"\n[server.a]\nbuild = \"{a}\"\n[server.b]\nbuild = \"{b}\"\n\
              [settings]\n{settings}\n[workload.ssb]\n[protocol]\nslices = \"query\"\n{protocol}\n"
         );
         let check = |_: &str, _: &crate::Section| Some(crate::TargetKind::Server);
@@ -318,5 +345,21 @@ mod tests {
         assert!(together(hot, pool).contains("need about 2188M"));
         let limit = "\n[limits]\nmemory = \"800M\"\n";
         assert_eq!(together(hot, limit), "", "a server keeps to its limit");
+    }
+
+    #[test]
+    fn servers_that_bypass_the_page_cache_by_default_need_none_of_it() {
+        let hot = "rounds = [\"hot\"]";
+        let newer = |settings: &str| together_of(["mysql@9.7", "mariadb@11.4.5"], hot, settings);
+        assert_eq!(newer(""), "");
+        for buffered in [
+            "innodb_flush_method = \"fsync\"",
+            "innodb_data_file_buffering = 1",
+        ] {
+            let says = newer(buffered);
+            assert!(says.contains("of memory together"), "{buffered}: {says}");
+        }
+        let older = together_of(["mysql@8.0.33", "mariadb@10.2.11"], hot, "");
+        assert!(older.contains("set innodb_flush_method"), "{older}");
     }
 }
