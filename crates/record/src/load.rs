@@ -277,7 +277,8 @@ pub struct Slices {
     /// The mean latency of all operations that ended in slices (s); none in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation_s_mean: Option<f64>,
-    /// What was written to the disk of the server's data while the server was paused between its slices; none where it is not known.
+    /// What was written to the whole disk that holds the server's data while the server was paused between its slices: by the other servers,
+    /// by the kernel for this one, and by other programs. The kernel does not say for whom it writes. None where it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_between_bytes: Option<u64>,
 }

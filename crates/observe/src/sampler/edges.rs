@@ -142,7 +142,7 @@ impl Edges {
         self.ended = Some(self.machine.read(Duration::ZERO));
     }
 
-    /// What was written to the disk of the server's data between its slices; None if that is not known.
+    /// What was written to the whole disk of the server's data between its slices, by whomever; None if that is not known.
     pub fn written_between_bytes(&self) -> Option<u64> {
         self.written_between_bytes.map(|bytes| bytes as u64)
     }

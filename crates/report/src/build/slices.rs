@@ -129,7 +129,7 @@ fn pauses(sliced: &[&Slices]) -> String {
         format!(" {range} of the clients' time was at the edges of slices, in first operations or after the end.")
     });
     let written = range(written, |bytes| format::bytes(bytes as u64)).map(|range| {
-        format!(" While a server was paused, {range} were written to the disk of its data: by the others, and by the kernel for it.")
+        format!(" While a server was paused, {range} were written to the whole disk that holds its data: by the other servers, by the kernel for it, and by other programs.")
     });
     [first, edges, written].into_iter().flatten().collect()
 }
@@ -170,7 +170,7 @@ mod tests {
             pauses(&[&a, &b]),
             " The first operation of a client after a pause took 1.00 to 1.50 times the mean latency. \
              2 % of the clients' time was at the edges of slices, in first operations or after the end. \
-             While a server was paused, 1.0 MiB to 3.0 MiB were written to the disk of its data: by the others, and by the kernel for it."
+             While a server was paused, 1.0 MiB to 3.0 MiB were written to the whole disk that holds its data: by the other servers, by the kernel for it, and by other programs."
         );
         let older = Slices {
             edges_share: None,
