@@ -3,6 +3,7 @@
 //! Purpose: what a pause of a server would change is refused, with the place, the cause and the way out. Boundaries: `plan::groups`
 //! chooses the cells of a group, crate `load` runs the slices.
 
+use super::of_time::{DIFFERING, NOWHERE, OfTime};
 use crate::experiment::place::{Late, Path, answer, path, path_for};
 use crate::experiment::{
     Experiment, Protocol, RoundKind, SLICES_MIN, ServerSpec, SliceSpec, Unit, WarmupSpec,
@@ -21,108 +22,6 @@ use std::time::Duration;
 /// Workloads whose clients can pause between any two operations.
 const WORKLOADS: [&str; 2] = ["oltp", "sql"];
 const OFF: &str = "or write slices = \"off\" in [protocol]";
-
-/// A setting whose effect depends on time that goes on while its server is paused, and why: from the manuals of MySQL 8.0 to 9.x and
-/// MariaDB, "InnoDB Startup Options and System Variables", "Server System Variables", "Thread Pool", "Aria", and of MyRocks.
-///
-/// Times within a statement are not among them, such as `long_query_time`, `max_statement_time` and waits for locks: a slice ends when
-/// its last operation has ended, so no statement spans a pause. Nor are delays of a commit and spins.
-struct OfTime {
-    name: &'static str,
-    why: &'static str,
-}
-
-const fn of_time(name: &'static str, why: &'static str) -> OfTime {
-    OfTime { name, why }
-}
-
-const PER_SECOND: &str =
-    "the page cleaner works once a second, and its second is over at once after a pause";
-const LOG_TIMER: &str = "the log is flushed once a second, which is overdue after each pause";
-const MERGES: &str = "the change buffer is merged in the background once a second, and its second is over at once after a pause";
-const KEYS: &str = "it works in the background, by the second";
-const ROCKS: &str = "its bytes per second may be made up for after a pause";
-const OPEN: &str = "a transaction that is open between two operations is idle during a pause, and the server ends it";
-const IDLE: &str = "connections are idle during a pause, and the server closes them";
-
-/// Where cells of a group differ in one of these, a pause may change the answer.
-const DIFFERING: &[OfTime] = &[
-    of_time("innodb_flush_log_at_trx_commit", LOG_TIMER),
-    of_time("innodb_flush_log_at_timeout", LOG_TIMER),
-    of_time(
-        "innodb_old_blocks_time",
-        "its milliseconds run on during a pause, so that more pages are old enough to become young",
-    ),
-    of_time("innodb_io_capacity", PER_SECOND),
-    of_time("innodb_io_capacity_max", PER_SECOND),
-    of_time("innodb_lru_scan_depth", PER_SECOND),
-    of_time("innodb_adaptive_flushing", PER_SECOND),
-    of_time("innodb_adaptive_flushing_lwm", PER_SECOND),
-    of_time(
-        "innodb_flushing_avg_loops",
-        "it averages over the last seconds, pauses among them",
-    ),
-    of_time("innodb_flush_sync", PER_SECOND),
-    of_time("innodb_max_dirty_pages_pct", PER_SECOND),
-    of_time("innodb_max_dirty_pages_pct_lwm", PER_SECOND),
-    of_time("innodb_change_buffering", MERGES),
-    of_time("innodb_change_buffer_max_size", MERGES),
-    of_time(
-        "innodb_idle_flush_pct",
-        "a paused server does nothing, so it counts as idle afterwards",
-    ),
-    of_time(
-        "innodb_stats_auto_recalc",
-        "statistics are computed in the background, at times of their own",
-    ),
-    of_time("innodb_encryption_threads", KEYS),
-    of_time("innodb_encryption_rotation_iops", KEYS),
-    of_time(
-        "innodb_defragment_frequency",
-        "it works so many times a second, and is due at once after a pause",
-    ),
-    of_time(
-        "aria_checkpoint_interval",
-        "its seconds run on during a pause",
-    ),
-    of_time(
-        "aria_group_commit_interval",
-        "the log is synced at this interval, which is over after each pause",
-    ),
-    of_time("flush_time", "its seconds run on during a pause"),
-    of_time(
-        "thread_pool_stall_limit",
-        "a pause counts as a stall, so that the pool starts threads",
-    ),
-    of_time(
-        "thread_pool_idle_timeout",
-        "threads are idle during a pause, and the pool ends them",
-    ),
-    of_time("rocksdb_flush_log_at_trx_commit", LOG_TIMER),
-    of_time("rocksdb_rate_limiter_bytes_per_sec", ROCKS),
-    of_time("rocksdb_delayed_write_rate", ROCKS),
-    of_time(
-        "binlog_expire_logs_seconds",
-        "binary logs grow older during a pause, and are deleted after it",
-    ),
-];
-
-/// These are refused in any cell, unless they are off.
-const NOWHERE: &[OfTime] = &[
-    of_time(
-        "event_scheduler",
-        "its events are due by the clock, so that they run more often in each measured second, and at once after a pause",
-    ),
-    of_time("wait_timeout", IDLE),
-    of_time("interactive_timeout", IDLE),
-    of_time("idle_transaction_timeout", OPEN),
-    of_time("idle_readonly_transaction_timeout", OPEN),
-    of_time("idle_write_transaction_timeout", OPEN),
-    of_time(
-        "innodb_fatal_semaphore_wait_threshold",
-        "a thread may wait for a latch during a pause, and the server ends itself if that took too long",
-    ),
-];
 
 /// Checks an experiment whose protocol has slices; `groups` are those of one block. Does nothing without slices.
 ///
@@ -331,12 +230,17 @@ fn of_trial(experiment: &Experiment, trial: &PlannedTrial) -> Vec<Late> {
         ));
     }
     for (setting, value) in trial.settings.iter().chain(&trial.session) {
-        let known = |known: &&OfTime| known.name == plain(setting) && !value.is_off();
-        let known = NOWHERE.iter().find(known);
+        let name = plain(setting);
+        let known = NOWHERE
+            .iter()
+            .filter(|known| known.of.settings.contains(&name.as_str()) && known.may_end(value));
         late.extend(known.map(|known| {
             refused(
                 place_of_setting(experiment, trial, setting),
-                format!("{setting} cannot be set with slices: {}", known.why),
+                format!(
+                    "{setting} = {value} does not go with slices: {} ({})",
+                    known.of.why, known.of.read_in
+                ),
                 "remove it".into(),
             )
         }));
@@ -360,6 +264,12 @@ fn of_server(server: &ServerSpec) -> Option<Late> {
     ))
 }
 
+/// The settings about time in which cells must not differ.
+fn of_time() -> impl Iterator<Item = (&'static str, &'static OfTime)> {
+    let names = |known: &'static OfTime| known.settings.iter().map(move |name| (*name, known));
+    DIFFERING.iter().flat_map(names)
+}
+
 /// Settings about time in which the cells of a group differ.
 fn of_group(experiment: &Experiment, group: &[PlannedTrial]) -> Vec<Late> {
     let value = |trial: &PlannedTrial, name: &str| {
@@ -367,21 +277,19 @@ fn of_group(experiment: &Experiment, group: &[PlannedTrial]) -> Vec<Late> {
         let found = settings.find(|(setting, _)| plain(setting) == name);
         found.map(|(_, value)| value.to_string())
     };
-    let late = DIFFERING.iter().filter_map(|known| {
-        let first = value(group.first()?, known.name);
-        let other = group
-            .iter()
-            .find(|trial| value(trial, known.name) != first)?;
-        let has_it = |trial: &&PlannedTrial| value(trial, known.name).is_some();
+    let late = of_time().filter_map(|(name, known)| {
+        let first = value(group.first()?, name);
+        let other = group.iter().find(|trial| value(trial, name) != first)?;
+        let has_it = |trial: &&PlannedTrial| value(trial, name).is_some();
         let holder = group.iter().rev().find(has_it).unwrap_or(other);
         Some(refused(
-            place_of_setting(experiment, holder, known.name),
+            place_of_setting(experiment, holder, name),
             format!(
-                "{} differs between {} and {}, and slices would change what it does: {}",
-                known.name,
+                "{name} differs between {} and {}, and slices would change what it does: {} ({})",
                 group[0].key.label(),
                 other.key.label(),
-                known.why
+                known.why,
+                known.read_in
             ),
             "measure it with trials in turn".into(),
         ))
@@ -392,13 +300,13 @@ fn of_group(experiment: &Experiment, group: &[PlannedTrial]) -> Vec<Late> {
 /// In which settings about time servers that took turns differ, as a sentence; None if in none. `servers` have their settings as they
 /// report them: versions have other defaults, which no file sets.
 pub fn differing(servers: &[&BTreeMap<String, String>]) -> Option<String> {
-    let differs = |known: &&OfTime| {
-        let values = servers.iter().filter_map(|one| one.get(known.name));
+    let differs = |name: &str| {
+        let values = servers.iter().filter_map(|one| one.get(name));
         values.collect::<BTreeSet<_>>().len() > 1
     };
-    let found = DIFFERING.iter().filter(differs);
+    let found = of_time().filter(|(name, _)| differs(name));
     let found: Vec<String> = found
-        .map(|known| format!("{} ({})", known.name, known.why))
+        .map(|(name, known)| format!("{name} ({})", known.why))
         .collect();
     (!found.is_empty()).then(|| {
         format!(

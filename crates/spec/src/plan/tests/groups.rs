@@ -211,16 +211,11 @@ fn settings_about_time_may_be_set_but_not_differ_within_a_group() {
         says.contains("its second is over at once after a pause"),
         "{says}"
     );
-    let idle = "idle_transaction_timeout = 1";
-    assert!(of(idle, idle).contains("the server ends it"));
-    let events = "event_scheduler = 'ON'";
-    let says = of(events, events);
-    assert!(
-        says.contains("more often in each measured second"),
-        "{says}"
-    );
-    let off = "event_scheduler = 'OFF', idle_transaction_timeout = 0";
-    assert_eq!(of(off, ""), "");
+    let pool = "thread_pool_idle_timeout = 1";
+    assert!(of(pool, "").contains("manual, Thread Pool System and Status Variables"));
+    let spins = "innodb_log_spin_cpu_abs_lwm = 0";
+    assert!(of(spins, "").contains("measures its CPU use with pauses"));
+    assert_eq!(of("binlog_expire_logs_seconds = 60", ""), "");
     for (x, y) in [(io, ""), (io, "innodb-io-capacity = 200")] {
         let says = of(x, y);
         assert!(
@@ -228,6 +223,42 @@ fn settings_about_time_may_be_set_but_not_differ_within_a_group() {
             "{says}"
         );
         assert!(says.contains("or write slices = \"off\""), "{says}");
+    }
+}
+
+#[test]
+fn timeouts_that_a_pause_may_reach_are_refused_in_any_cell() {
+    let of = |setting: &str| {
+        let further = format!(
+            "[variant.x]\nsettings = {{ {setting} }}\n[variant.y]\nsettings = {{ {setting} }}\n"
+        );
+        let claims = claim("server = 'a', variant = 'x'", "server = 'a', variant = 'y'");
+        refused(&experiment("", &further, &claims))
+    };
+    for (setting, says) in [
+        ("idle_transaction_timeout = 1", "the server ends it"),
+        (
+            "event_scheduler = 'ON'",
+            "more often in each measured second",
+        ),
+        (
+            "wait_timeout = 60",
+            "wait_timeout = 60 does not go with slices",
+        ),
+        ("wait_timeout = 0", "does not go with slices"),
+        ("innodb_fatal_semaphore_wait_threshold = 5", "ends itself"),
+    ] {
+        let found = of(setting);
+        assert!(found.contains(says), "{setting}: {found}");
+    }
+    for setting in [
+        "idle_transaction_timeout = 0",
+        "event_scheduler = 'OFF'",
+        "wait_timeout = 28800",
+        "innodb_fatal_semaphore_wait_threshold = 600",
+        "interactive_timeout = 1",
+    ] {
+        assert_eq!(of(setting), "", "{setting}");
     }
 }
 
