@@ -364,6 +364,19 @@ fn a_shape_in_every_trial_is_reproduced_and_in_half_of_them_inconclusive() {
 }
 
 #[test]
+fn a_shape_that_does_not_hold_gives_the_trials_without_it_as_the_reason() {
+    let stable = (1..6).map(|block| open(block, 16, 2.0, |_| 0.0));
+    let growing = open(0, 16, 2.0, |s| 412.0 * s as f64);
+    let trials: Vec<Trial> = std::iter::once(growing).chain(stable).collect();
+    let (verdict, reason) = finds(&trials, Finding::Unstable, Cell::default());
+    assert_eq!(verdict, Verdict::NotReproduced);
+    assert_eq!(
+        reason,
+        "in 1 of 6 trials (p < 0.001): without it: stable: all requests were served; with it: unstable: the queue grows by 412 requests/s"
+    );
+}
+
+#[test]
 fn one_block_of_a_shape_is_no_verdict() {
     let trials = [open(0, 16, 2.0, |_| 0.0)];
     let (verdict, reason) = finds(&trials, Finding::Unstable, Cell::default());

@@ -22,8 +22,32 @@ pub(crate) struct Shown {
     /// Trials without it that do not tell, most of them because they are too short, and why the first one does not.
     pub(crate) unseen: usize,
     too_short: String,
-    /// The shape of the first of them in words, or what was found instead; losses of all of them.
-    text: String,
+    text: Text,
+}
+
+/// What is said about the trials.
+enum Text {
+    /// The shape of the first trial that has it, and what the first one without it shows instead.
+    Each {
+        has: Option<String>,
+        has_not: Option<String>,
+    },
+    /// The losses of all of them.
+    All(String),
+}
+
+impl Text {
+    /// The trials that agree with the answer come first, because they are its reason.
+    fn words(&self, is_found: bool) -> String {
+        match self {
+            Text::All(text) => text.clone(),
+            Text::Each {
+                has: Some(has),
+                has_not: Some(has_not),
+            } if !is_found => format!("without it: {has_not}; with it: {has}"),
+            Text::Each { has, has_not } => has.clone().or(has_not.clone()).unwrap_or_default(),
+        }
+    }
 }
 
 /// What one trial shows.
@@ -84,8 +108,8 @@ impl Shown {
         self.unseen > 0 && 2 * seen <= self.trials
     }
 
-    /// `in 2 of 3 trials (p 0.015): one stall`, with the p value of a test.
-    pub(crate) fn words(&self, p: Option<f64>) -> String {
+    /// `in 2 of 3 trials (p 0.015): one stall`, with the p value of a test. `is_found`: whether the evidence is on the side of the shape.
+    pub(crate) fn words(&self, p: Option<f64>, is_found: bool) -> String {
         let p = match p {
             None => String::new(),
             Some(p) if p < 0.001 => " (p < 0.001)".to_string(),
@@ -98,7 +122,9 @@ impl Shown {
         };
         format!(
             "in {} of {} trials{p}: {}{open}",
-            self.found, self.trials, self.text
+            self.found,
+            self.trials,
+            self.text.words(is_found)
         )
     }
 }
@@ -149,8 +175,11 @@ pub(crate) fn shown(trials: &[Trial], finding: &Finding, of: &Cell) -> Result<Sh
         }
     }
     let text = match finding {
-        Finding::Losses | Finding::NoLosses => losses(&counted),
-        _ => has.first().or(has_not.first()).cloned().unwrap_or_default(),
+        Finding::Losses | Finding::NoLosses => Text::All(losses(&counted)),
+        _ => Text::Each {
+            has: has.first().cloned(),
+            has_not: has_not.first().cloned(),
+        },
     };
     let blocks: BTreeSet<u32> = counted.iter().map(|c| c.trial.key.block).collect();
     Ok(Shown {
@@ -345,7 +374,7 @@ mod tests {
             found,
             unseen: 0,
             too_short: String::new(),
-            text: String::new(),
+            text: Text::All(String::new()),
         }
     }
 

@@ -72,6 +72,14 @@ impl Evidence {
             _ => None,
         }
     }
+
+    /// Whether it speaks for the claim, decided or not.
+    fn is_claimed(&self) -> bool {
+        match self {
+            Evidence::Seen(claimed_side) | Evidence::Tested { claimed_side, .. } => *claimed_side,
+            Evidence::TooShort | Evidence::OneBlock | Evidence::Missing => true,
+        }
+    }
 }
 
 impl Found {
@@ -383,7 +391,8 @@ fn find_shape(
                 _ => Evidence::tested(shown.p_values(finding)),
             };
             let p = evidence.p().filter(|_| shown.blocks > 1);
-            (shown.blocks, evidence, shown.words(p))
+            let words = shown.words(p, evidence.is_claimed());
+            (shown.blocks, evidence, words)
         }
     };
     let is_proved = is_proved(finding, &seen);
