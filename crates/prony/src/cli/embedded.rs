@@ -7,7 +7,7 @@ macro_rules! embedded {
 }
 
 /// (name, text). The name is the path below experiments/ without its extension.
-pub(super) const EXPERIMENTS: [(&str, &str); 35] = embedded![
+pub(super) const EXPERIMENTS: [(&str, &str); 36] = embedded![
     "quickstart",
     "ssb/old-blocks-time",
     "ssb/old-blocks-open-questions",
@@ -18,6 +18,7 @@ pub(super) const EXPERIMENTS: [(&str, &str); 35] = embedded![
     "engines/concurrency",
     "engines/aria",
     "oltp/update-cached",
+    "oltp/update-cached-turns",
     "arrivals/workers",
     "arrivals/rate-sweep",
     "arrivals/side-load",
