@@ -27,6 +27,7 @@ while IFS= read -r line <&3; do
     fi
     order=("${words[@]:1}")
     compgen -G "$results/$name/*/run.sqlite" >/dev/null && order=(--resume @latest)
+    mkdir -p "$results/$name" || exit 2
     timeout --foreground --signal=INT "$seconds" "$prony" run "${order[@]}" --results "$results/$name"
     status=$?
     case $status in

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use store::Store;
 
-/// Within this factor of 1 there is no difference that matters to a reader of a published benchmark.
+/// Within this factor of 1 there is no difference that matters to a reader of a published benchmark. Reports call sides equivalent within
+/// 1.02 (METHODOLOGY.md, rule 2); the page says which bound is meant.
 const SAME: f64 = 1.03;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

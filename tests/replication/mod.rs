@@ -52,6 +52,17 @@ struct Row {
     opposite: bool,
     #[serde(default)]
     tests: Vec<Test>,
+    /// In place of `tests` once all of its records are kept.
+    #[serde(default)]
+    campaign: Vec<Test>,
+}
+
+impl Row {
+    fn in_use(&self) -> &[Test] {
+        let is_kept = |Test(_, record, _): &Test| answer::path(record).exists();
+        let has_run = !self.campaign.is_empty() && self.campaign.iter().all(is_kept);
+        if has_run { &self.campaign } else { &self.tests }
+    }
 }
 
 /// A name among the parts of the row, the record, and its claim in the words of its experiment.
@@ -63,9 +74,13 @@ fn facts() -> Facts {
     toml::from_str(&text).unwrap()
 }
 
+fn rows(facts: &Facts) -> impl Iterator<Item = &Row> {
+    let posts = facts.post.iter();
+    posts.flat_map(|post| post.claim.iter().chain(&post.question))
+}
+
 fn kept(facts: &Facts) -> BTreeMap<&str, Kept> {
-    let rows = (facts.post.iter()).flat_map(|post| post.claim.iter().chain(&post.question));
-    let tests = rows.flat_map(|row| &row.tests);
+    let tests = rows(facts).flat_map(Row::in_use);
     let names: BTreeSet<&str> = tests.map(|Test(_, record, _)| record.as_str()).collect();
     answer::read(names.into_iter().collect())
 }
@@ -106,6 +121,58 @@ fn each_replicated_post_has_its_key_and_its_experiments() {
             assert!(file.exists(), "{name}");
         }
     }
+}
+
+/// The claims that the experiment of a name states.
+fn stated(experiment: &str) -> BTreeSet<String> {
+    let file = root().join("experiments").join(experiment);
+    let text = std::fs::read_to_string(file.with_extension("toml")).unwrap();
+    let read: toml::Table = toml::from_str(&text).unwrap();
+    let claims = read["claim"].as_array().unwrap().iter();
+    claims
+        .map(|claim| claim["says"].as_str().unwrap().to_string())
+        .collect()
+}
+
+#[test]
+fn the_campaign_runs_an_experiment_for_each_claim_that_it_is_to_answer() {
+    let list = std::fs::read_to_string(root().join("experiments/campaign.txt")).unwrap();
+    let lines = list
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let mut runs: BTreeMap<&str, (BTreeSet<String>, bool)> = BTreeMap::new();
+    for line in lines {
+        let mut words = line.split_whitespace();
+        let (name, experiment) = (words.next().unwrap(), words.next().unwrap());
+        let before = runs.insert(name, (stated(experiment), false));
+        assert!(before.is_none(), "{name} is in the list twice");
+    }
+    let facts = facts();
+    for Test(_, record, says) in rows(&facts).flat_map(|row| &row.campaign) {
+        let run = runs.get_mut(record.as_str());
+        let (claims, answers) = run.unwrap_or_else(|| panic!("campaign.txt has no {record}"));
+        assert!(claims.contains(says), "{record} has no claim {says:?}");
+        *answers = true;
+    }
+    for (name, (_, answers)) in runs {
+        assert!(answers, "{name} of campaign.txt answers nothing");
+    }
+}
+
+#[test]
+fn the_tests_of_the_campaign_count_as_soon_as_all_of_their_records_are_kept() {
+    let in_use = |campaign: &str| -> Vec<String> {
+        let row: Row = toml::from_str(&format!(
+            "says = 'so'\nwhy = ''\ntests = [['', 'p7/workers', 'before']]\ncampaign = [{campaign}]"
+        ))
+        .unwrap();
+        let says = row.in_use().iter().map(|Test(_, _, says)| says.clone());
+        says.collect()
+    };
+    assert_eq!(in_use("['', 'p8/update-cached', 'now']"), ["now"]);
+    let one_is_missing = "['', 'p8/update-cached', 'now'], ['', 'p8/none', 'now']";
+    assert_eq!(in_use(one_is_missing), ["before"]);
+    assert_eq!(in_use(""), ["before"]);
 }
 
 #[test]

@@ -19,7 +19,7 @@ impl<'a> Answered<'a> {
             let judged = kept[record.as_str()].verdict(record, says);
             (test, judged, Answer::of(judged, row.opposite))
         };
-        let tests: Vec<_> = row.tests.iter().map(test).collect();
+        let tests: Vec<_> = row.in_use().iter().map(test).collect();
         let parts: Vec<Answer> = tests.iter().map(|(_, _, answer)| *answer).collect();
         Answered {
             row,
@@ -92,7 +92,7 @@ impl<'a> Answered<'a> {
     }
 
     fn question(&self, kept: &BTreeMap<&str, Kept>) -> String {
-        let answer = match self.row.tests.is_empty() {
+        let answer = match self.tests.is_empty() {
             true => "no record".to_string(),
             false => self.verdict(),
         };
