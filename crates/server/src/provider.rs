@@ -401,6 +401,7 @@ impl Provider for FakeProvider {
         Ok(Known {
             takes_settings: self.node.abilities().settings,
             takes_session: self.node.abilities().mysql,
+            variables: ["sort_buffer_size".to_string()].into(),
             ..Known::default()
         })
     }

@@ -61,6 +61,11 @@ pub trait Workload: Send + Sync {
         false
     }
 
+    /// Whether no operation and no query changes data. Queries of rounds only read.
+    fn only_reads(&self) -> bool {
+        self.queries().is_some()
+    }
+
     /// One timed load on this target. None if the workload has only queries, or runs on another kind of target.
     fn work(&self, _target: &Target, _seed: u64) -> Option<Work> {
         None
@@ -261,6 +266,10 @@ pub trait Dataset: Send + Sync {
     /// Whether nothing makes tables: the workload names none.
     fn is_empty(&self) -> bool {
         false
+    }
+    /// The storage engine of all tables, as CREATE TABLE has it; None where the user's own statements choose it.
+    fn engine(&self) -> Option<&str> {
+        None
     }
     /// What the server already holds of the data.
     fn state(&self, session: &mut Session) -> Result<DatasetState, ServerError>;

@@ -1,5 +1,6 @@
 //! Runs on fake servers: the order of trials, resuming, series and every failure of a trial, in milliseconds.
 
+mod sharing;
 pub(super) mod toy;
 
 use super::{Conducted, Means, Progress, Request, RunError, Workloads, conduct_with};

@@ -103,6 +103,8 @@ words! {
         SharedMachine = "shared_machine",
         /// One of the shards of the load is missing, began late, or ended early.
         ShardIncomplete = "shard_incomplete",
+        /// It took turns with other cells on one server.
+        SharedServer = "shared_server",
         /// Operations were not short beside the slices that they ran in.
         SlicesShort = "slices_short",
         /// Buffered I/O on files that the machine's memory holds.

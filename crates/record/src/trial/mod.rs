@@ -161,9 +161,14 @@ impl Trial {
         self.load.as_ref()?.engine.slices.as_ref()
     }
 
-    /// Whether its server took turns with others, in slices or query by query.
+    /// Whether it took turns with others, in slices or query by query.
     pub fn took_turns(&self) -> bool {
         self.slices().is_some() || self.flagged(FlagKind::TookTurns).is_some()
+    }
+
+    /// Whether it took turns with others on one server.
+    pub fn shares_server(&self) -> bool {
+        self.flagged(FlagKind::SharedServer).is_some()
     }
 
     /// Whether a query of it failed, so that not everything was measured.

@@ -103,6 +103,10 @@ impl Dataset for Stored {
         self.schema
     }
 
+    fn engine(&self) -> Option<&str> {
+        Some(&self.engine)
+    }
+
     fn estimate(&self) -> Estimate {
         Estimate {
             rows: self.marker().rows,

@@ -58,6 +58,10 @@ impl Workload for Oltp {
         true
     }
 
+    fn only_reads(&self) -> bool {
+        !self.script.writes()
+    }
+
     fn work(&self, target: &Target, seed: u64) -> Option<Work> {
         let driver = Driver::on(target, &self.script, tables::SCHEMA, seed)?;
         Some(driver.work())

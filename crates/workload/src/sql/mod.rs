@@ -108,6 +108,10 @@ impl Workload for Sql {
         true
     }
 
+    fn only_reads(&self) -> bool {
+        self.script().is_none_or(|script| !script.writes())
+    }
+
     fn written(&self) -> Vec<Operation> {
         let SqlWork::Timed { script, .. } = &self.work else {
             return self.queries().map(Queries::operations).unwrap_or_default();

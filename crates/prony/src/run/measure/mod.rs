@@ -13,6 +13,7 @@ use super::plan::Expected;
 use super::plan::Request;
 use super::plan::figures;
 use super::plan::looks::{self, Taken};
+use super::plan::sharing::{self, Member};
 use super::prepare::Prepared;
 use super::prepare::servers::Provided;
 use super::prepare::{layout, preflight};
@@ -24,7 +25,7 @@ use record::{DatasetNote, FlagKind, LiveSample, Loaded, Trial, TrialKey, TrialSt
 use rounds::plans::LastPlans;
 use spec::plan::{Finished, Laps, Plan, PlannedTrial};
 use spec::{BuildSpec, SliceSpec};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use store::{Store, StoreError};
 use trial::{failed, not_available};
 use workload::{TargetKind, Workload};
@@ -126,7 +127,14 @@ impl<'r> Measuring<'r> {
         let middle = protocol.slice_length().unwrap_or_default();
         let block = planned.first().map_or(0, |first| first.key.block);
         let laps = Laps::new(middle, block, self.request.seed);
-        let mut trials = slices::measure(protocol, prepared.len(), laps, |number, seat| {
+        let members = prepared.iter().map(|(planned, workload, source)| Member {
+            planned,
+            workload: workload.clone(),
+            data_bytes: source.as_ref().map_or(0, Source::data_bytes),
+        });
+        let members: Vec<Member> = members.collect();
+        let hosts = sharing::hosts(protocol, &members);
+        let mut trials = slices::measure(protocol, &hosts, laps, |number, seat| {
             let (planned, workload, source) = &prepared[number];
             let (seat, source) = match (seat, source) {
                 (_, Err(why)) => return Ok(not_available(planned, why.clone())),
@@ -139,8 +147,9 @@ impl<'r> Measuring<'r> {
         self.bench.share_disturbances(&mut trials);
         flag_pauses(&mut trials);
         if protocol.slices == Some(SliceSpec::Query) {
-            flag_turns(&mut trials);
+            flag_turns(&mut trials, &hosts);
         }
+        flag_shared(&mut trials, &hosts);
         Ok(trials)
     }
 
@@ -409,15 +418,45 @@ fn flag_pauses(trials: &mut [Trial]) {
 }
 
 /// Flags the trials of a group whose rounds took turns: one that has none took no turn.
-fn flag_turns(trials: &mut [Trial]) {
-    let with_rounds = || trials.iter().filter(|trial| !trial.rounds.is_empty());
-    let servers = with_rounds().count();
-    if servers < 2 {
-        return;
-    }
-    let text = format!("{servers} servers took turns query by query, this one among them");
+fn flag_turns(trials: &mut [Trial], hosts: &[usize]) {
+    let with_rounds = || {
+        trials
+            .iter()
+            .zip(hosts)
+            .filter(|(trial, _)| !trial.rounds.is_empty())
+    };
+    let cells = with_rounds().count();
+    let servers: BTreeSet<usize> = with_rounds().map(|(_, host)| *host).collect();
+    let text = match servers.len() {
+        _ if cells < 2 => return,
+        1 => format!("{cells} cells took turns query by query on one server, this one among them"),
+        servers if servers == cells => {
+            format!("{servers} servers took turns query by query, this one among them")
+        }
+        servers => format!(
+            "{cells} cells on {servers} servers took turns query by query, this one among them"
+        ),
+    };
     let in_turns = trials.iter_mut().filter(|trial| !trial.rounds.is_empty());
     in_turns.for_each(|trial| trial.flag(FlagKind::TookTurns, text.clone()));
+}
+
+/// Flags the trials of a group that took turns on one server; `hosts` has for each the first one on its server.
+fn flag_shared(trials: &mut [Trial], hosts: &[usize]) {
+    let has_figures = |trial: &Trial| trial.load.is_some() || !trial.rounds.is_empty();
+    let measured = trials
+        .iter()
+        .zip(hosts)
+        .filter(|(trial, _)| has_figures(trial));
+    let measured: Vec<usize> = measured.map(|(_, host)| *host).collect();
+    for (trial, host) in trials.iter_mut().zip(hosts) {
+        let cells = measured.iter().filter(|other| *other == host).count();
+        if cells > 1 && has_figures(trial) {
+            trial.flag(FlagKind::SharedServer, format!(
+                "{cells} cells took turns on one server and its one start, this one among them: only what each session sets differs"
+            ));
+        }
+    }
 }
 
 /// The trials that an earlier process measured. Failed ones are measured again. Loads with their histograms are read only if a later

@@ -5,7 +5,7 @@
 //! its turns instead. So only one server does anything at any time. Outside this module: who is next (`slices`).
 
 use crate::run::event::Uptime;
-use crate::run::place::Process;
+use crate::run::place::{Process, Shared};
 use host::interrupt;
 use load::Turns;
 use observe::Edges;
@@ -50,6 +50,8 @@ pub(crate) struct Seat {
     number: usize,
     news: Sender<(usize, News)>,
     go: Mutex<Receiver<Leave>>,
+    /// Its server, which other cells may share.
+    shared: Arc<Shared>,
 }
 
 /// What a group tells a cell when it lets it go on.
@@ -78,14 +80,24 @@ impl Leave {
 pub(super) type Go = Sender<Leave>;
 
 impl Seat {
-    pub(super) fn new(number: usize, news: Sender<(usize, News)>) -> (Seat, Go) {
+    pub(super) fn new(
+        number: usize,
+        news: Sender<(usize, News)>,
+        shared: Arc<Shared>,
+    ) -> (Seat, Go) {
         let (go, goes) = channel();
         let seat = Seat {
             number,
             news,
             go: Mutex::new(goes),
+            shared,
         };
         (seat, go)
+    }
+
+    /// Its server, which other cells may share.
+    pub(super) fn shared(&self) -> &Shared {
+        &self.shared
     }
 
     /// Waits until the cell may go on.
@@ -134,7 +146,7 @@ mod tests {
     #[test]
     fn a_cell_whose_group_has_gone_ends_instead_of_waiting_for_its_turn() {
         let (news, heard) = channel();
-        let (seat, go) = Seat::new(0, news);
+        let (seat, go) = Seat::new(0, news, Arc::default());
         drop((heard, go));
         let own = connected(0);
         let uptime = own.uptime.clone();

@@ -5,6 +5,7 @@
 
 use super::bench::Bench;
 use super::rounds::Rounds;
+use super::seat::Seat;
 use super::timed::{EachSecond, Timed};
 use crate::run::RunError;
 use crate::run::audit::{self, pool};
@@ -127,7 +128,8 @@ impl Bench<'_> {
         };
         let lease = self.leases.folder(&folder)?;
         let (workload, leases) = (workload.clone(), self.leases.clone());
-        Ok(source.place(planned.clone(), workload, leases, lease))
+        let shared = self.seat.map(Seat::shared);
+        Ok(source.place(planned.clone(), workload, leases, lease, shared))
     }
 
     fn phases(

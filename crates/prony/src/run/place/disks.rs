@@ -9,12 +9,13 @@ use host::{Leases, clone};
 use server::ServerError;
 use spec::HostPatch;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-/// The volumes are unmounted before the folder is removed.
+/// Filled once. The volumes are unmounted before the folder is removed.
 pub(super) struct Disks {
     folder: PathBuf,
-    data: Option<SharedVolume>,
-    redo: Option<SharedVolume>,
+    data: OnceLock<SharedVolume>,
+    redo: OnceLock<SharedVolume>,
 }
 
 impl Disks {
@@ -22,14 +23,14 @@ impl Disks {
     pub(super) fn below(folder: &Path) -> Disks {
         Disks {
             folder: folder.to_path_buf(),
-            data: None,
-            redo: None,
+            data: OnceLock::new(),
+            redo: OnceLock::new(),
         }
     }
 
     /// The data directory.
     pub(super) fn data(&self) -> PathBuf {
-        match &self.data {
+        match self.data.get() {
             Some(volume) => volume.data(),
             None => self.folder.join("data"),
         }
@@ -59,12 +60,12 @@ impl Disks {
 
     /// The folder of the redo log, if it has a volume of its own.
     pub(super) fn redo(&self) -> Option<PathBuf> {
-        self.redo.as_ref().map(SharedVolume::data)
+        self.redo.get().map(SharedVolume::data)
     }
 
     /// Makes the planned volumes and copies the snapshot there. `without_redo_log`: the server makes one of another size.
     pub(super) fn fill(
-        &mut self,
+        &self,
         snapshot: &Path,
         planned: &HostPatch,
         without_redo_log: bool,
@@ -77,20 +78,19 @@ impl Disks {
             volume::make(planned, snapshot, &self.folder, name, leases, fill)
         };
         let copy = |data: &Path| copy(snapshot, data, without_redo_log);
-        self.data = match planned.volume() {
-            Some(volume) => Some(make(volume, volume::DATA, &copy)?),
-            None => {
-                copy(&self.folder.join("data"))?;
-                None
+        match planned.volume() {
+            Some(volume) => {
+                let _ = self.data.set(make(volume, volume::DATA, &copy)?);
             }
-        };
+            None => copy(&self.folder.join("data"))?,
+        }
         if let Some(volume) = planned.redo_volume() {
             let data = self.data();
             let relocate = |redo: &Path| {
                 let moved = redo_log::relocate(&data, redo);
                 moved.map_err(|error| unusable("cannot move the redo log", &error))
             };
-            self.redo = Some(make(volume, volume::REDO, &relocate)?);
+            let _ = self.redo.set(make(volume, volume::REDO, &relocate)?);
         }
         Ok(())
     }
@@ -98,7 +98,7 @@ impl Disks {
     /// Makes the planned volume, if there is one, and an empty folder for files of so many bytes. `is_written`: their blocks are on
     /// disk below the volume before the files are made.
     pub(super) fn make_empty(
-        &mut self,
+        &self,
         planned: &HostPatch,
         files_bytes: u64,
         is_written: bool,
@@ -108,7 +108,7 @@ impl Disks {
             Some(volume) => {
                 let made =
                     volume::make_empty(volume, files_bytes, is_written, &self.folder, leases)?;
-                self.data = Some(made);
+                let _ = self.data.set(made);
                 Ok(())
             }
             None => std::fs::create_dir_all(self.data())
@@ -118,13 +118,13 @@ impl Disks {
 
     /// What a power cut takes away.
     pub(super) fn power(&self, block: u32) -> Option<Power> {
-        let volume = self.data.clone()?;
+        let volume = self.data.get()?.clone();
         Some(Power { volume, block })
     }
 
     /// Brings the power back after a cut that ended a load. None: there was none.
     pub(super) fn power_back(&self) -> Result<Option<Lost>, ServerError> {
-        let back = self.data.as_ref().map(SharedVolume::power_back);
+        let back = self.data.get().map(SharedVolume::power_back);
         let back = back.transpose().map(Option::flatten);
         back.map_err(|error| ServerError::Unusable(error.to_string()))
     }
@@ -136,7 +136,7 @@ impl Disks {
 
     /// How the process of a volatile disk ended; None while it runs.
     pub(super) fn broken(&self) -> Option<String> {
-        self.data.as_ref()?.lock().broken()
+        self.data.get()?.lock().broken()
     }
 }
 

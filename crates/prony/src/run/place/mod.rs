@@ -12,7 +12,7 @@ pub(crate) mod live;
 mod on_server;
 pub(crate) mod sessions;
 
-pub(super) use on_server::{Process, ServerPlace};
+pub(super) use on_server::{Process, ServerPlace, Shared};
 
 use super::Progress;
 use super::event::{Action, PreparedEvents};
@@ -40,7 +40,7 @@ pub(crate) enum Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// A place below the leased folder. Nothing is copied or started yet.
+    /// A place below the leased folder, or on the server that another trial of `shared` has. Nothing is copied or started yet.
     ///
     /// # Errors
     /// The nodes of a cluster cannot be made.
@@ -50,11 +50,14 @@ impl<'a> Source<'a> {
         workload: Arc<dyn Workload>,
         leases: Leases,
         lease: Lease,
+        shared: Option<&Shared>,
     ) -> Result<Box<AnyPlace<'a>>, ServerError> {
         Ok(match self {
             Source::Server(server, ready) => {
-                let place = ServerPlace::new(planned, server, ready, workload, leases, lease)?;
-                Box::new(place)
+                let own = (leases, lease);
+                Box::new(ServerPlace::new(
+                    planned, server, ready, workload, own, shared,
+                )?)
             }
             Source::Folder => Box::new(FolderPlace::new(planned, workload, leases, lease)),
         })

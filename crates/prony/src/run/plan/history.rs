@@ -3,6 +3,7 @@
 //! Purpose: the newest runs in the results folder whose trials are comparable. Outside this module: the formula (`stats`).
 
 use super::request::Request;
+use super::sharing;
 use crate::run::RunError;
 use crate::run::results::folder::{self, Recorded};
 use host::machine;
@@ -156,8 +157,11 @@ pub(super) fn in_slices(
         slices.is_some_and(|slices| slices.length_s == length.as_secs_f64())
             && load.is_some_and(|load| modes.contains(&load.mode))
     };
+    // One start for all cells has less noise than a start for each.
+    let is_shared = sharing::is_any_shared(request)?;
     let of_run = |run: &Earlier| {
-        if !run.store.trials().ok()?.iter().any(is_alike) {
+        let trials = run.store.trials().ok()?;
+        if !trials.iter().any(is_alike) || trials.iter().any(Trial::shares_server) != is_shared {
             return None;
         }
         let mut trials = run.store.trials_whole().ok()?;

@@ -9,6 +9,7 @@ pub(crate) mod figures;
 pub(crate) mod history;
 pub(crate) mod looks;
 mod request;
+pub(crate) mod sharing;
 mod workloads;
 
 pub(crate) use expected::Expected;

@@ -20,6 +20,7 @@ use super::machine::neighbours::Neighbours;
 use super::machine::{limits, volume};
 use super::plan::looks;
 use super::plan::query_names;
+use super::plan::sharing;
 use super::plan::{Means, Request};
 use super::results::folder::RunFolder;
 use super::shards::{self, Meeting};
@@ -151,7 +152,8 @@ fn check_slices(request: &Request) -> Result<(), RunError> {
         .map_err(|error| RunError::Usage(error.to_string()))?
         .groups();
     slices::check(&request.experiment, &groups)?;
-    let sized = groups.iter().map(|group| {
+    let owners = sharing::owners(request, groups);
+    let sized = owners.iter().map(|group| {
         let trials = group.iter();
         let sized = trials.map(|trial| (trial, estimate(request, trial)));
         sized.collect()

@@ -26,15 +26,17 @@ struct Taken {
     stopped: Vec<bool>,
 }
 
-/// Runs cells with so many queries each, whose servers have these processes. Returns the turns in order, and how each cell ended.
+/// Runs cells with so many queries each, whose servers have these processes; cells with one process share a server. Returns the turns in
+/// order, and how each cell ended.
 fn in_turns(queries: &[usize], pids: &[u32]) -> (Vec<Taken>, Vec<Result<(), ServerError>>) {
     let (tell, news) = channel();
     let (protocol, taken) = (protocol(), Mutex::new(Vec::new()));
     let ended = std::thread::scope(|scope| {
         let (taken, mut cells, mut threads) = (&taken, Vec::new(), Vec::new());
         for (cell, queries) in queries.iter().copied().enumerate() {
-            let (seat, go) = Seat::new(cell, tell.clone());
-            cells.push(Cell::new(go));
+            let (seat, go) = Seat::new(cell, tell.clone(), Arc::default());
+            let host = pids.iter().position(|pid| *pid == pids[cell]).unwrap();
+            cells.push(Cell::new(host, go));
             threads.push(scope.spawn(move || {
                 seat.wait();
                 for query in 0..queries {
@@ -107,4 +109,33 @@ fn a_server_that_cannot_be_stopped_ends_its_trial_and_the_others_go_on() {
     assert!(says.contains("could not be stopped"), "{says}");
     assert!(ended[0].is_ok() && taken.iter().all(|turn| turn.cell == 0));
     assert_eq!(taken.len(), 3);
+}
+
+#[test]
+fn cells_on_one_server_do_not_stop_it_for_each_other() {
+    let mut servers = [sleeper(), sleeper()];
+    let (shared, own) = (servers[0].id(), servers[1].id());
+    let (taken, ended) = in_turns(&[3, 3, 3], &[shared, shared, own]);
+    let left_stopped = [shared, own].into_iter().any(is_stopped);
+    for server in &mut servers {
+        server.kill().unwrap();
+        server.wait().unwrap();
+    }
+    assert!(!left_stopped && ended.iter().all(Result::is_ok));
+    assert!(taken.is_sorted_by_key(|turn| turn.query), "{taken:?}");
+    assert_eq!(taken.len(), 9);
+    for (place, turn) in taken.iter().enumerate() {
+        let goes_on = |cells: &[usize]| {
+            taken[place..]
+                .iter()
+                .any(|later| cells.contains(&later.cell))
+        };
+        let [shared, _, own] = turn.stopped[..] else {
+            panic!("{turn:?}");
+        };
+        match turn.cell {
+            2 => assert!(!own && (shared || !goes_on(&[0, 1])), "{turn:?}"),
+            _ => assert!(!shared && (own || !goes_on(&[2])), "{turn:?}"),
+        }
+    }
 }

@@ -1,17 +1,20 @@
 //! A group of trials whose servers take turns in slices, or query by query.
 //!
 //! Purpose: prepare all servers, warm them up one after another, and let them take turns until each has its time, or all its rounds.
-//! Only one server runs at any time: the others are stopped, and run on whatever happens here. Outside this module: the steps of a trial (`trial`,
-//! `timed`, `rounds`), which each cell takes in a thread of its own.
+//! Only one server runs at any time: the others are stopped, and run on whatever happens here. Cells on one server take turns on it, with
+//! connections of their own. Outside this module: the steps of a trial (`trial`, `timed`, `rounds`), which each cell takes in a thread of its own;
+//! which cells share a server (`run::plan::sharing`).
 
 use super::seat::{Connected, Go, Leave, News, Seat};
-use crate::run::place::Process;
+use crate::run::place::{Process, Shared};
 use crate::run::{RunError, drive};
 use host::{Paused, interrupt};
 use load::{Latencies, Took, Turn};
 use record::{Slices, Trial};
 use spec::plan::{Laps, Length};
 use spec::{Protocol, SliceSpec};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -20,8 +23,8 @@ const TICK: Duration = Duration::from_millis(50);
 /// How long a server may take to stop all its threads. One that waits for the disk stops after that.
 const STOPS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Measures the trials of a group at the same time, in turns by `laps`. `measure` takes the steps of one of them, by its number; instead
-/// of its seat it gets why it cannot be measured.
+/// Measures the trials of a group at the same time, in turns by `laps`. `hosts` has for each trial the first one on the same server.
+/// `measure` takes the steps of one of them, by its number; instead of its seat it gets why it cannot be measured.
 ///
 /// # Errors
 /// The first error of a trial, such as an interruption.
@@ -30,7 +33,7 @@ const STOPS_WITHIN: Duration = Duration::from_secs(10);
 /// If a trial panics, after the others have ended.
 pub(super) fn measure<M>(
     protocol: &Protocol,
-    trials: usize,
+    hosts: &[usize],
     laps: Laps,
     measure: M,
 ) -> Result<Vec<Trial>, RunError>
@@ -38,11 +41,12 @@ where
     M: Fn(usize, Result<&Seat, String>) -> Result<Trial, RunError> + Sync,
 {
     let (tell, news) = channel();
+    let shared: Vec<Arc<Shared>> = hosts.iter().map(|_| Arc::default()).collect();
     std::thread::scope(|scope| {
         let (measure, mut cells, mut threads) = (&measure, Vec::new(), Vec::new());
-        for number in 0..trials {
-            let (seat, go) = Seat::new(number, tell.clone());
-            cells.push(Cell::new(go));
+        for (number, host) in hosts.iter().copied().enumerate() {
+            let (seat, go) = Seat::new(number, tell.clone(), shared[host].clone());
+            cells.push(Cell::new(host, go));
             threads.push(scope.spawn(move || {
                 let failed = seat.wait().failed;
                 if interrupt::asked() {
@@ -69,12 +73,14 @@ where
 
 /// A cell of a group.
 struct Cell {
+    /// The number of the first cell on its server.
+    host: usize,
     go: Go,
     /// Its server, from when its clients are connected.
     connected: Option<Connected>,
     /// Its server, while it waits for its next turn in rounds.
     waits: Option<Process>,
-    /// Held while the server is stopped.
+    /// Held while the server is stopped, by the first cell on it.
     paused: Option<Paused>,
     /// Whether it takes no more turns.
     is_over: bool,
@@ -129,8 +135,9 @@ impl Counted {
 }
 
 impl Cell {
-    fn new(go: Go) -> Cell {
+    fn new(host: usize, go: Go) -> Cell {
         Cell {
+            host,
             go,
             connected: None,
             waits: None,
@@ -151,40 +158,6 @@ impl Cell {
         connected.or(self.waits.as_ref())
     }
 
-    /// Lets the server run.
-    fn go_on(&mut self) {
-        self.paused = None;
-    }
-
-    /// Stops the server between its slices. One that cannot be stopped is killed, since it would run on in the slices of others.
-    ///
-    /// # Errors
-    /// It may still run, so that nothing else can be measured.
-    fn stop(&mut self) -> Result<(), String> {
-        let Some(Process { pid, exit, kill }) = self.server() else {
-            return Ok(());
-        };
-        let paused = Paused::stop(*pid);
-        let stopped = paused.and_then(|paused| {
-            paused.until_stopped(STOPS_WITHIN)?;
-            Ok(paused)
-        });
-        match stopped {
-            Ok(paused) => self.paused = Some(paused),
-            // The trial finds out by itself.
-            Err(_) if exit().is_some() => self.end(None),
-            Err(error) => {
-                kill().map_err(|killed| {
-                    format!("a server could neither be stopped between two slices ({error}) nor killed ({killed}), so it ran on beside the others")
-                })?;
-                self.end(Some(format!(
-                    "the server could not be stopped between two slices, and was killed: {error}"
-                )));
-            }
-        }
-        Ok(())
-    }
-
     /// Ends the load early.
     fn end(&mut self, failed: Option<String>) {
         self.is_over = true;
@@ -194,19 +167,14 @@ impl Cell {
         }
     }
 
-    /// The server runs while its clients start operations for this long.
-    ///
-    /// # Errors
-    /// It may still run.
-    fn slice(&mut self, length: Length, is_measured: bool) -> Result<(), String> {
-        self.go_on();
+    /// The clients start operations for this long.
+    fn slice(&mut self, length: Length, is_measured: bool) {
         let Some(connected) = &self.connected else {
-            return Ok(());
+            return;
         };
         if (connected.server.exit)().is_some() {
             // The trial finds out by itself.
-            self.end(None);
-            return Ok(());
+            return self.end(None);
         }
         let before = connected.turns.measured();
         connected.edges().begin(before);
@@ -221,7 +189,6 @@ impl Cell {
             self.counted.add(began, length, &took);
         }
         self.is_over |= turn == Turn::Over;
-        self.stop()
     }
 }
 
@@ -248,12 +215,65 @@ impl Group<'_> {
         self.finish();
     }
 
+    /// Stops all servers but that of a cell, and lets that one run. Cells on one server do not stop it for each other.
+    ///
+    /// # Errors
+    /// Another server may still run, so that nothing else can be measured.
+    fn run_only(&mut self, number: usize) -> Result<(), String> {
+        let own = self.cells[number].host;
+        let hosts: BTreeSet<usize> = self.cells.iter().map(|cell| cell.host).collect();
+        let mut others = hosts.into_iter().filter(|host| *host != own);
+        others.try_for_each(|host| self.stop(host))?;
+        self.cells[own].paused = None;
+        Ok(())
+    }
+
+    /// Stops a server until its next slice. One that cannot be stopped is killed, since it would run on in the slices of others.
+    ///
+    /// # Errors
+    /// As for [`Group::run_only`].
+    fn stop(&mut self, host: usize) -> Result<(), String> {
+        let on_it = |cell: &&Cell| cell.host == host && !cell.has_ended;
+        let server = self.cells.iter().filter(on_it).find_map(Cell::server);
+        let Some(Process { pid, exit, kill }) = server
+            .filter(|_| self.cells[host].paused.is_none())
+            .cloned()
+        else {
+            return Ok(());
+        };
+        let paused = Paused::stop(pid);
+        let stopped = paused.and_then(|paused| {
+            paused.until_stopped(STOPS_WITHIN)?;
+            Ok(paused)
+        });
+        match stopped {
+            Ok(paused) => self.cells[host].paused = Some(paused),
+            // The trial finds out by itself.
+            Err(_) if exit().is_some() => self.end(host, None),
+            Err(error) => {
+                kill().map_err(|killed| {
+                    format!("a server could neither be stopped between two slices ({error}) nor killed ({killed}), so it ran on beside the others")
+                })?;
+                self.end(host, Some(format!(
+                    "the server could not be stopped between two slices, and was killed: {error}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the loads of all cells on a server early.
+    fn end(&mut self, host: usize, failed: Option<String>) {
+        let on_it = self.cells.iter_mut().filter(|cell| cell.host == host);
+        on_it.for_each(|cell| cell.end(failed.clone()));
+    }
+
     /// Prepares the servers one after another, until the clients of each are connected.
     fn prepare(&mut self) -> Result<(), String> {
         for number in 0..self.cells.len() {
+            self.run_only(number)?;
             let _ = self.cells[number].go.send(Leave::default());
             self.hear_of(number);
-            self.cells[number].stop()?;
         }
         Ok(())
     }
@@ -263,7 +283,8 @@ impl Group<'_> {
         let length = Duration::from_secs(drive::measured_from_s(self.protocol).into());
         for number in 0..self.cells.len() {
             if !length.is_zero() && self.cells[number].takes_turns() && !interrupt::asked() {
-                self.cells[number].slice(Length::Of(length), false)?;
+                self.run_only(number)?;
+                self.cells[number].slice(Length::Of(length), false);
             }
         }
         Ok(())
@@ -284,23 +305,19 @@ impl Group<'_> {
         Ok(())
     }
 
-    /// Lets a cell go on until it waits again. One whose server could not be stopped ends at once.
+    /// Lets a cell go on until it waits again. One whose server could not be stopped ends.
     fn turn(&mut self, number: usize) -> Result<(), String> {
-        while !self.cells[number].has_ended {
-            let cell = &mut self.cells[number];
-            cell.go_on();
-            let failed = cell.failed.take();
-            let _ = cell.go.send(Leave {
-                failed,
-                ..Leave::default()
-            });
-            self.hear_of(number);
-            let cell = &mut self.cells[number];
-            cell.stop()?;
-            if cell.failed.is_none() {
-                break;
-            }
+        if self.cells[number].has_ended {
+            return Ok(());
         }
+        self.run_only(number)?;
+        let cell = &mut self.cells[number];
+        let failed = cell.failed.take();
+        let _ = cell.go.send(Leave {
+            failed,
+            ..Leave::default()
+        });
+        self.hear_of(number);
         Ok(())
     }
 
@@ -312,13 +329,14 @@ impl Group<'_> {
                 if interrupt::asked() {
                     return Ok(());
                 }
-                let cell = &mut self.cells[*number];
+                let cell = &self.cells[*number];
                 let Some(connected) = cell.connected.as_ref().filter(|_| !cell.is_over) else {
                     continue;
                 };
                 let left = time.saturating_sub(connected.turns.measured());
                 let length = self.laps.slice(&lap, left);
-                cell.slice(length, true)?;
+                self.run_only(*number)?;
+                self.cells[*number].slice(length, true);
             }
         }
         Ok(())
@@ -330,7 +348,8 @@ impl Group<'_> {
             if interrupt::asked() {
                 self.release();
             }
-            self.cells[number].go_on();
+            let host = self.cells[number].host;
+            self.cells[host].paused = None;
             let leave = self.leave(number);
             let _ = self.cells[number].go.send(leave);
             while !self.cells[number].has_ended {
@@ -340,8 +359,9 @@ impl Group<'_> {
     }
 
     fn leave(&mut self, number: usize) -> Leave {
-        let servers = self.cells.iter().filter(|cell| cell.connected.is_some());
-        let servers = servers.count() as u32;
+        let measured = self.cells.iter().filter(|cell| cell.connected.is_some());
+        let hosts: BTreeSet<usize> = measured.map(|cell| cell.host).collect();
+        let servers = hosts.len() as u32;
         let cell = &mut self.cells[number];
         let connected = cell.connected.as_ref();
         let written = connected.and_then(|connected| connected.edges().written_between_bytes());
@@ -380,7 +400,7 @@ impl Group<'_> {
     /// Lets all servers run and all cells end.
     fn release(&mut self) {
         for cell in &mut self.cells {
-            cell.go_on();
+            cell.paused = None;
             cell.end(None);
             let _ = cell.go.send(Leave::default());
         }
@@ -391,7 +411,7 @@ impl Drop for Group<'_> {
     /// No server stays stopped, and no cell waits for a group that has gone.
     fn drop(&mut self) {
         for cell in &mut self.cells {
-            cell.go_on();
+            cell.paused = None;
             cell.end(None);
         }
     }
@@ -439,7 +459,8 @@ pub(super) mod tests {
         let is_on_a_server = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
         let experiment = spec::parse("x", "x.toml", text, &is_on_a_server).unwrap();
         let laps = Laps::new(Duration::from_secs(1), 0, 1);
-        let trials = measure(&experiment.protocol, cells, laps, |number, seat| {
+        let hosts: Vec<usize> = (0..cells).collect();
+        let trials = measure(&experiment.protocol, &hosts, laps, |number, seat| {
             let mut trial = blank();
             let failed = seat.map_or_else(Some, |seat| {
                 seat.hand_over(server(number));

@@ -15,6 +15,7 @@ use observe::{Prepared, Targets};
 use record::{AuditNote, Flag, Trial};
 use server::{ServerError, StartRequest};
 use spec::plan::PlannedTrial;
+use std::sync::Arc;
 use workload::{AuditError, Audited, Connect, Target};
 
 impl<'a> Place<'a> for ServerPlace<'a> {
@@ -22,9 +23,9 @@ impl<'a> Place<'a> for ServerPlace<'a> {
         self.planned = planned;
     }
 
-    /// Copies the snapshot for the first trial. Flags settings that this kind of server does not support.
+    /// Copies the snapshot for the first trial on the server. Flags settings that this kind of server does not support.
     fn prepare(&mut self, trial: &mut Trial, progress: &Progress) -> Result<(), ServerError> {
-        if !self.is_started() {
+        if self.hosted.is_unfilled() {
             self.place_data()?;
         }
         if let (true, Some(dataset)) = (self.ready.data_folder.is_some(), &mut trial.dataset) {
@@ -86,7 +87,9 @@ impl<'a> Place<'a> for ServerPlace<'a> {
         {
             return Err(ServerError::Unusable(why));
         }
-        let (each, clients) = (needs.statements as u64, u64::from(planned.load.clients()));
+        // Of the trials that take turns on this server too.
+        let clients = u64::from(planned.load.clients()) * Arc::strong_count(&self.hosted) as u64;
+        let each = needs.statements as u64;
         match self.effective_number("max_prepared_stmt_count") {
             Some(max) if each * clients > max => Err(ServerError::Unusable(format!(
                 "{} prepared statements ({each} per client) exceed the server's max_prepared_stmt_count = {max}; raise it, or use fewer clients, tables or operations",
@@ -107,9 +110,9 @@ impl<'a> Place<'a> for ServerPlace<'a> {
                 session: Some(session),
                 stopper,
                 reopen,
-                server: Some(self.instance.clone()),
-                changes: self.changes.clone(),
-                power: self.disks.power(self.planned.key.block),
+                server: Some(self.hosted.instance.clone()),
+                changes: self.hosted.changes.clone(),
+                power: self.hosted.disks.power(self.planned.key.block),
             })
         })
     }
@@ -128,10 +131,15 @@ impl<'a> Place<'a> for ServerPlace<'a> {
     /// # Errors
     /// The server has ended, or an external server is gone or has been replaced by another one.
     fn still_runs(&self) -> Result<(), ServerError> {
-        if let Some(reason) = self.instance.nodes().find_map(|node| node.exit_reason()) {
+        if let Some(reason) = self
+            .hosted
+            .instance
+            .nodes()
+            .find_map(|node| node.exit_reason())
+        {
             return Err(ServerError::Lost(reason));
         }
-        let is_one = self.instance.formation().is_none();
+        let is_one = self.hosted.instance.formation().is_none();
         if is_one && has_outage(&self.planned.events) && self.node().pid().is_none() {
             return Err(ServerError::Lost(
                 "an event ended the server, and it was down at the end of the load".into(),
@@ -144,23 +152,23 @@ impl<'a> Place<'a> for ServerPlace<'a> {
     }
 
     fn lost_limit(&self) -> Option<Flag> {
-        self.held.as_ref()?.lost()
+        self.hosted.held.get()?.lost()
     }
 
     fn restored(&self) -> Result<(), String> {
         self.heal()?;
-        self.changes.restore(|| self.node().connect())
+        self.hosted.changes.restore(|| self.node().connect())
     }
 
     fn explain(&self, error: &ServerError) -> String {
-        if let Some(broken) = self.disks.broken() {
+        if let Some(broken) = self.hosted.disks.broken() {
             return format!("{broken}; the server lost its data directory: {error}");
         }
         if self.live.as_ref().is_some_and(Live::is_cut) {
             self.give_up();
             return error.to_string();
         }
-        let of_limits = self.held.as_ref().and_then(Held::last_words);
+        let of_limits = self.hosted.held.get().and_then(Held::last_words);
         let reason = match error {
             ServerError::Lost(_) => crash_cause::reason(self.node().as_ref()),
             _ => self.node().exit_reason(),
@@ -181,6 +189,6 @@ impl<'a> Place<'a> for ServerPlace<'a> {
     }
 
     fn recording(&self) -> Option<Recording> {
-        self.disks.recording(&self.planned.host)
+        self.hosted.disks.recording(&self.planned.host)
     }
 }

@@ -3,9 +3,7 @@
 //! Purpose: start every trial from the same data with the requested settings, and flag settings that are not available. Outside this
 //! module: rounds and their figures (`rounds`), making snapshots (`dataset`).
 
-use super::disks::Disks;
 use crate::run::event::Reopen;
-use crate::run::machine::changes::Changes;
 use crate::run::machine::limits::{self, Held};
 use crate::run::machine::redo_log;
 use crate::run::place::coldness::{self, Before};
@@ -17,9 +15,10 @@ use crate::run::prepare::servers::Provided;
 use crate::run::watch::{Admin, Watch, stopper};
 use crate::run::{Progress, settings};
 use host::{Lease, Leases, LimitError};
+use hosted::Hosted;
 use observe::{Observer, ServerProcess, variables};
 use record::{Flag, FlagKind, Trial};
-use server::{Adjusted, Node, Server, ServerError, Session, StartRequest, adjusted};
+use server::{Adjusted, Node, ServerError, Session, StartRequest, adjusted};
 use spec::plan::PlannedTrial;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -29,7 +28,10 @@ use workload::Workload;
 mod as_place;
 mod ending;
 mod flags;
+mod hosted;
 mod nodes;
+
+pub(crate) use hosted::Shared;
 
 /// The process of a running server.
 #[derive(Clone)]
@@ -47,7 +49,6 @@ pub(crate) struct ServerPlace<'a> {
     server: &'a Provided,
     ready: &'a Ready,
     workload: Arc<dyn Workload>,
-    instance: Server,
     live: Option<Live>,
     /// What every session executes before the statements of the file; None before the first start.
     baseline: Option<Vec<String>>,
@@ -58,16 +59,12 @@ pub(crate) struct ServerPlace<'a> {
     adjusted: Vec<Adjusted>,
     /// What prony's account may not read.
     not_permitted: Option<&'static str>,
-    /// The limits of the server, from its first start.
-    held: Option<Held>,
-    changes: Arc<Changes>,
-    disks: Disks,
-    leases: Leases,
-    _lease: Lease,
+    /// Dropped after the connections.
+    hosted: Arc<Hosted>,
 }
 
 impl<'a> ServerPlace<'a> {
-    /// A place below the leased folder. Nothing is copied or started yet.
+    /// A place below the leased folder, or on the server that another trial of `shared` has. Nothing is copied or started yet.
     ///
     /// # Errors
     /// The nodes of a cluster cannot be made.
@@ -76,35 +73,35 @@ impl<'a> ServerPlace<'a> {
         server: &'a Provided,
         ready: &'a Ready,
         workload: Arc<dyn Workload>,
-        leases: Leases,
-        lease: Lease,
+        (leases, lease): (Leases, Lease),
+        shared: Option<&Shared>,
     ) -> Result<ServerPlace<'a>, ServerError> {
-        let folder = lease.path();
-        let instance = server.instance_of(&planned, &folder.join("instance"))?;
-        let disks = Disks::below(folder);
+        let make = || {
+            let instance = server.instance_of(&planned, &lease.path().join("instance"))?;
+            Ok(Hosted::new(instance, ready.note.data_bytes, leases, lease))
+        };
+        let hosted = match shared {
+            Some(shared) => shared.hosted(make)?,
+            None => Arc::new(make()?),
+        };
         Ok(ServerPlace {
             planned,
             server,
             ready,
             workload,
-            instance,
             live: None,
             baseline: None,
             effective: BTreeMap::new(),
             in_force: None,
             adjusted: Vec::new(),
             not_permitted: None,
-            held: None,
-            changes: Arc::new(Changes::new(ready.note.data_bytes)),
-            disks,
-            leases,
-            _lease: lease,
+            hosted,
         })
     }
 
     /// The node that queries and clients connect to.
     fn node(&self) -> &Arc<dyn Node> {
-        self.instance.first()
+        self.hosted.instance.first()
     }
 
     /// Whether prony did not start the server.
@@ -162,8 +159,8 @@ impl<'a> ServerPlace<'a> {
         let without_redo_log = self.server.provider.keeps_redo_log_size()
             && settings::reshapes_redo_log(&self.settings());
         let planned = &self.planned.host;
-        self.disks
-            .fill(snapshot, planned, without_redo_log, &self.leases)?;
+        let Hosted { disks, leases, .. } = self.hosted.as_ref();
+        disks.fill(snapshot, planned, without_redo_log, leases)?;
         self.place_further_data(snapshot)
     }
 
@@ -176,7 +173,7 @@ impl<'a> ServerPlace<'a> {
         let restart = self.node().abilities().restart;
         if restart {
             self.live = None;
-            self.instance.stop()?;
+            self.hosted.stop()?;
             coldness::empty_page_cache(&self.data());
         }
         self.live(trial)?;
@@ -229,7 +226,7 @@ impl<'a> ServerPlace<'a> {
         let pid = pid.ok_or_else(|| {
             ServerError::Unusable("prony stops only servers that it started itself".into())
         })?;
-        let (instance, killed) = (self.instance.clone(), self.instance.clone());
+        let (instance, killed) = (self.hosted.instance.clone(), self.hosted.instance.clone());
         Ok(Process {
             pid,
             exit: Arc::new(move || instance.nodes().find_map(|node| node.exit_reason())),
@@ -245,16 +242,11 @@ impl<'a> ServerPlace<'a> {
     fn launch(&mut self, trial: &mut Trial) -> Result<(), ServerError> {
         self.hold()?;
         self.note_limits(trial);
-        let held = self.held.as_ref();
-        let groups = held.map(|held| held.group.lock().joins());
-        let (settings, groups) = (self.settings(), groups.unwrap_or_default());
-        let started = self.instance.start(|node| StartRequest {
-            data_folder: self.disks.data_of(node),
-            settings: settings.clone(),
-            groups: groups.clone(),
-        })?;
+        let started = self.hosted.start(self.settings())?;
         self.is_the_same()?;
-        trial.start_s.push(started.elapsed_s);
+        trial
+            .start_s
+            .extend(started.map(|started| started.elapsed_s));
         let abilities = self.node().abilities();
         if abilities.mysql && self.baseline.is_none() {
             let mut session = self.session()?;
@@ -299,19 +291,20 @@ impl<'a> ServerPlace<'a> {
         let data_bytes = self.ready.note.data_bytes;
         let limits = limits::resolve(&self.planned.limits, data_bytes);
         let later = limits::later(&self.planned, data_bytes);
-        if (limits.are_none() && later.is_empty()) || self.held.is_some() {
+        if (limits.are_none() && later.is_empty()) || self.hosted.held.get().is_some() {
             return Ok(());
         }
         let unusable = |error: LimitError| ServerError::Unusable(error.to_string());
-        let held = Held::hold(&limits, &later, &self.data(), &self.leases);
+        let Hosted { disks, leases, .. } = self.hosted.as_ref();
+        let held = Held::hold(&limits, &later, &self.data(), leases);
         let mut held = held.map_err(unusable)?;
-        if let Some(redo) = self.disks.redo() {
-            let limited = held.limit_redo(&limits, &redo, &self.leases);
+        if let Some(redo) = disks.redo() {
+            let limited = held.limit_redo(&limits, &redo, leases);
             limited.map_err(unusable)?;
         }
         let (group, planned) = (held.group.clone(), self.planned.limits);
-        self.changes.of(group, planned);
-        self.held = Some(held);
+        self.hosted.changes.of(group, planned);
+        let _ = self.hosted.held.set(held);
         // The copied snapshot is in the page cache: reads from it would bypass the limits, and it does not count as the group's memory.
         coldness::empty_page_cache(&self.data());
         Ok(())
@@ -319,7 +312,7 @@ impl<'a> ServerPlace<'a> {
 
     /// Records the limits once. Called before the start, which may fail because of them.
     fn note_limits(&self, trial: &mut Trial) {
-        if let Some(held) = self.held.as_ref().filter(|_| trial.limits.is_empty()) {
+        if let Some(held) = self.hosted.held.get().filter(|_| trial.limits.is_empty()) {
             trial.limits = held.notes.clone();
             trial.flags.extend(held.flags.iter().cloned());
         }
@@ -396,7 +389,7 @@ impl<'a> ServerPlace<'a> {
             .cloned()
             .collect();
         settings.extend(baseline);
-        let redo = self.disks.redo();
+        let redo = self.hosted.disks.redo();
         settings.extend(redo.map(|redo| (redo_log::PLACE.into(), redo.display().to_string())));
         settings
     }
@@ -450,21 +443,6 @@ impl<'a> ServerPlace<'a> {
     }
 
     fn data(&self) -> PathBuf {
-        self.disks.data()
-    }
-}
-
-impl Drop for ServerPlace<'_> {
-    /// Kills a server that prony started. Its data is not needed any more, so a clean shutdown would waste time.
-    fn drop(&mut self) {
-        self.live = None;
-        if let Some(held) = &self.held {
-            held.group.lock().lift_disk();
-        }
-        let _ = if self.node().abilities().restart {
-            self.instance.kill()
-        } else {
-            self.instance.stop()
-        };
+        self.hosted.disks.data()
     }
 }

@@ -33,17 +33,18 @@ fn which_server(session: &mut Session) -> Result<Vec<String>, ServerError> {
 impl ServerPlace<'_> {
     /// The further nodes that prony starts, with their numbers from 2.
     fn further(&self) -> impl Iterator<Item = (u32, &Arc<dyn Node>)> {
-        (2..).zip(self.instance.nodes().skip(1))
+        (2..).zip(self.hosted.instance.nodes().skip(1))
     }
 
     /// Gives each further node its copy of the snapshot, unless it gets its data from another node.
     pub(super) fn place_further_data(&self, snapshot: &Path) -> Result<(), ServerError> {
-        let Some(formation) = self.instance.formation() else {
+        let Some(formation) = self.hosted.instance.formation() else {
             return Ok(());
         };
         self.further().try_for_each(|(number, _)| {
             let with_data = formation.begins_with_data(number);
-            self.disks
+            self.hosted
+                .disks
                 .fill_further(number, with_data.then_some(snapshot))
         })
     }
@@ -84,6 +85,7 @@ impl ServerPlace<'_> {
             ServerError::Unusable("a timed load needs a server that clients can connect to".into())
         };
         let logins = self
+            .hosted
             .instance
             .nodes()
             .map(|node| Some(drive::login(&node.endpoint()?)));
@@ -124,13 +126,13 @@ impl ServerPlace<'_> {
     /// # Errors
     /// A node that runs does not take part in the server again, or none runs.
     pub(crate) fn audited_nodes(&self) -> Result<Vec<(u32, Connector)>, ServerError> {
-        let Some(formation) = self.instance.formation() else {
+        let Some(formation) = self.hosted.instance.formation() else {
             return Ok(vec![(1, Box::new(self.connector()))]);
         };
-        let running = (1..).zip(self.instance.nodes());
+        let running = (1..).zip(self.hosted.instance.nodes());
         let running = running.filter(|(_, node)| node.pid().is_some());
         let audited = running.map(|(number, node)| {
-            formation.rejoined(&self.instance, number)?;
+            formation.rejoined(&self.hosted.instance, number)?;
             Ok((number, Box::new(self.connector_to(node)) as Connector))
         });
         let audited: Vec<_> = audited.collect::<Result<_, ServerError>>()?;
@@ -144,7 +146,7 @@ impl ServerPlace<'_> {
 
     /// The link by which clients reach the server; None for sockets, the loopback interface, and addresses that are names.
     pub(crate) fn clients_link(&self) -> Option<ClientsLink> {
-        let formation = self.instance.formation();
+        let formation = self.hosted.instance.formation();
         if let Some(network) = formation.and_then(|formation| formation.network()) {
             return Some(ClientsLink {
                 interface: Interface::named(network.client_interface()),
@@ -165,13 +167,16 @@ impl ServerPlace<'_> {
     /// Brings every link up again.
     pub(super) fn heal(&self) -> Result<(), String> {
         let network = self
+            .hosted
             .instance
             .formation()
             .and_then(|formation| formation.network());
         let Some(network) = network else {
             return Ok(());
         };
-        let mut numbers = (1..).zip(self.instance.nodes()).map(|(number, _)| number);
+        let mut numbers = (1..)
+            .zip(self.hosted.instance.nodes())
+            .map(|(number, _)| number);
         numbers
             .try_for_each(|number| network.heal(number))
             .map_err(|error| error.to_string())
@@ -179,7 +184,7 @@ impl ServerPlace<'_> {
 
     /// Measures the links before a load.
     pub(super) fn note_links(&self, trial: &mut Trial) -> Result<(), ServerError> {
-        let formation = self.instance.formation();
+        let formation = self.hosted.instance.formation();
         let Some(network) = formation.and_then(|formation| formation.network()) else {
             return Ok(());
         };
@@ -228,21 +233,21 @@ impl Nodes for ServerPlace<'_> {
     }
 
     fn prepare_beats(&self) -> Result<Option<PreparedBeats>, ServerError> {
-        let Some(formation) = self.instance.formation() else {
+        let Some(formation) = self.hosted.instance.formation() else {
             return Ok(None);
         };
         if self.further().next().is_none() {
             return Ok(None);
         }
-        let all = (1..).zip(self.instance.nodes());
+        let all = (1..).zip(self.hosted.instance.nodes());
         let nodes = all.map(|(number, node)| Ok((number, node.connector()?)));
         let nodes = nodes.collect::<Result<Vec<_>, ServerError>>()?;
         PreparedBeats::new(nodes, self.session_statements(), formation.behind()).map(Some)
     }
 
     fn log(&self) -> Vec<String> {
-        let all = (1..).zip(self.instance.nodes());
-        let heading = |number| match self.instance.formation() {
+        let all = (1..).zip(self.hosted.instance.nodes());
+        let heading = |number| match self.hosted.instance.formation() {
             Some(_) => vec![format!("== node {number}")],
             None => Vec::new(),
         };
@@ -253,7 +258,11 @@ impl Nodes for ServerPlace<'_> {
     }
 
     fn lost_quorum(&self) -> Option<Flag> {
-        let text = self.instance.formation()?.lost_quorum(&self.instance)?;
+        let text = self
+            .hosted
+            .instance
+            .formation()?
+            .lost_quorum(&self.hosted.instance)?;
         Some(Flag {
             kind: FlagKind::QuorumLost,
             text,
@@ -261,7 +270,7 @@ impl Nodes for ServerPlace<'_> {
     }
 
     fn single_session(&self) -> Result<Option<Session>, ServerError> {
-        let is_single = self.instance.formation().is_none();
+        let is_single = self.hosted.instance.formation().is_none();
         is_single.then(|| self.session()).transpose()
     }
 

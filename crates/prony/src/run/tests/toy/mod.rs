@@ -61,6 +61,8 @@ pub(crate) struct Toy {
     /// Whether a client can open its session.
     pub opens: fn(client: u32) -> Result<(), Failure>,
     pub audit: Option<AuditBy>,
+    /// Whether its operations leave the data as it is.
+    pub only_reads: bool,
 }
 
 impl Toy {
@@ -76,6 +78,7 @@ impl Toy {
             outcome: |_| Outcome::Done,
             opens: |_| Ok(()),
             audit: None,
+            only_reads: false,
         }
     }
 
@@ -122,6 +125,10 @@ impl Workload for Toy {
         } else {
             Some(self)
         }
+    }
+
+    fn only_reads(&self) -> bool {
+        self.only_reads || !self.queries.is_empty()
     }
 
     fn work(&self, target: &Target, _seed: u64) -> Option<Work> {
@@ -215,6 +222,7 @@ pub(crate) struct ToyData {
     pub rows: u64,
     /// Why a load fails after half of the rows; None: it succeeds.
     pub fails: Option<fn() -> LoadError>,
+    pub engine: &'static str,
     loaded: AtomicBool,
 }
 
@@ -223,6 +231,7 @@ impl ToyData {
         ToyData {
             rows,
             fails: None,
+            engine: "InnoDB",
             loaded: AtomicBool::new(false),
         }
     }
@@ -247,6 +256,10 @@ impl Dataset for ToyData {
 
     fn schema(&self) -> &str {
         SCHEMA
+    }
+
+    fn engine(&self) -> Option<&str> {
+        Some(self.engine)
     }
 
     fn estimate(&self) -> Estimate {
