@@ -18,23 +18,48 @@ pub(super) fn sentence<'t>(trials: impl Iterator<Item = &'t Trial>) -> Option<St
         ),
         _ => (String::new(), ""),
     };
+    let sharing = measured
+        .iter()
+        .filter(|trial| trial.shares_server())
+        .count();
+    let shared = match sharing {
+        0 => "",
+        _ => SHARED,
+    };
+    let all_share = sharing == in_turns;
+    let stopped = match all_share {
+        true => "",
+        false => ", and the others were stopped meanwhile",
+    };
     let sliced: Vec<&Slices> = measured.iter().filter_map(|trial| trial.slices()).collect();
     let most = sliced.iter().map(|slices| slices.servers).max();
     Some(match (sliced.first(), most) {
-        (Some(first), Some(most)) => format!(
-            "Measured in slices of about {} s{some}: up to {} took turns within the same seconds, and the others were stopped meanwhile. \
-             A throughput is operations by the time in which clients were busy, and every operation counts with its whole latency. \
-             Cells of different groups did not share their seconds.{others}{}",
-            first.length_s,
-            format::plural(most as usize, "server"),
-            pauses(&sliced),
-        ),
-        _ => format!(
-            "Measured query by query in turn{some}: the servers of a group ran one query after another, and the others were stopped meanwhile. \
-             The time of a query is that of the query alone. Cells of different groups were measured one after another.{others}"
-        ),
+        (Some(first), Some(most)) => {
+            let who = match all_share {
+                true => "the cells of a group".to_string(),
+                false => format!("up to {}", format::plural(most as usize, "server")),
+            };
+            format!(
+                "Measured in slices of about {} s{some}: {who} took turns within the same seconds{stopped}.{shared} \
+                 A throughput is operations by the time in which clients were busy, and every operation counts with its whole latency. \
+                 Cells of different groups did not share their seconds.{others}{}",
+                first.length_s,
+                pauses(&sliced, all_share),
+            )
+        }
+        _ => {
+            let who = if all_share { "cells" } else { "servers" };
+            format!(
+                "Measured query by query in turn{some}: the {who} of a group ran one query after another{stopped}.{shared} \
+                 The time of a query is that of the query alone. Cells of different groups were measured one after another.{others}"
+            )
+        }
     })
 }
+
+/// Where cells took turns on one server.
+const SHARED: &str = " Cells that differ only in what each session sets took turns on one server: one start and one buffer pool for all, \
+                      connections of their own, and no statement from the others during a turn.";
 
 /// The least measured time that a plan proposes, unless the trials were shorter (s).
 const SHORTEST_S: f64 = 20.0;
@@ -84,8 +109,12 @@ pub(super) fn next(document: &Document, trials: &[Trial]) -> Option<String> {
         false => "Trials of another length find it no sooner".to_string(),
     };
     let percent = |variance: f64| format!("{:.1} %", variance.sqrt() * 100.0);
+    let cells = match all.iter().any(|trial| trial.shares_server()) {
+        true => "cells",
+        false => "servers",
+    };
     Some(format!(
-        "The ratio of two servers that take turns varies by {} from block to block (standard deviation): {} from start to start, {} within {time_s} s. \
+        "The ratio of two {cells} that take turns varies by {} from block to block (standard deviation): {} from start to start, {} within {time_s} s. \
          What is undecided about throughput needs about {blocks} blocks of {time_s} s, {} in all. {other}.",
         percent(noise.of_block(time_s)),
         percent(noise.starts),
@@ -110,7 +139,7 @@ fn undecided(document: &Document) -> (Option<u32>, usize) {
 }
 
 /// What pauses did to the servers, in sentences.
-fn pauses(sliced: &[&Slices]) -> String {
+fn pauses(sliced: &[&Slices], all_share: bool) -> String {
     let firsts = sliced.iter().filter_map(|slices| {
         let all_s = slices.operation_s_mean.filter(|all_s| *all_s > 0.0)?;
         Some(slices.first_s_mean? / all_s)
@@ -128,8 +157,9 @@ fn pauses(sliced: &[&Slices]) -> String {
     let edges = range(edges, format::percent).map(|range| {
         format!(" {range} of the clients' time was at the edges of slices, in first operations or after the end.")
     });
-    let written = range(written, |bytes| format::bytes(bytes as u64)).map(|range| {
-        format!(" While a server was paused, {range} were written to the whole disk that holds its data: by the other servers, by the kernel for it, and by other programs.")
+    let written = range(written, |bytes| format::bytes(bytes as u64)).map(|range| match all_share {
+        true => format!(" Between the slices of a cell, {range} were written to the whole disk that holds its data, also by other programs."),
+        false => format!(" While a server was paused, {range} were written to the whole disk that holds its data: by the other servers, by the kernel for it, and by other programs."),
     });
     [first, edges, written].into_iter().flatten().collect()
 }
@@ -167,7 +197,7 @@ mod tests {
     fn what_pauses_did_is_said_in_sentences() {
         let (a, b) = (slices(Some(0.003), 1 << 20), slices(Some(0.002), 3 << 20));
         assert_eq!(
-            pauses(&[&a, &b]),
+            pauses(&[&a, &b], false),
             " The first operation of a client after a pause took 1.00 to 1.50 times the mean latency. \
              2 % of the clients' time was at the edges of slices, in first operations or after the end. \
              While a server was paused, 1.0 MiB to 3.0 MiB were written to the whole disk that holds its data: by the other servers, by the kernel for it, and by other programs."
@@ -177,6 +207,6 @@ mod tests {
             written_between_bytes: None,
             ..slices(None, 0)
         };
-        assert_eq!(pauses(&[&older]), "");
+        assert_eq!(pauses(&[&older], false), "");
     }
 }

@@ -83,9 +83,13 @@ pub(crate) fn of_datasets(trials: &[Vec<Trial>]) -> Option<Difference> {
 /// How the trials of the runs were measured, if not all in the same way.
 pub(crate) fn of_slices(trials: &[Vec<Trial>]) -> Option<Difference> {
     let words = |trial: &Trial| {
+        let shared = match trial.shares_server() {
+            true => ", cells on one server",
+            false => "",
+        };
         Some(match trial.slices() {
-            Some(slices) => format!("slices of {} s", slices.length_s),
-            None if trial.took_turns() => "queries in turn".to_string(),
+            Some(slices) => format!("slices of {} s{shared}", slices.length_s),
+            None if trial.took_turns() => format!("queries in turn{shared}"),
             None if trial.load.is_none() && trial.rounds.is_empty() => return None,
             None => "trials one after another".to_string(),
         })
