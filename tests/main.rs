@@ -46,6 +46,7 @@ mod rounds_truth;
 mod same_figures;
 mod servers;
 mod shards;
+mod shared_server;
 mod shell;
 mod slices;
 mod slices_by_query;
