@@ -186,6 +186,19 @@ fn without_claims_every_row_is_compared_with_the_first() {
 }
 
 #[test]
+fn servers_that_are_tested_together_see_less_than_one_alone() {
+    let pilot = matrix(4, 1.0, 1);
+    let effect = |servers: usize| {
+        let question = Question {
+            servers: (0..servers).map(name).collect(),
+            ..common::run().question
+        };
+        stats::power(&question, &pilot, 3).unwrap().effect
+    };
+    assert!(effect(2) > 0.0 && effect(4) > effect(2));
+}
+
+#[test]
 fn one_measured_block_predicts_nothing() {
     let mut pilot = matrix(12, 1.0, 1);
     pilot.retain(|trial| trial.key.block == 0);

@@ -87,6 +87,21 @@ impl Contrast {
 
 /// The servers of a run against the first one, row by row, paired by block. Empty with fewer than two servers.
 pub fn against_first(question: &Question, trials: &[Trial], tolerance: f64) -> Vec<Contrast> {
+    let pairs = pairs_in_run(question, trials);
+    contrasts(pairs, trials, tolerance, &|claims| {
+        judge::judge_paired(claims, trials, &|_, _, _, _| None)
+    })
+}
+
+/// How many comparisons of the servers of a run share an error rate, because a gate tests them.
+pub(crate) fn tested_in_run(question: &Question, trials: &[Trial]) -> usize {
+    let pairs = pairs_in_run(question, trials);
+    let alike = pairs.iter().filter(|pair| pair.unlike.is_none());
+    let compared = alike.flat_map(|pair| &pair.compared);
+    compared.filter(|compared| compared.decides).count()
+}
+
+fn pairs_in_run(question: &Question, trials: &[Trial]) -> Vec<Pair> {
     let rows = table::rows(question, trials);
     let Some((first, others)) = question.servers.split_first() else {
         return Vec::new();
@@ -109,10 +124,7 @@ pub fn against_first(question: &Question, trials: &[Trial], tolerance: f64) -> V
         };
         Some(pair)
     };
-    let pairs: Vec<Pair> = rows.iter().filter_map(pair).collect();
-    contrasts(pairs, trials, tolerance, &|claims| {
-        judge::judge_paired(claims, trials, &|_, _, _, _| None)
-    })
+    rows.iter().filter_map(pair).collect()
 }
 
 /// Two rows whose values are compared.

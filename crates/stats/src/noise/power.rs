@@ -5,6 +5,7 @@
 //! Zar, "Biostatistical analysis", 5th edition, 2010, minimum detectable difference: with the probability p, the paired t test sees
 //! a difference of (t(1 - alpha / 2) + t(p)) s / sqrt(B).
 
+use crate::compare::contrast;
 use crate::inference::ratio::{CONFIDENCE, LogMean};
 use crate::judge;
 use crate::judge::borrowed_noise::Lenders;
@@ -59,10 +60,14 @@ pub fn effect(ratio: f64) -> String {
 /// The detection limit of the question's comparisons with so many blocks, if their noise is that of `trials`: those of its claims, or
 /// without claims those of all rows with the first. None without two measured blocks.
 ///
-/// Claims share an error rate of 5 % (Holm), so a claim is taken at the level of the strictest test.
+/// Claims share an error rate of 5 % (Holm), and without claims the comparisons of servers do, so each is taken at the level of the
+/// strictest test.
 pub fn power(question: &Question, trials: &[Trial], blocks: u32) -> Option<Power> {
     let (ratios, tested) = match question.claims.is_empty() {
-        true => (of_rows(question, trials), 1),
+        true => (
+            of_rows(question, trials),
+            contrast::tested_in_run(question, trials),
+        ),
         false => of_claims(question, trials),
     };
     let alpha = (1.0 - CONFIDENCE) / tested.max(1) as f64;
