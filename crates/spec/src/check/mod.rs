@@ -9,7 +9,6 @@ pub mod known;
 pub(crate) mod levels;
 pub mod memory;
 pub(crate) mod nodes;
-mod of_time;
 mod outages;
 pub mod queries;
 pub mod settings;

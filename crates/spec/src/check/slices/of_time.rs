@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn the_methodology_shows_both_tables() {
-        let page = include_str!("../../../../docs/METHODOLOGY-APPENDIX.md");
+        let page = include_str!("../../../../../docs/METHODOLOGY-APPENDIX.md");
         for rows in [
             rows(DIFFERING.iter()),
             rows(NOWHERE.iter().map(|known| &known.of)),

@@ -3,7 +3,8 @@
 //! Purpose: what a pause of a server would change is refused, with the place, the cause and the way out. Boundaries: `plan::groups`
 //! chooses the cells of a group, crate `load` runs the slices.
 
-use super::of_time::{DIFFERING, NOWHERE, OfTime};
+mod of_time;
+
 use crate::experiment::place::{Late, Path, answer, path, path_for};
 use crate::experiment::{
     Experiment, Protocol, RoundKind, SLICES_MIN, ServerSpec, SliceSpec, Unit, WarmupSpec,
@@ -15,6 +16,7 @@ use crate::machine::limits::LimitsPatch;
 use crate::plan::PlannedTrial;
 use crate::server::build::BuildSpec;
 use crate::text::setting::plain;
+use of_time::{DIFFERING, NOWHERE, OfTime};
 use record::{Finding, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
