@@ -179,7 +179,7 @@ fn what_a_pause_would_change_is_refused_at_its_place() {
         (
             "idle",
             &format!("{base}[factor.idle.short]\nsettings = {{ wait_timeout = 5 }}\n"),
-            "wait_timeout cannot be set with slices",
+            "wait_timeout = 5 does not go with slices",
         ),
         (
             "limits",
