@@ -1,10 +1,9 @@
 //! The addresses and ports of the nodes of a cluster, chosen before the first of them starts: each must know those of all.
 
 use crate::ServerError;
-use crate::access::free_port;
+use crate::access::Port;
 use host::network::Network;
 use host::random_hex;
-use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, TcpListener};
 
@@ -41,28 +40,29 @@ impl Addresses {
     }
 }
 
-/// Free ports for each node on the loopback interface, or on its own address.
-pub(super) fn choose(nodes: u32, network: Option<&Network>) -> Result<Vec<Addresses>, ServerError> {
-    let mut taken = BTreeSet::new();
+/// Free ports for each node on the loopback interface, or on its own address. Another prony chooses none of them as long as they are held:
+/// a node may start long after it.
+pub(super) fn choose(
+    nodes: u32,
+    network: Option<&Network>,
+) -> Result<(Vec<Addresses>, Vec<Port>), ServerError> {
+    let mut held = Vec::new();
     let mut port = || -> Result<u16, ServerError> {
-        loop {
-            let port = free_port()?;
-            // Nothing listens yet, so the same one may be found again.
-            if taken.insert(port) {
-                return Ok(port);
-            }
-        }
+        let port = Port::find()?;
+        let number = port.number;
+        held.push(port);
+        Ok(number)
     };
-    (1..=nodes)
-        .map(|node| {
-            Ok(Addresses {
-                host: network.map_or(Ipv4Addr::LOCALHOST, |network| network.address(node)),
-                client: port()?,
-                peer: port()?,
-                missed: port()?,
-            })
+    let addresses = (1..=nodes).map(|node| {
+        Ok(Addresses {
+            host: network.map_or(Ipv4Addr::LOCALHOST, |network| network.address(node)),
+            client: port()?,
+            peer: port()?,
+            missed: port()?,
         })
-        .collect()
+    });
+    let addresses = addresses.collect::<Result<Vec<Addresses>, ServerError>>()?;
+    Ok((addresses, held))
 }
 
 /// A random UUID (RFC 9562, version 4).
@@ -82,10 +82,11 @@ pub(super) fn uuid() -> Result<String, ServerError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn each_port_has_one_use() {
-        let nodes = choose(3, None).unwrap();
+        let (nodes, _held) = choose(3, None).unwrap();
         let ports = nodes
             .iter()
             .flat_map(|one| [one.client, one.peer, one.missed]);
@@ -94,7 +95,8 @@ mod tests {
 
     #[test]
     fn a_port_that_is_taken_is_named() {
-        let node = choose(1, None).unwrap()[0];
+        let (nodes, _held) = choose(1, None).unwrap();
+        let node = nodes[0];
         node.check().unwrap();
         let _taken = TcpListener::bind((node.host, node.peer)).unwrap();
         let says = node.check().unwrap_err().to_string();

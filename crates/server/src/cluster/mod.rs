@@ -11,7 +11,7 @@ mod replica;
 mod server;
 mod transfer;
 
-use crate::access;
+use crate::access::{self, Port};
 use crate::builds::{Distribution, Flavor};
 use crate::{Node, ServerError, Session, StartRequest, Started};
 use addresses::Addresses;
@@ -52,6 +52,7 @@ pub(crate) struct Cluster {
     flavor: Flavor,
     version: (u32, u32, u32),
     addresses: Vec<Addresses>,
+    _ports: Vec<Port>,
     network: Option<Network>,
     /// The administrator's password on every node.
     password: String,
@@ -117,11 +118,13 @@ pub(crate) fn server(
     if spec.topology == Topology::Galera {
         transfer::install(&transfers)?;
     }
+    let (addresses, ports) = addresses::choose(spec.nodes, network.as_ref())?;
     let cluster = Arc::new(Cluster {
         spec: *spec,
         flavor: build.flavor,
         version: build.version,
-        addresses: addresses::choose(spec.nodes, network.as_ref())?,
+        addresses,
+        _ports: ports,
         network,
         password: access::password()?,
         member_password: access::password()?[..MEMBER_PASSWORD_CHARS].to_string(),
