@@ -10,7 +10,7 @@ use crate::file::mistake::SpecError;
 use crate::machine::limits::Memory;
 use crate::plan::PlannedTrial;
 use crate::server::build::BuildSpec;
-use crate::text::setting::{Setting, plain};
+use crate::text::setting::{Setting, plain, setting_of};
 
 const MIB: u64 = 1 << 20;
 
@@ -36,8 +36,7 @@ fn own_bytes(trial: &PlannedTrial) -> u64 {
 
 /// Whether the trial leaves it on, as it is by default.
 fn has_performance_schema(trial: &PlannedTrial) -> bool {
-    let mut settings = trial.settings.iter();
-    !settings.any(|(name, value)| plain(name) == "performance_schema" && value.is_off())
+    !setting_of(&trial.settings, "performance_schema").is_some_and(Setting::is_off)
 }
 
 /// `5.6.14` as (5, 6).
@@ -138,14 +137,10 @@ fn reads_again(experiment: &Experiment, trial: &PlannedTrial) -> bool {
 
 /// Whether InnoDB reads its files past the page cache, by the settings of the trial or by default.
 fn is_direct(trial: &PlannedTrial) -> bool {
-    let value = |wanted: &str| {
-        let mut settings = trial.settings.iter();
-        let found = settings.find(|(name, _)| plain(name) == wanted);
-        found.map(|(_, value)| value.to_string().to_ascii_uppercase())
-    };
-    let is_buffered = value("innodb_data_file_buffering")
-        .is_some_and(|value| !["0", "OFF", "FALSE"].contains(&value.as_str()));
-    let is_direct = match value("innodb_flush_method") {
+    let set = |wanted: &str| setting_of(&trial.settings, wanted);
+    let is_buffered = set("innodb_data_file_buffering").is_some_and(|value| !value.is_off());
+    let method = set("innodb_flush_method").map(|value| value.to_string().to_ascii_uppercase());
+    let is_direct = match method {
         // O_DIRECT is 4, and O_DIRECT_NO_FSYNC is 5.
         Some(value) => value.starts_with("O_DIRECT") || ["4", "5"].contains(&value.as_str()),
         None => is_direct_by_default(trial),
@@ -164,7 +159,7 @@ fn is_direct_by_default(trial: &PlannedTrial) -> bool {
 }
 
 /// What a server has where the trial sets no buffer pool: the default of all servers.
-const POOL_BYTES_DEFAULT: u64 = 128 * MIB;
+pub const POOL_BYTES_DEFAULT: u64 = 128 * MIB;
 
 /// The pools that the trial sets, each with its value and its bytes.
 fn pools(trial: &PlannedTrial, data_bytes: u64) -> impl Iterator<Item = (&str, &Setting, u64)> {
@@ -176,13 +171,9 @@ fn pools(trial: &PlannedTrial, data_bytes: u64) -> impl Iterator<Item = (&str, &
 /// What the pools of a trial take, those that it does not set too.
 fn pool_bytes(trial: &PlannedTrial, data_bytes: u64) -> u64 {
     let set: u64 = pools(trial, data_bytes).map(|(.., bytes)| bytes).sum();
-    match trial
-        .settings
-        .iter()
-        .any(|(name, _)| plain(name) == POOLS[0])
-    {
-        true => set,
-        false => set + POOL_BYTES_DEFAULT,
+    match setting_of(&trial.settings, POOLS[0]) {
+        Some(_) => set,
+        None => set + POOL_BYTES_DEFAULT,
     }
 }
 

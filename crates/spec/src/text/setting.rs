@@ -26,6 +26,13 @@ pub fn plain(name: &str) -> String {
     name.replace('-', "_").to_ascii_lowercase()
 }
 
+/// The setting of this name, which is written as servers write it, however the file writes it.
+pub fn setting_of<'s>(settings: &'s Pairs<Setting>, wanted: &str) -> Option<&'s Setting> {
+    let mut settings = settings.iter();
+    let found = settings.find(|(name, _)| plain(name) == wanted);
+    found.map(|(_, setting)| setting)
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
     #[error(

@@ -3,9 +3,8 @@
 //! `innodb_buffer_pool_size = "data * 2"` promises a load without disk reads. Data that grows, undo, or a size that the server reported too
 //! small can break the promise, and the figures are then of another question.
 
-use crate::run::settings::plain;
 use record::{Counters, FlagKind, Loaded, Trial};
-use spec::{Pairs, Setting};
+use spec::{Pairs, Setting, setting_of};
 use std::collections::BTreeMap;
 
 const POOL: &str = "innodb_buffer_pool_size";
@@ -60,9 +59,7 @@ pub(crate) fn was_filled_by(
 
 /// The size as the file writes it, or as the server has it, if it is at least that of the data.
 fn holding_pool(settings: &Pairs<Setting>, trial: &Trial) -> Option<String> {
-    let mut settings = settings.iter();
-    let requested = settings.find(|(name, _)| plain(name) == POOL);
-    match requested.map(|(_, setting)| setting) {
+    match setting_of(settings, POOL) {
         Some(setting @ Setting::OfData(factor)) => {
             (*factor >= 1.0).then(|| format!("{POOL} = {setting}"))
         }

@@ -8,15 +8,14 @@ use super::request::Request;
 use crate::run::RunError;
 use crate::run::settings::plain;
 use record::{Role, TrialKey};
+use spec::memory::POOL_BYTES_DEFAULT;
 use spec::plan::PlannedTrial;
-use spec::{Observe, Pairs, Protocol, RoundKind, Setting, SliceSpec};
+use spec::{Observe, Pairs, Protocol, RoundKind, Setting, SliceSpec, setting_of};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use workload::Workload;
 
 const POOL: &str = "innodb_buffer_pool_size";
-/// The default of all servers (bytes).
-const POOL_BYTES_DEFAULT: u64 = 128 << 20;
 /// An answer that the server keeps for one session would be given to another one.
 const QUERY_CACHE: [&str; 2] = ["query_cache_type", "query_cache_size"];
 /// The default of all servers.
@@ -46,20 +45,15 @@ impl<'t> Member<'t> {
         })
     }
 
-    fn set(&self, wanted: &str) -> Option<&'t Setting> {
-        let mut settings = self.planned.settings.iter();
-        let found = settings.find(|(name, _)| plain(name) == wanted);
-        found.map(|(_, setting)| setting)
-    }
-
     /// Whether it leaves a server as it found it, and finds it as if it were alone there. `cells` of its kind are connected.
     fn may_share(&self, cells: usize) -> bool {
+        let settings = &self.planned.settings;
         let engine = self.workload.data().and_then(|data| data.engine());
-        let pool_bytes = match self.set(POOL) {
+        let pool_bytes = match setting_of(settings, POOL) {
             Some(pool) => pool.bytes(self.data_bytes).unwrap_or(0),
             None => POOL_BYTES_DEFAULT,
         };
-        let connections = self.set("max_connections");
+        let connections = setting_of(settings, "max_connections");
         let connections = connections.map_or(Ok(CONNECTIONS_DEFAULT), |set| set.resolve(0).parse());
         let wanted = cells as u32 * (self.planned.load.clients() + OWN_CONNECTIONS);
         let caches = |pairs: &Pairs<Setting>| {
@@ -70,7 +64,7 @@ impl<'t> Member<'t> {
             && engine.is_some_and(|engine| engine.eq_ignore_ascii_case("InnoDB"))
             && (1..=pool_bytes).contains(&self.data_bytes)
             && connections.is_ok_and(|most| wanted <= most)
-            && !caches(&self.planned.settings)
+            && !caches(settings)
             && !caches(&self.planned.session)
             // Each cold query restarts its server.
             && !self.planned.rounds.contains(&RoundKind::Cold)

@@ -5,8 +5,8 @@
 
 use super::servers::Provided;
 use crate::run::RunError;
-use crate::run::settings::plain;
 use spec::plan::PlannedTrial;
+use spec::setting_of;
 
 /// prony's own connections: for queries, counters, the sampler and KILL QUERY. Doubled, because a server counts a closed connection
 /// for a moment longer.
@@ -60,7 +60,6 @@ pub(crate) fn check(trials: &[PlannedTrial], server: &Provided) -> Result<(), Ru
 
 /// The trial's own max_connections.
 fn set(planned: &PlannedTrial) -> Option<u32> {
-    let named = |(name, _): &&(String, _)| plain(name) == "max_connections";
-    let (_, setting) = planned.settings.iter().find(named)?;
+    let setting = setting_of(&planned.settings, "max_connections")?;
     setting.resolve(0).parse().ok()
 }

@@ -2,8 +2,7 @@
 //!
 //! Purpose: what is announced is enough. Outside this module: what a timed load adds, which depends on how long it runs.
 
-use crate::run::settings::plain;
-use spec::{Pairs, Setting};
+use spec::{Pairs, Setting, setting_of};
 
 /// A data folder without tables of the user: system tables, undo logs, doublewrite and temporary files. MySQL 9.7 has the largest: 88 MiB
 /// at rest, and about 94 while a server runs on it. MariaDB 10.11 has 17.
@@ -14,11 +13,7 @@ const REDO_LOG_FILES_DEFAULT: u64 = 2;
 
 /// The redo log of a server with these settings; relative sizes refer to `data_bytes`.
 pub(crate) fn redo_log_bytes(settings: &Pairs<Setting>, data_bytes: u64) -> u64 {
-    let number = |wanted: &str| {
-        let mut settings = settings.iter();
-        let (_, setting) = settings.find(|(name, _)| plain(name) == wanted)?;
-        setting.bytes(data_bytes)
-    };
+    let number = |wanted: &str| setting_of(settings, wanted)?.bytes(data_bytes);
     let files = number("innodb_log_files_in_group").unwrap_or(REDO_LOG_FILES_DEFAULT);
     let of_files = number("innodb_log_file_size").map(|bytes| bytes.saturating_mul(files));
     let given = of_files.max(number("innodb_redo_log_capacity"));
