@@ -31,6 +31,13 @@ pub struct Percentiles {
 }
 
 impl Percentiles {
+    /// Adds a percentile to the uncertain ones.
+    pub fn doubt(&mut self, percentile: Percentile) {
+        if !self.uncertain.contains(&percentile) {
+            self.uncertain.push(percentile);
+        }
+    }
+
     /// All operations: those that were answered, and the arrivals that never were.
     fn all(&self) -> u64 {
         self.count + self.unanswered

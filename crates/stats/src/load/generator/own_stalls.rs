@@ -123,9 +123,7 @@ impl<'l> Stalls<'l> {
         for percentile in [Percentile::P999, Percentile::Max] {
             if self.own_ms(found, percentile).is_some() {
                 found.of_generator.push(percentile);
-                if !found.uncertain.contains(&percentile) {
-                    found.uncertain.push(percentile);
-                }
+                found.doubt(percentile);
             }
         }
     }

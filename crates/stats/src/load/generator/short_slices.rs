@@ -69,9 +69,7 @@ fn of_pauses(first: f64, found: &mut Percentiles) {
         let above = 1.0 - percentile.share_below();
         if found.at(percentile).is_some() && first >= DECISIVE * above {
             found.of_pauses.push(percentile);
-            if !found.uncertain.contains(&percentile) {
-                found.uncertain.push(percentile);
-            }
+            found.doubt(percentile);
         }
     }
 }
