@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 pub(super) struct Hosted {
     pub instance: Server,
-    pub disks: Disks,
-    /// The limits of the server, from its first start.
+    /// The limits of the server, from its first start. Dropped before the disks that they limit.
     pub held: OnceLock<Held>,
     pub changes: Arc<Changes>,
+    pub disks: Disks,
     pub leases: Leases,
     is_filled: AtomicBool,
     is_started: AtomicBool,
