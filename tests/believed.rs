@@ -4,7 +4,7 @@
 
 use crate::support::elsewhere::Elsewhere;
 use crate::support::timed::is_whole;
-use crate::support::{Bench, Ended};
+use crate::support::{Bench, Ended, in_a_line};
 use serde_json::Value;
 
 /// Two clients that write for a second, in two blocks.
@@ -45,7 +45,7 @@ fn says(ended: &Ended, status: i32, text: &str) {
     }
     let all = format!("{}{}", ended.stdout, ended.stderr);
     // Messages are wrapped.
-    let words = all.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = in_a_line(&all);
     assert!(words.replace("│ ", "").contains(text), "{all}");
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Tier: default.
 
-use crate::support::{Bench, Ended};
+use crate::support::{Bench, Ended, in_a_line};
 use std::path::{Path, PathBuf};
 
 /// The quickstart, compressed: three claims, all of which hold.
@@ -163,8 +163,8 @@ fn every_form_names_the_prony_that_recorded_the_run() {
     }
     for format in ["table", "json", "markdown"] {
         let shown = bench.run(&["compare", &run, &run, "--format", format]);
-        let text = shown.stdout.split_whitespace().collect::<Vec<_>>();
-        assert!(text.join(" ").contains(RECORDED_BY), "{}", shown.stdout);
+        let text = in_a_line(&shown.stdout);
+        assert!(text.contains(RECORDED_BY), "{}", shown.stdout);
     }
 }
 

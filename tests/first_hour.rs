@@ -4,7 +4,7 @@
 
 use crate::support::elsewhere::Elsewhere;
 use crate::support::process::{ended, nothing_is_left, send, until};
-use crate::support::{Bench, Ended, finished, has};
+use crate::support::{Bench, Ended, finished, has, in_a_line};
 use rustix::process::Signal;
 use std::path::Path;
 use std::process::Command;
@@ -47,7 +47,7 @@ fn judge(words: &str, ended: &Ended, status: i32, says: &[&str]) {
     assert_eq!(ended.status, status, "prony {words}:\n{all}");
     fits(words, &all, COLUMNS);
     // A sentence may be broken between any of its words.
-    let flat = all.split_whitespace().collect::<Vec<_>>().join(" ");
+    let flat = in_a_line(&all);
     for sentence in says {
         assert!(flat.contains(sentence), "{sentence:?} of {words}:\n{all}");
     }

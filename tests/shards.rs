@@ -4,7 +4,7 @@
 
 use crate::support::elsewhere::Elsewhere;
 use crate::support::process::{ended, send, until};
-use crate::support::{Bench, Ended};
+use crate::support::{Bench, Ended, in_a_line};
 use record::{FlagKind, Sharing, Trial, TrialState};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
@@ -73,17 +73,12 @@ fn store(run: &Path) -> Store {
     Store::open(&run.join("run.sqlite")).unwrap()
 }
 
-/// What prony printed, without the line breaks of the terminal.
-fn plain(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// What is said of a shard whose threads got no CPU time when the load began.
 const LATE: &str = "away from the common start";
 
 /// It ended, even if the machine was too busy for its figures.
 fn measured(ended: &Ended) {
-    let said = plain(&format!("{}{}", ended.stdout, ended.stderr));
+    let said = in_a_line(&format!("{}{}", ended.stdout, ended.stderr));
     let is_named = ["engine_limit", "generator_stalled", LATE].map(|words| said.contains(words));
     let is_disturbed = ended.status == 3 && is_named.contains(&true);
     assert!(
@@ -150,7 +145,7 @@ fn four_shards_are_together_the_whole_load() {
     let (printed, run) = merged(&bench, &runs);
     measured(&printed);
     assert!(
-        plain(&printed.stdout).contains("merged from 4 shards"),
+        in_a_line(&printed.stdout).contains("merged from 4 shards"),
         "{}",
         printed.stdout
     );
@@ -218,7 +213,7 @@ fn a_killed_shard_makes_the_merged_trial_invalid_and_is_named() {
     let (printed, run) = merged(&bench, &bench.runs());
     assert_eq!(printed.status, 3, "{}", printed.stderr);
     assert!(
-        plain(&printed.stdout).contains("shard 2/3 was cut short after"),
+        in_a_line(&printed.stdout).contains("shard 2/3 was cut short after"),
         "{}",
         printed.stdout
     );
@@ -238,7 +233,7 @@ fn a_killed_shard_makes_the_merged_trial_invalid_and_is_named() {
         .collect();
     let (printed, _) = merged(&bench, &others);
     assert!(
-        plain(&printed.stdout).contains("shard 2/3 is missing"),
+        in_a_line(&printed.stdout).contains("shard 2/3 is missing"),
         "{}",
         printed.stdout
     );
@@ -404,7 +399,7 @@ fn what_cannot_be_shared_is_refused_before_anything_is_connected() {
         prony.envs(variables.iter().copied());
         let ended: Ended = prony.output().unwrap().into();
         assert_eq!(ended.status, 2, "{}", ended.stderr);
-        let text = plain(&ended.stderr);
+        let text = in_a_line(&ended.stderr);
         assert!(text.contains(says), "{text}");
     };
     let dsn = "mysql://nobody@127.0.0.1:1/";

@@ -6,7 +6,7 @@
 use crate::slices::counts_its_own_slices;
 use crate::support::process::{ended, nothing_is_left, send, servers, until, works};
 use crate::support::timed::*;
-use crate::support::{Bench, has};
+use crate::support::{Bench, has, in_a_line};
 use record::Trial;
 use rustix::process::Signal;
 use std::path::Path;
@@ -47,8 +47,7 @@ fn each_saw_its_own_switch(run: &Path) {
 /// The report without its line breaks.
 fn shown_in_a_line(bench: &Bench, run: &Path) -> String {
     let report = bench.run(&["show", &run.display().to_string()]);
-    let words: Vec<&str> = report.stdout.split_whitespace().collect();
-    words.join(" ")
+    in_a_line(&report.stdout)
 }
 
 #[test]

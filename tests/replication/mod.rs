@@ -6,7 +6,7 @@
 mod answer;
 mod page;
 
-use crate::support::root;
+use crate::support::{in_a_line, root};
 use answer::{Answer, Kept};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -85,10 +85,6 @@ fn kept(facts: &Facts) -> BTreeMap<&str, Kept> {
     answer::read(names.into_iter().collect())
 }
 
-fn words(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[test]
 fn the_replication_page_and_the_readme_say_what_the_records_say() {
     let facts = facts();
@@ -107,8 +103,8 @@ fn the_replication_page_and_the_readme_say_what_the_records_say() {
         );
     }
     assert_eq!(found, expected, "{PAGE} has other lines");
-    let stated = words(&page::counted(&facts.readme, &facts, &kept));
-    let readme = words(&std::fs::read_to_string(root().join("README.md")).unwrap());
+    let stated = in_a_line(&page::counted(&facts.readme, &facts, &kept));
+    let readme = in_a_line(&std::fs::read_to_string(root().join("README.md")).unwrap());
     assert!(readme.contains(&stated), "README.md has to say: {stated}");
 }
 
