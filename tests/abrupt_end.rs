@@ -3,9 +3,10 @@
 //! Tiers: default, all, long.
 
 use crate::faults::experiment;
-use crate::support::process::{ended, send};
+use crate::support::process::{ended, send, until};
 use crate::support::random::Random;
 use crate::support::{Bench, finished, has};
+use record::TrialKey;
 use rustix::process::Signal;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -56,24 +57,23 @@ fn killed_again_and_again(mut random: Random, kills: usize) {
     let first = bench.run(&["run", &file, "--blocks", "1"]);
     first.measured();
     let mut kept: Option<(PathBuf, usize)> = None;
-    for _ in 0..kills {
+    for kill in 1..=kills {
         let resume = kept.as_ref().map(|(run, _)| run.display().to_string());
         let running = match &resume {
             Some(run) => bench.start(&["run", "--resume", run]),
             None => bench.start(&["run", &file, "--blocks", &BLOCKS.to_string()]),
         };
         std::thread::sleep(Duration::from_millis(random.below(KILLED_WITHIN_MS)));
+        if kill == kills && kept.is_none() {
+            // On a busy machine all kills may have come too early.
+            until("a stored run", || stored(&bench).is_some());
+        }
         send(running.id(), Signal::KILL);
         ended(running);
         bench.wait_until_quiet();
         let left = bench.leftovers();
         assert!(left.iter().all(|path| is_empty_journal(path)), "{left:?}");
-        let newest = bench.runs().pop();
-        let newest = newest.filter(|run| run.join("run.sqlite").is_file());
-        if let (Some(run), true) = (newest, bench.runs().len() > 1) {
-            let Ok(now) = finished(&run.join("run.sqlite")) else {
-                continue; // killed before the first trial was stored
-            };
+        if let Some((run, now)) = stored(&bench) {
             if let Some((_, before)) = kept.as_ref().filter(|(kept, _)| *kept == run) {
                 assert!(
                     now.len() >= *before,
@@ -95,6 +95,14 @@ fn killed_again_and_again(mut random: Random, kills: usize) {
     assert_eq!(measured.count(), BLOCKS - done, "{}", last.stderr);
     bench.wait_until_quiet();
     assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
+}
+
+/// The newest run but the first one, and its finished trials. None if it was killed before it was stored.
+fn stored(bench: &Bench) -> Option<(PathBuf, Vec<TrialKey>)> {
+    let run = bench.runs().get(1..)?.last()?.clone();
+    let store = run.join("run.sqlite");
+    let trials = store.is_file().then(|| finished(&store))?.ok()?;
+    Some((run, trials))
 }
 
 /// Whether a journal has no lease: its prony process was killed before its guard started. The next start removes it.

@@ -127,12 +127,16 @@ impl Proxy {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn();
-        let proxy = Proxy {
+        let mut proxy = Proxy {
             process: process.ok()?,
             port: own,
             _folder: folder,
         };
         while std::net::TcpStream::connect(("127.0.0.1", own)).is_err() {
+            if proxy.process.try_wait().unwrap().is_some() {
+                // Another program has taken the port first.
+                return Proxy::before(port);
+            }
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
         Some(proxy)

@@ -325,20 +325,28 @@ fn a_port_that_is_taken_before_its_node_starts_is_named() {
     let text = format!(
         "title = \"taken\"\n[server.one]\nbuild = 'mariadb'\ntopology = 'galera'\nnodes = 2\n{UPDATES}[protocol]\ntime = '5s'\n"
     );
-    let running = bench.start(&["run", &bench.experiment("taken", &text)]);
-    let mut first = None;
-    until("the first node", || {
-        let lines = bench.processes();
-        first = lines.into_iter().find(|line| line.contains("gcomm://"));
-        first.is_some()
-    });
-    let second = peers(&first.unwrap()).pop().unwrap();
-    let _taken = std::net::TcpListener::bind(&second).unwrap();
-    let failed = ended(running);
-    let said = format!("{}{}", failed.stdout, failed.stderr);
-    let says = format!("node 2: another program has taken its port {second}");
-    assert!(said.contains(&says), "{said}");
-    nothing_is_left(&bench);
+    let file = bench.experiment("taken", &text);
+    let attempt = || {
+        let running = bench.start(&["run", &file]);
+        let mut first = None;
+        until("the first node", || {
+            let lines = bench.processes();
+            first = lines.into_iter().find(|line| line.contains("gcomm://"));
+            first.is_some()
+        });
+        let second = peers(&first.unwrap()).pop().unwrap();
+        let taken = std::net::TcpListener::bind(&second);
+        let failed = ended(running);
+        nothing_is_left(&bench);
+        if taken.is_ok() {
+            let said = format!("{}{}", failed.stdout, failed.stderr);
+            let says = format!("node 2: another program has taken its port {second}");
+            assert!(said.contains(&says), "{said}");
+        }
+        taken.is_ok()
+    };
+    // On a busy machine the node may have its port before this test comes to take it. Not each time.
+    assert!((0..3).any(|_| attempt()));
 }
 
 #[test]

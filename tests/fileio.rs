@@ -30,7 +30,8 @@ fn bench_measures_reads_and_writes_in_a_folder_and_leaves_it_empty() {
             .filter_map(|one| one["name"].as_str())
             .collect();
         assert_eq!(names, ["read", "write", "sync"], "{trial}");
-        assert!(number(&trial["throughput"]) > 0.0, "{trial}");
+        // A busy disk may stand still for the whole second. What was begun in it ends after it.
+        assert!(ended_operations(&trial) > 0.0, "{trial}");
     }
     assert_eq!(std::fs::read_dir(disk.path()).unwrap().count(), 0);
     nothing_is_left(&bench);
@@ -59,7 +60,7 @@ fn asynchronous_engines_keep_operations_in_flight_and_sync_once_at_the_end() {
             (&"write".into(), &"sync".into())
         );
         assert_eq!(syncs["starts"], 1, "{trial}");
-        assert!(number(&trial["throughput"]) > 0.0, "{trial}");
+        assert!(ended_operations(trial) > 1.0, "{trial}");
     }
     assert_eq!(std::fs::read_dir(disk.path()).unwrap().count(), 0);
     nothing_is_left(&bench);

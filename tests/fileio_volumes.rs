@@ -244,18 +244,20 @@ fn limited(bench: &Bench, time: &str, changes: &[(&str, u32)]) -> Value {
     trials(&shown)[0].clone()
 }
 
-/// What is measured, a second time where a busy disk has hidden what is to be found. It does so now and then, but not twice.
-fn twice(measure: impl Fn() -> Value, is_found: impl Fn(&Value) -> bool) -> Value {
-    let first = measure();
-    match is_found(&first) {
-        true => first,
-        false => measure(),
+/// What is measured, again where a busy disk has hidden what is to be found. It does so now and then, but not three times.
+fn repeated(measure: impl Fn() -> Value, is_found: impl Fn(&Value) -> bool) -> Value {
+    let mut shown = measure();
+    for _ in 1..3 {
+        if !is_found(&shown) {
+            shown = measure();
+        }
     }
+    shown
 }
 
-/// As `limited`, looked for twice.
+/// As `limited`, looked for repeatedly.
 fn found(time: &str, changes: &[(&str, u32)], is_found: impl Fn(&Value) -> bool) -> Value {
-    twice(|| limited(&Bench::new(), time, changes), is_found)
+    repeated(|| limited(&Bench::new(), time, changes), is_found)
 }
 
 /// The median throughput of some seconds.
@@ -311,14 +313,14 @@ fn a_limit_that_alternates_is_found_as_a_period() {
         .collect();
     let changes: Vec<(&str, u32)> = times.iter().map(|(at, limit)| (&at[..], *limit)).collect();
     let is_found = |trial: &Value| {
-        let every_s = trial["period"]["every_s"].as_f64();
+        let period = &trial["period"];
+        let every_s = period["every_s"].as_f64();
         every_s.is_some_and(|every_s| (5.5..6.5).contains(&every_s))
+            && number(&period["least"]) < 75.0
+            && number(&period["usual"]) > 100.0
     };
     let trial = found("49s", &changes, is_found);
-    let period = &trial["period"];
     assert!(is_found(&trial), "{trial}");
-    assert!(number(&period["least"]) < 75.0, "{period}");
-    assert!(number(&period["usual"]) > 100.0, "{period}");
 }
 
 /// And another one: seconds of nothing.
@@ -333,10 +335,12 @@ fn a_limit_that_stops_the_disk_for_seconds_is_found_as_a_stall() {
         let start_s = number(&stall["start_s"]);
         start_s <= 11.0 && start_s + number(&stall["seconds"]) >= 13.0
     };
-    let is_found = |trial: &Value| trial["stalls"].as_array().unwrap().iter().any(is_ours);
+    let is_found = |trial: &Value| {
+        let is_stall = trial["stalls"].as_array().unwrap().iter().any(is_ours);
+        is_stall && median(trial, 3..10) > 50.0
+    };
     let trial = found("20s", &[("10s", 1), ("14s", 200)], is_found);
-    assert!(is_found(&trial), "{}", trial["stalls"]);
-    assert!(median(&trial, 3..10) > 50.0, "{trial}");
+    assert!(is_found(&trial), "{trial}");
 }
 
 #[test]
@@ -350,14 +354,14 @@ fn the_next_trial_of_a_series_begins_with_the_limits_of_the_file() {
         [[event]]\nat = \"2s\"\nset = { limits = { write_iops = 20 } }\n";
     let file = writes(&bench, rest);
     // With the limit of the trial before it, the first second has 20 and what was left over. A busy disk does not do a thousand, and
-    // now and then nothing at all, but not twice.
+    // now and then nothing at all, but not three times.
     let is_limited_anew = |shown: &Value| {
         ["4", "8"].iter().all(|clients| {
             let seconds = throughputs(&at_level(shown, "clients", clients));
             seconds[0] > 40.0 && seconds[4] < 40.0
         })
     };
-    let shown = twice(|| measured(&bench, &file), is_limited_anew);
+    let shown = repeated(|| measured(&bench, &file), is_limited_anew);
     assert!(is_limited_anew(&shown), "{shown}");
     for trial in trials(&shown) {
         assert_eq!(flags(&trial, "limit_lost"), "");
@@ -373,7 +377,7 @@ fn settings_that_change_during_the_load_are_restored_after_it() {
     let bench = Bench::with_shared_snapshots();
     let asked = "sql = \"select 1 from dual where @@global.innodb_io_capacity = 321\"";
     let rest = format!(
-        "[load.closed]\nclients = [1, 2]\n[protocol]\ntime = \"4s\"\nseries = true\n\
+        "[load.closed]\nclients = [1, 2]\n[protocol]\ntime = \"6s\"\nseries = true\n\
          [[event]]\nat = \"500ms\"\n{asked}\n\
          [[event]]\nat = \"2s\"\nset = {{ settings = {{ innodb_io_capacity = 321 }} }}\n\
          [[event]]\nat = \"3s\"\n{asked}\n"

@@ -23,7 +23,7 @@ fn on_screen(bench: &Bench, words: &str, columns: usize) -> Command {
 }
 
 /// How often a command is run until its trials are valid: one second of load is easily disturbed on a busy machine.
-const ATTEMPTS: usize = 5;
+const ATTEMPTS: usize = 10;
 
 /// One step of a task: the command ends with this status, fits the screen, and says each of these.
 fn step(bench: &Bench, words: &str, status: i32, says: &[&str]) -> Ended {

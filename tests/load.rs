@@ -20,8 +20,9 @@ fn bench_measures_each_client_count_on_one_server() {
     let shown = shown(&ended);
     for clients in ["1", "4"] {
         let trial = at_level(&shown, "clients", clients);
-        assert!(number(&trial["throughput"]) > 0.0, "{trial}");
-        assert!(number(&trial["operations"]) > 0.0, "{trial}");
+        assert!(trial.get("throughput").is_some(), "{trial}");
+        // A busy machine may stand still for the whole second. What was begun in it ends after it.
+        assert!(ended_operations(&trial) > 0.0, "{trial}");
         assert_eq!(trial["errors"], 0, "{trial}");
         for name in LATENCIES {
             assert!(trial["latency_ms"].get(name).is_some(), "{name}: {trial}");
@@ -96,7 +97,7 @@ fn sql_operations_run_with_their_parameters_and_weights() {
         .collect();
     assert_eq!(names, ["look", "pay"]);
     let updates = number(&trial["counters"]["Com_update"]);
-    let share = updates / number(&trial["operations"]);
+    let share = updates / number(&trial["operations_counted"]);
     assert!((0.1..0.5).contains(&share), "a quarter pays: {share}");
 }
 
@@ -116,9 +117,13 @@ fn an_open_load_reports_response_wait_and_service_times_and_arrivals() {
         }
     }
     assert!(number(&trial["service_ms"]["max"]) > 0.0, "{trial}");
+    // 400 by chance, in whichever second they ended.
+    let arrived = ended_operations(trial) + number(&trial["queued_at_end"]);
+    assert!((300.0..500.0).contains(&arrived), "{trial}");
+    // Where prony itself stood still at the end, the arrivals of that time are after the last whole second.
     let offered = number(&trial["offered"]);
-    assert!((120.0..280.0).contains(&offered), "{trial}");
-    assert!(number(&trial["queued_at_end"]) >= 0.0, "{trial}");
+    let stood = !flags(trial, "generator_stalled").is_empty();
+    assert!((120.0..280.0).contains(&offered) || stood, "{trial}");
     assert_eq!(trial["dropped"], 0, "{trial}");
 }
 

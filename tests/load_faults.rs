@@ -291,7 +291,7 @@ id.uniform = [1, 100]
 clients = 4
 
 [protocol]
-time = "4s"
+time = "6s"
 
 [[event]]
 at  = "1500ms"
@@ -315,10 +315,16 @@ fn a_killed_connection_is_counted_by_its_error_code_and_reopened() {
         codes.keys().all(|code| lost.contains(&code.as_str())),
         "{codes:?}"
     );
-    let third = &trial["samples"][3];
-    let clients = number(&third["running"]) + number(&third["idle"]);
-    assert_eq!(clients, 4.0, "all clients are reconnected: {third}");
-    assert!(number(&third["throughput"]) > 0.0, "{third}");
+    // In one of these seconds a busy machine may stand still.
+    let after = &trial["samples"].as_array().unwrap()[3..6];
+    let is_back = |second: &Value| {
+        let clients = number(&second["running"]) + number(&second["idle"]);
+        clients == 4.0 && number(&second["throughput"]) > 0.0
+    };
+    assert!(
+        after.iter().any(is_back),
+        "all clients are reconnected: {after:?}"
+    );
 }
 
 const PAUSE: &str =
@@ -428,7 +434,7 @@ const STALL: &str = r#"
 clients = [1, 2]
 
 [protocol]
-time   = "2s"
+time   = "4s"
 series = true
 
 [[event]]

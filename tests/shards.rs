@@ -5,13 +5,14 @@
 use crate::support::elsewhere::Elsewhere;
 use crate::support::process::{ended, send, until};
 use crate::support::{Bench, Ended, in_a_line};
-use record::{FlagKind, Sharing, Trial, TrialState};
+use record::{FlagKind, Loaded, Sharing, Trial, TrialState};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use store::Store;
 
-/// A load with equal gaps, whose arrivals are known exactly. The file does not allow a shared machine: shards of one run are none.
+/// A load with equal gaps, whose arrivals are known exactly: the queue holds all of them, however long the machine stands still. The file
+/// does not allow a shared machine: shards of one run are none.
 const OPEN: &str = r#"
 title = "Shards"
 question = "Do the shards of a load add up?"
@@ -28,7 +29,7 @@ rows = 2000
 rate = 401
 arrivals = "uniform"
 workers = 10
-queue = 1000
+queue = 4000
 
 [protocol]
 time = "4s"
@@ -88,6 +89,35 @@ fn measured(ended: &Ended) {
     );
 }
 
+/// Whether the machine was too busy to begin with the other shards.
+fn missed_the_start(ended: &Ended) -> bool {
+    let said = in_a_line(&format!("{}{}", ended.stdout, ended.stderr));
+    said.contains("the common start was missed")
+}
+
+/// The shards that `start` starts for the load, which all began it: a busy machine misses the common start now and then, but not three
+/// times. None where the server is not available.
+fn begun(
+    name: &str,
+    start: impl Fn(&Bench, &Elsewhere, &str) -> Vec<Child>,
+) -> Option<(Bench, Elsewhere, Vec<Ended>)> {
+    let once = || {
+        let theirs = Elsewhere::start("mariadb", "ALL ON *.*")?;
+        let bench = Bench::new();
+        let file = file(&bench, name, OPEN);
+        let shards = start(&bench, &theirs, &file).into_iter();
+        let ended: Vec<Ended> = shards.map(ended).collect();
+        Some((bench, theirs, ended))
+    };
+    let mut found = once()?;
+    for _ in 1..3 {
+        if found.2.iter().any(missed_the_start) {
+            found = once()?;
+        }
+    }
+    Some(found)
+}
+
 /// Whether all arrivals were measured, even if the machine was too busy for the figures.
 fn is_whole(trial: &Trial) -> bool {
     let is_disturbed = |flag: &record::Flag| match flag.kind {
@@ -103,15 +133,12 @@ fn is_whole(trial: &Trial) -> bool {
 
 #[test]
 fn four_shards_are_together_the_whole_load() {
-    let Some(mut theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
+    let four = |bench: &Bench, theirs: &Elsewhere, file: &str| all(bench, theirs, file, 4, &[]);
+    let Some((bench, mut theirs, shards)) = begun("four", four) else {
         return;
     };
-    let bench = Bench::new();
-    let file = file(&bench, "four", OPEN);
-    let shards = all(&bench, &theirs, &file, 4, &[]);
-    for (number, shard) in (1..).zip(shards) {
-        let ended = ended(shard);
-        measured(&ended);
+    for (number, ended) in (1..).zip(&shards) {
+        measured(ended);
         let loaded = format!("shard {number}/4 loaded");
         assert!(ended.stderr.contains(&loaded), "{}", ended.stderr);
     }
@@ -168,7 +195,7 @@ fn four_shards_are_together_the_whole_load() {
         panic!("{:?}", load.mode)
     };
     assert!((rate - 401.0).abs() < 1e-9);
-    assert_eq!((workers, queue), (10, 1000));
+    assert_eq!((workers, queue), (10, 4000));
     let each_second = load.histograms.iter().filter(|one| one.every_s == 1);
     let counted: u64 = each_second.map(|one| one.nanoseconds.unpack().len()).sum();
     assert_eq!(counted, load.open.unwrap().started);
@@ -263,47 +290,56 @@ fn an_hour_ahead(folder: &Path) -> Option<PathBuf> {
 #[test]
 #[cfg(tier_all)]
 fn a_shard_whose_clock_is_an_hour_off_starts_with_the_others() {
-    let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
-        return;
-    };
-    let bench = Bench::new();
-    let Some(library) = an_hour_ahead(bench.folder.path()) else {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(library) = an_hour_ahead(folder.path()) else {
         crate::support::skip::skipped("no C compiler");
         return;
     };
-    let file = file(&bench, "hour", OPEN);
-    let first = shard(&bench, &theirs, &file, "1/2", &[]);
-    let dsn = theirs.dsn_with_password();
-    let second = bench
-        .prony(&["run", &file, "--server", &dsn, "--shard", "2/2"])
-        .env("LD_PRELOAD", library)
-        .spawn()
-        .unwrap();
-    measured(&ended(first));
-    measured(&ended(second));
-    let offsets: Vec<f64> = bench
-        .runs()
-        .iter()
-        .map(|run| {
-            let load = store(run).trials().unwrap().remove(0).load.unwrap();
-            load.engine.shards[0].clock_offset_s
-        })
-        .collect();
+    let two = |bench: &Bench, theirs: &Elsewhere, file: &str| {
+        let first = shard(bench, theirs, file, "1/2", &[]);
+        let dsn = theirs.dsn_with_password();
+        let mut second = bench.prony(&["run", file, "--server", &dsn, "--shard", "2/2"]);
+        second.env("LD_PRELOAD", &library);
+        vec![first, second.spawn().unwrap()]
+    };
+    let Some((bench, _theirs, shards)) = begun("hour", two) else {
+        return;
+    };
+    shards.iter().for_each(measured);
+    let runs = bench.runs();
+    let loads: Vec<Loaded> = runs.iter().map(|run| load_of(run)).collect();
+    let offset_s = |load: &Loaded| load.engine.shards[0].clock_offset_s;
+    let offsets = [offset_s(&loads[0]), offset_s(&loads[1])];
     let apart_s = (offsets[0] - offsets[1]).abs();
     assert!((apart_s - 3600.0).abs() < 0.05, "{offsets:?}");
-    let (printed, run) = merged(&bench, &bench.runs());
+    // By the server's clock they began at the same time.
+    let began_s = |load: &Loaded| load.started_ns as f64 / 1e9 + offset_s(load);
+    let apart_s = (began_s(&loads[0]) - began_s(&loads[1])).abs();
+    assert!(apart_s < 0.05, "{apart_s}");
+    let (printed, run) = merged(&bench, &runs);
     measured(&printed);
-    let load = store(&run).trials_whole().unwrap().remove(0).load.unwrap();
-    let throughput: Vec<f64> = load
-        .seconds("throughput")
-        .iter()
-        .flatten()
-        .copied()
-        .collect();
-    // The series lie on each other: no second has the load of one shard alone, which is 200. A busy machine does some of a second in the
-    // next one.
-    let is_of_both = |second: &f64| (260.0..560.0).contains(second);
-    assert!(throughput[..4].iter().all(is_of_both), "{throughput:?}");
+    // The series lie on each other, whatever a busy machine did in which second.
+    let whole = done(&load_of(&run));
+    let own = [done(&loads[0]), done(&loads[1])];
+    assert!(own.iter().all(|own| own.len() >= 4), "{own:?}");
+    for (second, both) in whole.iter().enumerate() {
+        let of_each = own.iter().filter_map(|own| own.get(second));
+        let sum: f64 = of_each.sum();
+        assert!((both - sum).abs() < 1e-6, "{whole:?} of {own:?}");
+    }
+}
+
+/// The load of a run's only trial.
+#[cfg(tier_all)]
+fn load_of(run: &Path) -> Loaded {
+    *store(run).trials_whole().unwrap().remove(0).load.unwrap()
+}
+
+/// The operations of each second.
+#[cfg(tier_all)]
+fn done(load: &Loaded) -> Vec<f64> {
+    let seconds = load.seconds("throughput").iter();
+    seconds.flatten().copied().collect()
 }
 
 #[test]
@@ -377,7 +413,7 @@ fn a_shard_that_comes_during_the_load_is_refused_and_no_shard_is_resumed() {
     for shard in shards {
         let ended = ended(shard);
         // A busy machine may miss the start, and says so.
-        if !ended.stdout.contains("the common start was missed") {
+        if !missed_the_start(&ended) {
             measured(&ended);
         }
     }

@@ -24,17 +24,30 @@ fn file(bench: &Bench, name: &str, rest: &str) -> String {
 }
 
 /// What the server counted in the slices of a trial is what its clients did in them; those of the last slice may end after its last second.
-/// The second of warm-up is left out: it passed before the slices, when the machine may have been busier or less busy.
+/// The second of warm-up is left out: it passed before the slices, when the machine may have been busier or less busy. Clients that began
+/// it late were busy for less than a second, and then the first slice begins in it; so a part of it may be counted, but not all.
 #[cfg(tier_all)]
 pub(crate) fn counts_its_own_slices(trial: &Value) {
     let counted = number(&trial["counters"]["Com_select"]);
-    let samples = trial["samples"].as_array().unwrap().iter();
-    let in_slices = samples.filter(|sample| number(&sample["second"]) >= 1.0);
-    let done: f64 = in_slices.map(|sample| number(&sample["throughput"])).sum();
+    let samples = trial["samples"].as_array().unwrap();
+    let warmup = number(&samples[0]["throughput"]);
+    let done = ended_operations(trial) - warmup;
     assert!(
-        counted > 0.9 * done && counted < 1.02 * done + 50.0,
-        "{counted} {done}"
+        counted > 0.9 * done && counted < 1.02 * done + 0.5 * warmup + 50.0,
+        "{counted} {done} {warmup}"
     );
+}
+
+/// Three servers, or cells, of at least three seconds each took turns within the same seconds.
+#[cfg(tier_all)]
+pub(crate) fn three_took_turns(trial: &Value) {
+    let slices = &trial["engine"]["slices"];
+    // Where the machine stood still in a slice, fewer follow it, and so fewer of the two others between them.
+    let stood_s = number(&slices["finishing_s_max"]);
+    let count = number(&slices["count"]);
+    assert!(count >= 4.0 || stood_s > 1.0, "{slices}");
+    let spanned_s = number(&slices["spanned_s"]);
+    assert!(spanned_s > 6.0 - 2.0 * stood_s, "{slices}");
 }
 
 #[test]
@@ -59,17 +72,21 @@ fn two_servers_and_the_control_take_turns_and_every_operation_counts() {
         assert!(is_whole(trial), "{trial}\n{}", ended.stderr);
         let slices = &trial["engine"]["slices"];
         assert_eq!(slices["servers"], 3, "{trial}");
-        assert!(number(&slices["count"]) >= 4.0, "{slices}");
-        // Three servers of at least three seconds each.
-        assert!(number(&slices["spanned_s"]) > 6.0, "{slices}");
+        three_took_turns(trial);
         assert!(trial["engine"]["stopped"].is_null(), "{trial}");
         let edges = number(&slices["edges_share"]);
-        assert!(0.0 < edges && edges < 0.15, "{slices}");
+        assert!(0.0 < edges && edges < 1.0, "{slices}");
+        // A busy machine that stands still for half a second makes so much of a trial an edge, and then the trial says so.
+        let is_short = flags(trial, "slices_short").contains("in the first operation");
+        assert!(edges < 0.15 || is_short, "{trial}");
         assert!(number(&slices["first_s_mean"]) > 0.0 && number(&slices["operation_s_mean"]) > 0.0);
         let (until_s, elapsed_s) = (&trial["engine"]["until_s"], &trial["elapsed_s"]);
         assert_eq!(number(until_s), 4.0, "its own clock: {elapsed_s}");
         counts_its_own_slices(trial);
     }
+    let edges = |trial: &Value| number(&trial["engine"]["slices"]["edges_share"]);
+    let least = trials.iter().map(edges).fold(1.0, f64::min);
+    assert!(least < 0.15, "the least of all trials: {least}");
     let report = bench.run(&["show", &run.display().to_string()]);
     let sentence = "Measured in slices of about 0.3 s: up to 3 servers took turns";
     assert!(report.stdout.contains(sentence), "{}", report.stdout);
@@ -251,24 +268,38 @@ fn open_loads_and_other_workloads_are_refused() {
     );
 }
 
+#[cfg(tier_all)]
+fn is_stopped(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().unwrap_or_default();
+    state.trim_start().starts_with('T')
+}
+
+#[cfg(tier_all)]
+fn pids(bench: &Bench) -> Vec<u32> {
+    servers(bench).into_iter().map(|(pid, _)| pid).collect()
+}
+
 /// The servers that are stopped now.
 #[cfg(tier_all)]
 fn stopped(bench: &Bench) -> Vec<u32> {
-    let is_stopped = |pid: &u32| {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let state = stat.rsplit(')').next().unwrap_or_default();
-        state.trim_start().starts_with('T')
-    };
-    let pids = servers(bench).into_iter().map(|(pid, _)| pid);
-    pids.filter(is_stopped).collect()
+    let pids = pids(bench).into_iter();
+    pids.filter(|pid| is_stopped(*pid)).collect()
 }
 
 /// Waits until so many servers take turns: each was stopped, and is not always.
 #[cfg(tier_all)]
 fn until_turns(bench: &Bench, of: usize) {
     let (mut seen, mut changes, mut last) = (BTreeSet::new(), 0, Vec::new());
+    let mut known = Vec::new();
     until("turns", || {
-        let now = stopped(bench);
+        // A look at every process of a busy machine may take as long as several slices.
+        let has_ended = |pid: &u32| !std::path::Path::new(&format!("/proc/{pid}")).exists();
+        if known.len() < of || known.iter().any(has_ended) {
+            known = pids(bench);
+        }
+        let pids = known.iter().copied();
+        let now: Vec<u32> = pids.filter(|pid| is_stopped(*pid)).collect();
         seen.extend(now.iter().copied());
         changes += usize::from(now != last);
         last = now;
@@ -304,7 +335,7 @@ fn a_server_that_dies_while_it_is_paused_fails_its_trial_and_the_other_is_measur
         return;
     }
     let bench = Bench::with_shared_snapshots();
-    let file = file(&bench, "dies", "time = \"6s\"\n");
+    let file = file(&bench, "dies", "time = \"8s\"\n");
     let running = started(&bench, &file);
     until("a paused server", || {
         let paused = stopped(&bench);

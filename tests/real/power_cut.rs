@@ -165,8 +165,8 @@ fn with_rare_flushes_a_power_cut_loses_what_sigkill_keeps() {
         return;
     };
     assert_eq!(after_a_kill, 0);
-    // The file system may flush the disk just before the cut. Not twice.
-    assert!((0..2).any(|_| lost(POWER_CUT) > Some(0)));
+    // The file system may flush the disk just before the cut, and another prony may sync the whole machine. Not each time.
+    assert!((0..4).any(|_| lost(POWER_CUT) > Some(0)));
 }
 
 #[test]

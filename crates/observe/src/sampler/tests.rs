@@ -78,6 +78,13 @@ fn sampled(
     sampler.stop()
 }
 
+/// The flags but the one that a busy machine alone can raise: that the first reading was late.
+fn flags(sampled: &Sampled) -> Vec<&Flag> {
+    let late = "after the measured part began";
+    let flags = sampled.flags.iter();
+    flags.filter(|flag| !flag.text.contains(late)).collect()
+}
+
 fn has(name: &'static str) -> impl Fn(&[Second]) -> bool {
     move |seen| seen.iter().any(|(_, values)| values.contains_key(name))
 }
@@ -119,7 +126,7 @@ fn counters_become_rates_and_constant_values_have_no_series() {
     assert!(moved >= 21 && moved % 7 == 0, "{moved}");
     assert_eq!(sampled.counters["Innodb_rows_deleted"], 0);
     assert!(!sampled.counters.contains_key("Threads_running"));
-    assert_eq!(sampled.flags, []);
+    assert!(flags(&sampled).is_empty(), "{:?}", sampled.flags);
 }
 
 #[test]
@@ -236,7 +243,7 @@ fn a_lost_connection_is_reopened_and_flagged_once() {
             |(second, values): &&Second| *second > 3 && values.contains_key("Innodb_rows_read");
         seen.iter().any(|one| of_status(&one))
     });
-    assert!(sampled.flags.is_empty(), "{:?}", sampled.flags);
+    assert!(flags(&sampled).is_empty(), "{:?}", sampled.flags);
     let text = sampled.gaps[0].flag().text;
     assert!(
         text.contains("until second") && text.ends_with("gone away"),

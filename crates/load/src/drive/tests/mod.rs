@@ -109,6 +109,12 @@ fn unwatched<W: Workload>(
     drive(workload, settings, stop, Watch::default())
 }
 
+/// The longest time in which the engine did not run, as on a busy machine.
+fn longest_stall_ns(driven: &Driven) -> u64 {
+    let longest = driven.stalls.iter().map(|stall| stall.longest).max();
+    longest.unwrap_or_default().as_nanos() as u64
+}
+
 /// Everything that the callbacks of a drive received.
 struct Observed {
     seconds: Vec<Second>,
