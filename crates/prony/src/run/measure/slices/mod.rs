@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 
 /// How often an interruption is looked for.
 const TICK: Duration = Duration::from_millis(50);
-/// How long a server may take to stop all its threads. One that waits for the disk stops after that.
-const STOPS_WITHIN: Duration = Duration::from_secs(10);
+/// How long a server may take to stop all its threads. One that waits for the disk stops after that, and could be killed no sooner.
+const STOPS_WITHIN: Duration = Duration::from_secs(60);
 
 /// Measures the trials of a group at the same time, in turns by `laps`. `hosts` has for each trial the first one on the same server.
 /// `measure` takes the steps of one of them, by its number; instead of its seat it gets why it cannot be measured.
