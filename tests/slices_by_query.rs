@@ -112,7 +112,8 @@ fn each_cold_query_in_turn_has_a_restart_of_its_own() {
             let coldness = &rounds[0]["coldness"];
             assert_eq!(
                 (&coldness["passes"], &coldness["server_restarted"]),
-                (&3.into(), &true.into())
+                (&3.into(), &true.into()),
+                "{trial}"
             );
             // The data is small, so only its pages in the pool tell the rounds apart on any disk.
             let read = |round: &Value| number(&round["counters"]["Innodb_pages_read"]);
