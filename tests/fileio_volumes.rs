@@ -4,7 +4,7 @@
 
 use crate::support::process::{ended, nothing_is_left, send, until};
 use crate::support::timed::*;
-use crate::support::{Bench, can_limit, has, skip};
+use crate::support::{Bench, can_limit, has, repeated, skip};
 use host::volume::{DiskOptions, Filesystem, VolumeOptions};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -244,20 +244,9 @@ fn limited(bench: &Bench, time: &str, changes: &[(&str, u32)]) -> Value {
     trials(&shown)[0].clone()
 }
 
-/// What is measured, again where a busy disk has hidden what is to be found. It does so now and then, but not three times.
-fn repeated(measure: impl Fn() -> Value, is_found: impl Fn(&Value) -> bool) -> Value {
-    let mut shown = measure();
-    for _ in 1..3 {
-        if !is_found(&shown) {
-            shown = measure();
-        }
-    }
-    shown
-}
-
-/// As `limited`, looked for repeatedly.
+/// As `limited`, again where a busy disk has hidden what is to be found. It does so now and then, but not three times.
 fn found(time: &str, changes: &[(&str, u32)], is_found: impl Fn(&Value) -> bool) -> Value {
-    repeated(|| limited(&Bench::new(), time, changes), is_found)
+    repeated(3, || limited(&Bench::new(), time, changes), is_found)
 }
 
 /// The median throughput of some seconds.
@@ -361,7 +350,7 @@ fn the_next_trial_of_a_series_begins_with_the_limits_of_the_file() {
             seconds[0] > 40.0 && seconds[4] < 40.0
         })
     };
-    let shown = repeated(|| measured(&bench, &file), is_limited_anew);
+    let shown = repeated(3, || measured(&bench, &file), is_limited_anew);
     assert!(is_limited_anew(&shown), "{shown}");
     for trial in trials(&shown) {
         assert_eq!(flags(&trial, "limit_lost"), "");

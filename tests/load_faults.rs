@@ -3,7 +3,7 @@
 //! Tiers: default, all.
 
 use crate::support::elsewhere::{Elsewhere, PASSWORD, dsn_with_password};
-use crate::support::process::{ended, nothing_is_left, send, servers, until};
+use crate::support::process::{ended, is_stopped, nothing_is_left, send, servers, until};
 use crate::support::switch::Switch;
 use crate::support::timed::*;
 use crate::support::{Bench, Ended, has};
@@ -442,13 +442,6 @@ at    = "500ms"
 pause = { for = "20s" }
 only  = { clients = "2" }
 "#;
-
-/// Whether a process is stopped (state `T` in /proc).
-fn is_stopped(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
-    state.is_some_and(|rest| rest.starts_with('T'))
-}
 
 #[test]
 #[cfg(tier_all)]

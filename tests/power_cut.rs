@@ -4,6 +4,8 @@
 //! Tiers: default, all.
 
 use crate::support::process::nothing_is_left;
+#[cfg(tier_all)]
+use crate::support::repeated;
 use crate::support::timed::{at_level, flags, is_whole, signalled_in_an_outage};
 use crate::support::{Bench, has, skip};
 use host::volume::{DiskOptions, Filesystem, VolumeOptions};
@@ -94,14 +96,9 @@ fn a_power_cut_separates_what_a_kill_does_not_and_a_lying_disk_is_caught() {
         nothing_is_left(&bench);
         (run, shown)
     };
-    let (mut run, mut shown) = measured();
     // The disk may be flushed just before the cut, by the journal of its file system every 5 s, or as another prony syncs the whole
     // machine. Not each time.
-    for _ in 0..3 {
-        if lost(&shown, "2, power cut") == 0 {
-            (run, shown) = measured();
-        }
-    }
+    let (run, shown) = repeated(4, measured, |(_, shown)| lost(shown, "2, power cut") > 0);
 
     assert_eq!(lost(&shown, "1, power cut"), 0);
     assert_eq!(lost(&shown, "2, SIGKILL"), 0);

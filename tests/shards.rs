@@ -4,15 +4,15 @@
 
 use crate::support::elsewhere::Elsewhere;
 use crate::support::process::{ended, send, until};
-use crate::support::{Bench, Ended, in_a_line};
+use crate::support::{Bench, Ended, in_a_line, repeated};
 use record::{FlagKind, Loaded, Sharing, Trial, TrialState};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use store::Store;
 
-/// A load with equal gaps, whose arrivals are known exactly: the queue holds all of them, however long the machine stands still. The file
-/// does not allow a shared machine: shards of one run are none.
+/// A load with equal gaps, so the number of arrivals is known exactly. The queue holds all of them, even if the machine stalls. The file does
+/// not allow other load on the machine; shards of the same run do not count as such.
 const OPEN: &str = r#"
 title = "Shards"
 question = "Do the shards of a load add up?"
@@ -109,13 +109,10 @@ fn begun(
         let ended: Vec<Ended> = shards.map(ended).collect();
         Some((bench, theirs, ended))
     };
-    let mut found = once()?;
-    for _ in 1..3 {
-        if found.2.iter().any(missed_the_start) {
-            found = once()?;
-        }
-    }
-    Some(found)
+    repeated(3, once, |found| {
+        let mut shards = found.iter().flat_map(|(.., shards)| shards);
+        !shards.any(missed_the_start)
+    })
 }
 
 /// Whether all arrivals were measured, even if the machine was too busy for the figures.

@@ -2,7 +2,7 @@
 //!
 //! Tiers: default, all.
 
-use crate::support::process::{ended, nothing_is_left, send, servers, until};
+use crate::support::process::{ended, is_stopped, nothing_is_left, send, servers, until};
 use crate::support::timed::*;
 use crate::support::{Bench, has};
 use rustix::process::Signal;
@@ -76,7 +76,7 @@ fn two_servers_and_the_control_take_turns_and_every_operation_counts() {
         assert!(trial["engine"]["stopped"].is_null(), "{trial}");
         let edges = number(&slices["edges_share"]);
         assert!(0.0 < edges && edges < 1.0, "{slices}");
-        // A busy machine that stands still for half a second makes so much of a trial an edge, and then the trial says so.
+        // If the machine stalls for half a second, that much of a trial can lie at the edges of slices, and the trial has to be flagged.
         let is_short = flags(trial, "slices_short").contains("in the first operation");
         assert!(edges < 0.15 || is_short, "{trial}");
         assert!(number(&slices["first_s_mean"]) > 0.0 && number(&slices["operation_s_mean"]) > 0.0);
@@ -266,13 +266,6 @@ fn open_loads_and_other_workloads_are_refused() {
         "{}",
         refused.stderr
     );
-}
-
-#[cfg(tier_all)]
-fn is_stopped(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat.rsplit(')').next().unwrap_or_default();
-    state.trim_start().starts_with('T')
 }
 
 #[cfg(tier_all)]

@@ -39,6 +39,22 @@ pub(crate) fn in_a_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// What is measured, again where a busy machine or disk has hidden what is to be found, and at most so many `times`.
+pub(crate) fn repeated<T>(
+    times: usize,
+    measure: impl Fn() -> T,
+    is_found: impl Fn(&T) -> bool,
+) -> T {
+    let mut measured = measure();
+    for _ in 1..times {
+        if is_found(&measured) {
+            break;
+        }
+        measured = measure();
+    }
+    measured
+}
+
 /// Whether a build is available, checked once per build.
 static BUILDS: Mutex<BTreeMap<String, Arc<OnceLock<bool>>>> = Mutex::new(BTreeMap::new());
 

@@ -43,6 +43,13 @@ pub(crate) fn servers(bench: &Bench) -> Vec<(u32, String)> {
     servers.collect()
 }
 
+/// Whether a process is stopped (state `T` in /proc).
+pub(crate) fn is_stopped(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
+    state.is_some_and(|rest| rest.starts_with('T'))
+}
+
 /// Whether a server of this bench executes what it was sent: none uses that much CPU time for its start.
 pub(crate) fn works(bench: &Bench) -> bool {
     let used_s = |pid| Process::read(pid).map_or(0.0, |now| now.user_s + now.system_s);
