@@ -23,10 +23,10 @@ const SCRATCH: &str = "gauge.bin";
 const SCRATCH_BYTES: u64 = 32 << 20;
 /// The window is long enough for this many requests, within these bounds.
 const REQUESTS: f64 = 100.0;
-const SHORTEST_WINDOW: Duration = Duration::from_millis(700);
+const SHORTEST_WINDOW_S: f64 = 0.7;
 const LONGEST_WINDOW: Duration = Duration::from_secs(3);
 /// Ten of the kernel's CPU quota periods.
-const CPU_WINDOW: Duration = Duration::from_secs(1);
+const CPU_WINDOW_S: f64 = 1.0;
 
 /// A limit as requested and as measured: requests or bytes per second, bytes of memory, CPUs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -225,15 +225,11 @@ impl Probe {
     }
 
     fn window(&self) -> Duration {
-        match self.what {
-            What::Cpu { .. } => CPU_WINDOW,
-            _ => {
-                let [shortest_s, longest_s] =
-                    [SHORTEST_WINDOW, LONGEST_WINDOW].map(|window| window.as_secs_f64());
-                let wanted_s = REQUESTS * self.unit / self.expected;
-                Duration::from_secs_f64(wanted_s.clamp(shortest_s, longest_s))
-            }
-        }
+        let wanted_s = match self.what {
+            What::Cpu { .. } => CPU_WINDOW_S,
+            _ => REQUESTS * self.unit / self.expected,
+        };
+        Duration::from_secs_f64(wanted_s.clamp(SHORTEST_WINDOW_S, LONGEST_WINDOW.as_secs_f64()))
     }
 }
 
