@@ -43,10 +43,13 @@ impl Paused {
     /// Waits until every thread is stopped. The signal only requests it: a thread that waits for the disk stops after that.
     ///
     /// # Errors
-    /// A thread was still running after the limit.
-    pub fn until_stopped(&self, limit: Duration) -> io::Result<()> {
+    /// A thread was still running after the limit, or when `gives_up` said so.
+    pub fn until_stopped(&self, limit: Duration, gives_up: &dyn Fn() -> bool) -> io::Result<()> {
         let began = Instant::now();
         while !self.is_stopped()? {
+            if gives_up() {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
             if began.elapsed() > limit {
                 let says = format!(
                     "a thread is still running {} s after SIGSTOP",
@@ -117,11 +120,26 @@ mod tests {
         let pid = child.id();
         let unwound = std::panic::catch_unwind(|| {
             let paused = Paused::stop(pid).unwrap();
-            paused.until_stopped(Duration::from_secs(60)).unwrap();
+            paused
+                .until_stopped(Duration::from_secs(60), &|| false)
+                .unwrap();
             assert_eq!(state(pid), 'T');
             panic!("deliberate");
         });
         assert!(unwound.is_err() && reaches(pid, &['S']));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn who_gives_up_does_not_wait_for_a_process_that_runs_on() {
+        let mut child = sleeper("nobody's");
+        let paused = Paused::stop(child.id()).unwrap();
+        assert!(reaches(child.id(), &['T']));
+        pidfd_send_signal(&paused.process, Signal::CONT).unwrap();
+        assert!(reaches(child.id(), &['S']));
+        let stopped = paused.until_stopped(Duration::from_secs(60), &|| true);
+        assert_eq!(stopped.unwrap_err().kind(), io::ErrorKind::Interrupted);
         child.kill().unwrap();
         child.wait().unwrap();
     }

@@ -10,7 +10,7 @@ use crate::run::event::recovery::{Plan, outage};
 use crate::run::event::uptime::Phase;
 use crate::run::machine::volume::{Cut, Power};
 use host::volume::Survive;
-use host::{Paused, now_ns};
+use host::{Paused, interrupt, now_ns};
 use record::event::POWER_CUT;
 use server::Node;
 use spec::{EventKind, Needs, Outage};
@@ -68,7 +68,7 @@ impl Planned {
         let Power { volume, block } = power(own)?;
         let pid = node.pid().ok_or("the server has no process")?;
         let stopped = Paused::stop(pid).and_then(|paused| {
-            paused.until_stopped(STOPPED_WITHIN)?;
+            paused.until_stopped(STOPPED_WITHIN, &interrupt::asked)?;
             Ok(paused)
         });
         let stopped = stopped.map_err(|error| format!("the server cannot be stopped: {error}"))?;

@@ -243,13 +243,15 @@ impl Group<'_> {
         };
         let paused = Paused::stop(pid);
         let stopped = paused.and_then(|paused| {
-            paused.until_stopped(STOPS_WITHIN)?;
+            paused.until_stopped(STOPS_WITHIN, &interrupt::asked)?;
             Ok(paused)
         });
         match stopped {
             Ok(paused) => self.cells[host].paused = Some(paused),
             // The trial finds out by itself.
             Err(_) if exit().is_some() => self.end(host, None),
+            // The trials of the group are not stored.
+            Err(_) if interrupt::asked() => return Err("prony was interrupted".into()),
             Err(error) => {
                 kill().map_err(|killed| {
                     format!("a server could neither be stopped between two slices ({error}) nor killed ({killed}), so it ran on beside the others")
