@@ -40,11 +40,11 @@ impl Paused {
         Ok(paused)
     }
 
-    /// Waits until every thread is stopped. The signal only requests it: a thread that waits for the disk stops after that.
+    /// This process when every thread is stopped. The signal only requests it: a thread that waits for the disk stops after that.
     ///
     /// # Errors
-    /// A thread was still running after the limit, or when `gives_up` said so.
-    pub fn until_stopped(&self, limit: Duration, gives_up: &dyn Fn() -> bool) -> io::Result<()> {
+    /// A thread was still running after the limit, or when `gives_up` said so. The process continues.
+    pub fn until_stopped(self, limit: Duration, gives_up: &dyn Fn() -> bool) -> io::Result<Paused> {
         let began = Instant::now();
         while !self.is_stopped()? {
             if gives_up() {
@@ -59,7 +59,7 @@ impl Paused {
             }
             std::thread::sleep(LOOK_EVERY);
         }
-        Ok(())
+        Ok(self)
     }
 
     fn is_stopped(&self) -> io::Result<bool> {
@@ -120,7 +120,7 @@ mod tests {
         let pid = child.id();
         let unwound = std::panic::catch_unwind(|| {
             let paused = Paused::stop(pid).unwrap();
-            paused
+            let _paused = paused
                 .until_stopped(Duration::from_secs(60), &|| false)
                 .unwrap();
             assert_eq!(state(pid), 'T');
@@ -139,7 +139,7 @@ mod tests {
         pidfd_send_signal(&paused.process, Signal::CONT).unwrap();
         assert!(reaches(child.id(), &['S']));
         let stopped = paused.until_stopped(Duration::from_secs(60), &|| true);
-        assert_eq!(stopped.unwrap_err().kind(), io::ErrorKind::Interrupted);
+        assert_eq!(stopped.err().unwrap().kind(), io::ErrorKind::Interrupted);
         child.kill().unwrap();
         child.wait().unwrap();
     }

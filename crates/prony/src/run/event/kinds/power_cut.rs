@@ -67,10 +67,8 @@ impl Planned {
     fn make(self, own: &mut Happening, node: &Arc<dyn Node>) -> Result<String, String> {
         let Power { volume, block } = power(own)?;
         let pid = node.pid().ok_or("the server has no process")?;
-        let stopped = Paused::stop(pid).and_then(|paused| {
-            paused.until_stopped(STOPPED_WITHIN, &interrupt::asked)?;
-            Ok(paused)
-        });
+        let stopped = Paused::stop(pid)
+            .and_then(|paused| paused.until_stopped(STOPPED_WITHIN, &interrupt::asked));
         let stopped = stopped.map_err(|error| format!("the server cannot be stopped: {error}"))?;
         volume.freeze().map_err(|error| error.to_string())?;
         node.kill().map_err(|error| error.to_string())?;

@@ -241,11 +241,8 @@ impl Group<'_> {
         else {
             return Ok(());
         };
-        let paused = Paused::stop(pid);
-        let stopped = paused.and_then(|paused| {
-            paused.until_stopped(STOPS_WITHIN, &interrupt::asked)?;
-            Ok(paused)
-        });
+        let stopped = Paused::stop(pid)
+            .and_then(|paused| paused.until_stopped(STOPS_WITHIN, &interrupt::asked));
         match stopped {
             Ok(paused) => self.cells[host].paused = Some(paused),
             // The trial finds out by itself.
