@@ -3,7 +3,8 @@
 //! Purpose: an update that changes nothing, or a query that returns half of the rows, is fast for a reason that is no speed. Boundaries: the
 //! replies tell rows, not values; answers of rounds of queries are in `same_answers`.
 
-use record::load::{EffectNote, Loaded, RowsNote, done_series};
+use crate::load::summary::summary;
+use record::load::{EffectNote, Loaded, RowsNote};
 use record::{Trial, percent};
 
 /// Shares of operations without effect that differ by less are the edge of the keys.
@@ -162,10 +163,12 @@ fn standard_error(old: (u64, u64), new: (u64, u64)) -> f64 {
     (share * (1.0 - share) * (1.0 / old_done + 1.0 / new_done)).sqrt()
 }
 
-/// So many operations of the name were done, in a load in which none was without effect.
+/// So many operations of the name were done in the measured part, in a load in which none was without effect. The summary has it also
+/// where a load is read without its seconds.
 fn done(load: &Loaded, name: &str) -> u64 {
-    let seconds = load.series.get(&done_series(name));
-    seconds.map_or(0, |seconds| seconds.iter().flatten().sum::<f64>() as u64)
+    let summary = summary(load);
+    let own = summary.accounts.iter().find(|one| one.name == name);
+    own.map_or(0, |own| own.done)
 }
 
 /// Every trial of one side has more than every trial of the other.
@@ -200,8 +203,9 @@ fn rows(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::closed;
-    use record::TrialKey;
+    use crate::fixture::{closed, series};
+    use crate::load::summary::summarise;
+    use record::{TrialKey, done_series};
 
     /// 100 operations `look`, so many of which found nothing, and with so many rows each.
     fn trial(found_nothing: u64, rows_each: u64) -> Trial {
@@ -249,6 +253,20 @@ mod tests {
         assert_eq!(says(&[trial(50, 5)], &[trial(51, 5)]), None);
         let by_chance = says(&[trial(50, 5)], &[trial(65, 5)]);
         assert_eq!(by_chance, None, "2.1 standard errors");
+    }
+
+    #[test]
+    fn operations_that_all_had_an_effect_are_counted_by_the_summary() {
+        let mut old = trial(0, 10);
+        let load = old.load.as_mut().unwrap();
+        let done = series(10, |_| 10.0);
+        load.series.insert(done_series("look"), done);
+        load.summary = Some(summarise(load));
+        load.series.clear();
+        load.engine.effects.clear();
+        let expected = "50 % of look on new found no row, 0.0 % on old";
+        let found = says(&[old], &[trial(50, 10)]);
+        assert_eq!(found.as_deref(), Some(expected));
     }
 
     #[test]
