@@ -351,6 +351,32 @@ fn nothing_is_equivalent_that_a_gate_of_less_than_two_percent_fails() {
     assert_eq!(strict.judged.verdict, Verdict::NotReproduced);
 }
 
+/// Six blocks in which new is 5 % slower: p is 0.036, and 0.21 in the first three.
+#[test]
+fn blocks_added_to_a_finished_run_share_its_error_rate() {
+    let logs = [-0.002, -0.102, -0.052, -0.002, -0.102, -0.052_f64];
+    let (mut question, mut trials) = loads("old", &[1000.0; 6]);
+    trials.extend(loads("new", &logs.map(|log| 1000.0 * log.exp())).1);
+    question.servers = vec!["old".into(), "new".into()];
+    let mut at = |looks: Option<Looks>| {
+        question.looks = looks;
+        let found = against_first(&question, &trials, 0.0);
+        let mut gated = found.into_iter().filter(|found| found.subject.decides);
+        gated.next().expect("a throughput")
+    };
+    let once = at(None);
+    let twice = at(Some(Looks::fixed(3).with_added(3, 6, false)));
+    assert_eq!(once.judged.verdict, Verdict::NotReproduced);
+    assert_eq!(once.verdict(), Comparison::Slower);
+    assert_eq!(twice.judged.verdict, Verdict::Inconclusive);
+    assert_eq!(twice.verdict(), Comparison::Inconclusive);
+    let width = |found: &Contrast| {
+        let (low, high) = found.judged.ci.unwrap();
+        high / low
+    };
+    assert!(width(&twice) > width(&once));
+}
+
 #[test]
 fn one_server_is_compared_with_nothing() {
     let (question, trials) = loads("old", &OLD);

@@ -85,11 +85,11 @@ impl Contrast {
     }
 }
 
-/// The servers of a run against the first one, row by row, paired by block. Empty with fewer than two servers.
+/// The servers of a run against the first one, row by row, paired by block, at the looks of the run. Empty with fewer than two servers.
 pub fn against_first(question: &Question, trials: &[Trial], tolerance: f64) -> Vec<Contrast> {
-    let pairs = pairs_in_run(question, trials);
+    let (looks, pairs) = (question.looks(), pairs_in_run(question, trials));
     contrasts(pairs, trials, tolerance, &|claims| {
-        judge::judge_paired(claims, trials, &|_, _, _, _| None)
+        judge::judge_paired(&looks, claims, trials, &|_, _, _, _| None)
     })
 }
 

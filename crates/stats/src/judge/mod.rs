@@ -36,10 +36,14 @@ pub fn judge(question: &Question, trials: &[Trial], holds: &PlanHolds) -> Vec<Ju
     judged_at(&looks, &question.claims, trials, holds, Family::Claims)
 }
 
-/// The claims of a comparison, which is made once.
-pub(crate) fn judge_paired(claims: &[Claim], trials: &[Trial], holds: &PlanHolds) -> Vec<Judged> {
-    let looks = Looks::fixed(u32::MAX);
-    judged_at(&looks, claims, trials, holds, Family::Values)
+/// The claims of a comparison within a run, at the looks of the run.
+pub(crate) fn judge_paired(
+    looks: &Looks,
+    claims: &[Claim],
+    trials: &[Trial],
+    holds: &PlanHolds,
+) -> Vec<Judged> {
+    judged_at(looks, claims, trials, holds, Family::Values)
 }
 
 /// What is tested together.
@@ -62,7 +66,7 @@ fn judged_at(
     conclusions(claims, followed, looks.all(), family)
 }
 
-/// The same for ratios of cells of different runs, whose blocks do not belong together.
+/// The same for ratios of cells of different runs, whose blocks do not belong together. Such a comparison is made once.
 pub(crate) fn judge_unpaired(claims: &[Claim], trials: &[Trial]) -> Vec<Judged> {
     let find = |claim: &Claim| match &claim.subject {
         Subject::Ratio {
