@@ -547,6 +547,36 @@ fn plans_that_were_not_recorded_are_not_available() {
     );
 }
 
+#[test]
+fn a_query_without_a_plan_leaves_a_claim_open_unless_another_plan_changed() {
+    let mut trials = [common::done(0), common::done(1)];
+    let change = |trials: &mut [Trial], name: &str, change: &dyn Fn(&mut Query)| {
+        let rounds = trials.iter_mut().flat_map(|trial| &mut trial.rounds);
+        let queries = rounds.flat_map(|round| &mut round.queries);
+        queries.filter(|query| query.name == name).for_each(change);
+    };
+    let of = |trials: &[Trial], finding| {
+        let found = judged(finds(finding), trials);
+        (found.verdict, reason(&found).to_string())
+    };
+    change(&mut trials, "Q1", &|query| query.plan_hash = None);
+    for finding in [Finding::PlanChanged, Finding::PlanHolds("plan".into())] {
+        let why = "no plan of Q1 on server 5.6, variant small pool is recorded";
+        let expected = (Verdict::NotAvailable, why.to_string());
+        assert_eq!(of(&trials, finding), expected);
+    }
+    let mut changed = trials.clone();
+    change(&mut changed[1..], "Q0", &|query| {
+        query.plan_hash = Some("b".into());
+    });
+    assert_eq!(of(&changed, Finding::PlanChanged).0, Verdict::Reproduced);
+    change(&mut trials, "Q1", &|query| {
+        query.error = Some(QueryError::from("refused".to_string()));
+    });
+    let failed = of(&trials, Finding::PlanChanged).0;
+    assert_eq!(failed, Verdict::NotReproduced);
+}
+
 /// Five claims on equal servers: what Holm has to hold is the share of runs with any verdict at all.
 #[test]
 fn among_many_claims_a_false_verdict_stays_as_rare_as_with_one() {

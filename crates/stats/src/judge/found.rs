@@ -371,13 +371,13 @@ fn find_shape(
             let seen = plans::seen(trials, of)?;
             let (changed, words) = seen.changed();
             if !changed {
-                seen.of_every_row(&matching)?;
+                seen.of_every_query(&matching, of)?;
             }
             (seen.blocks(), Evidence::Seen(changed), words)
         }
         Finding::PlanHolds(text) => {
             let seen = plans::seen(trials, of)?;
-            seen.of_every_row(&matching)?;
+            seen.of_every_query(&matching, of)?;
             let (holds, words) = seen.holds(text, reads)?;
             (seen.blocks(), Evidence::Seen(holds), words)
         }

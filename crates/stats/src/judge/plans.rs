@@ -4,7 +4,7 @@ use crate::values::cells::{self, RowKey, row_key, row_words};
 use crate::values::words;
 use record::claim::Cell;
 use record::run::Question;
-use record::trial::{Query, Trial, TrialState};
+use record::trial::{Query, Round, Trial, TrialState};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A query with more than one plan on one server with one set of levels.
@@ -70,22 +70,16 @@ pub(crate) struct Sights<'t>(Vec<Sight<'t>>);
 pub(crate) fn seen<'t>(trials: &'t [Trial], cell: &Cell) -> Result<Sights<'t>, String> {
     let matching = cells::matching(trials, cell);
     let mut sights = Vec::new();
-    let is_done = |trial: &&&Trial| trial.state == TrialState::Done;
-    let is_selected = |query: &&Query| cell.query.as_ref().is_none_or(|name| *name == query.name);
-    for trial in matching.iter().filter(is_done) {
-        for round in cells::rounds(trial, cell.round.as_ref()) {
-            let selected = round.queries.iter().filter(is_selected);
-            let sight = |query: &'t Query| {
-                let round = format!("{} {}", round.name, round.index);
-                Some(Sight {
-                    trial,
-                    query: &query.name,
-                    round,
-                    hash: query.plan_hash.as_deref()?,
-                })
-            };
-            sights.extend(selected.filter_map(sight));
-        }
+    for trial in &matching {
+        let sight = |(round, query): (&'t Round, &'t Query)| {
+            Some(Sight {
+                trial,
+                query: &query.name,
+                round: format!("{} {}", round.name, round.index),
+                hash: query.plan_hash.as_deref()?,
+            })
+        };
+        sights.extend(queries(trial, cell).into_iter().filter_map(sight));
     }
     let unavailable = || matching.iter().find_map(|trial| trial.not_applied());
     match sights.is_empty() {
@@ -97,9 +91,42 @@ pub(crate) fn seen<'t>(trials: &'t [Trial], cell: &Cell) -> Result<Sights<'t>, S
     }
 }
 
+/// The queries of a cell in a trial, each with its round; none of a trial that does not count.
+fn queries<'t>(trial: &'t Trial, cell: &Cell) -> Vec<(&'t Round, &'t Query)> {
+    if trial.state != TrialState::Done {
+        return Vec::new();
+    }
+    let is_selected = |query: &&Query| cell.query.as_ref().is_none_or(|name| *name == query.name);
+    let rounds = cells::rounds(trial, cell.round.as_ref()).into_iter();
+    let queries = rounds.flat_map(|round| {
+        let selected = round.queries.iter().filter(is_selected);
+        selected.map(move |query| (round, query))
+    });
+    queries.collect()
+}
+
 impl<'t> Sights<'t> {
-    /// Returns an error that names the first row of these trials without a plan.
-    pub(crate) fn of_every_row(&self, trials: &[&Trial]) -> Result<(), String> {
+    /// Returns an error that names the first row of these trials without a plan, or the first query of a row without one. A query that
+    /// failed needs none.
+    pub(crate) fn of_every_query(&self, trials: &[&Trial], cell: &Cell) -> Result<(), String> {
+        self.of_every_row(trials)?;
+        let seen = self.by_query();
+        let mut measured = trials.iter().flat_map(|trial| {
+            let row = row_key(&trial.key);
+            let queries = queries(trial, cell).into_iter();
+            let answered = queries.filter(|(_, query)| !query.has_failed());
+            answered.map(move |(_, query)| (row, query.name.as_str()))
+        });
+        let unseen = measured.find(|one| !seen.contains_key(one));
+        unseen.map_or(Ok(()), |(row, query)| {
+            Err(format!(
+                "no plan of {query} on {} is recorded",
+                row_words(row)
+            ))
+        })
+    }
+
+    fn of_every_row(&self, trials: &[&Trial]) -> Result<(), String> {
         let seen: BTreeSet<RowKey> = (self.0.iter())
             .map(|sight| row_key(&sight.trial.key))
             .collect();
