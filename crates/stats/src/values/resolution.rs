@@ -6,10 +6,10 @@
 
 use crate::inference::moderated::MIN_VARIANCE;
 use crate::load::summary::of_trial;
-use record::Summary;
 use record::claim::Value;
 use record::load::{LatencyKind, Loaded, Mode};
 use record::trial::Trial;
+use record::{AuditFigure, Summary};
 
 /// Seconds of the samples in which a throughput returns.
 const SAMPLE_S: f64 = 1.0;
@@ -31,7 +31,8 @@ pub(crate) fn rounding(trial: &Trial, value: &Value, found: f64) -> f64 {
         Value::Recovery(number) => recovery(number, found),
         Value::ReadAge => one_in(found / BEAT_MS),
         Value::Variation => of_trial(trial).map_or(0.0, |summary| variation(&summary)),
-        Value::Elapsed | Value::Latency { .. } | Value::Audit(_) => 0.0,
+        Value::Audit(AuditFigure::LossWindowS) | Value::Elapsed | Value::Latency { .. } => 0.0,
+        Value::Audit(_) => one_in(found),
     }
 }
 
@@ -44,12 +45,12 @@ pub(crate) fn of_histogram(value: &Value) -> f64 {
     }
 }
 
-/// Of a number of a recovery; 0 of one that is no time.
+/// Of a number of a recovery: a time, or a count of rows, pages or bytes.
 pub(crate) fn recovery(number: &str, found: f64) -> f64 {
     match number {
         "recovered_s" => one_in(found / SAMPLE_S),
         time if time.ends_with("_s") => one_in(found / POLL_S),
-        _ => 0.0,
+        _ => one_in(found),
     }
 }
 

@@ -143,6 +143,35 @@ fn throughput_of_a_few_operations_is_known_to_one_operation() {
     }
 }
 
+/// One and two in every block: a single event more or less is a factor of two.
+#[test]
+fn counts_of_an_audit_and_of_a_recovery_are_known_to_one() {
+    let counted = |block: u32, server: &str, count: u64| {
+        let mut trial = closed(block, 8, 1000.0);
+        trial.key.server = Some(server.into());
+        trial.audit = Some(AuditNote {
+            lost: count,
+            ..AuditNote::default()
+        });
+        trial.events[0].numbers = BTreeMap::from([("undo_rows".to_string(), count as f64)]);
+        trial
+    };
+    let trials: Vec<Trial> = (0..3)
+        .flat_map(|block| [counted(block, "old", 1), counted(block, "new", 2)])
+        .collect();
+    for value in [
+        Value::Audit(AuditFigure::Lost),
+        Value::Recovery("undo_rows".into()),
+    ] {
+        let more = ratio(value, cell("server", "new"), cell("server", "old"), 1.2);
+        let found = judged(&trials, more);
+        let (low, high) = found.ci.unwrap();
+        assert!(low < 1.0 && 2.0 < high, "{low} to {high}");
+        assert_eq!(found.verdict, Verdict::Inconclusive);
+        assert_eq!(found.direction, Some(Direction::Undecided));
+    }
+}
+
 #[test]
 fn a_loss_in_a_trial_that_is_invalid_counts_and_so_does_one_in_a_single_block() {
     let audited = |block: u32, lost: u64| Trial {
