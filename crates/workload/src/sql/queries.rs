@@ -7,7 +7,7 @@ use super::dump::{Cause, Cut, Piece, Statement, Statements, mapped};
 use crate::sql_text::lexer::{
     Assignment, Lexer, Quoting, Scope, Token, assignments, is_for_a_statement, reading,
 };
-use crate::sql_text::name_and_weight;
+use crate::sql_text::{is_name, name_and_weight};
 use std::borrow::Cow;
 
 /// A statement of the text.
@@ -338,12 +338,6 @@ fn name_of(heading: &str, line: usize) -> Result<&str, QueryMistake> {
     }
 }
 
-/// Whether this can name an operation or a query, which appears in tables, claims and headings.
-pub(super) fn is_name(text: &str) -> bool {
-    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-    !text.is_empty() && text.bytes().all(is_part)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -376,6 +370,19 @@ mod tests {
                 one("by_region", "select 1", 3),
                 one("b", "with a as (select 2) select * from a", 6),
                 one("c", "(select 3)", 8)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_heading_in_another_spelling_names_its_statement_too() {
+        let text = "-- Name: Top customers\n-- Name: a\nselect 1;\n --name: b\nselect 2;\n# operation : c\nselect 3;\n--x: d";
+        assert_eq!(
+            seen(text),
+            [
+                one("a", "select 1", 3),
+                one("b", "select 2", 5),
+                one("c", "select 3", 7)
             ]
         );
     }

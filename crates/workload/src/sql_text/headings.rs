@@ -6,7 +6,7 @@ use super::pieces::{PieceKind, lex};
 use super::statements::SqlMistake;
 use std::ops::Range;
 
-const MARKS: [&str; 2] = ["operation:", "name:"];
+const MARKS: [&str; 2] = ["operation", "name"];
 
 /// An operation of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,13 +36,18 @@ pub fn headed(text: &str) -> Result<Vec<Headed<'_>>, HeadingMistake> {
     let mut found: Vec<(Headed<'_>, usize)> = Vec::new();
     let pieces = lex(text).map_err(SqlMistake::from)?;
     for (n, (kind, range)) in pieces.iter().enumerate() {
-        let Some(heading) = heading_of(*kind, &text[range.clone()]) else {
-            continue;
-        };
-        let (name, weight) = name_and_weight(heading).ok_or_else(|| HeadingMistake::Form {
+        let invalid = |heading: &str| HeadingMistake::Form {
             line: line(text, range.start),
             heading: heading.into(),
-        })?;
+        };
+        let comment = &text[range.clone()];
+        if *kind == PieceKind::Comment && is_block_heading(&text[..range.start], comment) {
+            return Err(invalid(comment));
+        }
+        let Some(heading) = heading_of(*kind, comment) else {
+            continue;
+        };
+        let (name, weight) = name_and_weight(heading).ok_or_else(|| invalid(heading))?;
         match found.last_mut() {
             Some((last, from)) => last.sql = &text[*from..range.start],
             None => nothing_runs(text, &pieces[..n])?,
@@ -83,12 +88,50 @@ pub(crate) fn line(text: &str, at: usize) -> usize {
     1 + text[..at].matches('\n').count()
 }
 
-/// The text after the mark, if the piece is a heading.
+/// The text after the mark, if the piece is a heading. After a mark in another spelling than `-- name:` it must read as one:
+/// `-- Name: Top customers` is the author's own comment.
 pub(crate) fn heading_of(kind: PieceKind, comment: &str) -> Option<&str> {
-    let text = (kind == PieceKind::Comment).then(|| comment.strip_prefix("--"))??;
-    let text = text.trim();
-    let heading = MARKS.iter().find_map(|mark| text.strip_prefix(mark))?;
-    Some(heading.trim())
+    if kind != PieceKind::Comment {
+        return None;
+    }
+    let dashed = comment.strip_prefix("--");
+    let (mark, heading) = marked(dashed.or_else(|| comment.strip_prefix('#'))?)?;
+    let is_usual = dashed.is_some() && MARKS.contains(&mark);
+    (is_usual || reads_as_heading(heading)).then_some(heading)
+}
+
+/// Whether a comment is a heading in the form `/* operation: transfer */`, at the start of a line.
+fn is_block_heading(above: &str, comment: &str) -> bool {
+    let above = above.trim_end_matches([' ', '\t']);
+    let inner = comment.strip_prefix("/*");
+    let inner = inner.and_then(|inner| inner.strip_suffix("*/"));
+    let heading = inner.and_then(marked);
+    (above.is_empty() || above.ends_with('\n'))
+        && heading.is_some_and(|(_, heading)| reads_as_heading(heading))
+}
+
+/// The mark, in any case, and the text after its colon.
+fn marked(text: &str) -> Option<(&str, &str)> {
+    let (mark, heading) = text.split_once(':')?;
+    let is_mark = MARKS
+        .iter()
+        .any(|known| mark.trim().eq_ignore_ascii_case(known));
+    is_mark.then(|| (mark.trim_start(), heading.trim()))
+}
+
+/// Whether a text is a name, alone or with a weight, which may be invalid.
+fn reads_as_heading(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    words.next().is_some_and(is_name)
+        && words
+            .next()
+            .is_none_or(|word| word.eq_ignore_ascii_case("weight"))
+}
+
+/// Whether this can name an operation or a query, which appears in tables, claims and headings.
+pub(crate) fn is_name(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_part)
 }
 
 /// `transfer`, `transfer weight 3`
@@ -120,6 +163,31 @@ mod tests {
                 ("b", 1, "select '-- operation: c';")
             ]
         );
+        for heading in [
+            "-- Operation: b",
+            "# operation: b",
+            "-- operation : b",
+            "--\tNAME: b",
+        ] {
+            let text = format!("-- operation: a\nselect 1;\n{heading}\nselect 2;\n");
+            let names: Vec<_> = headed(&text).unwrap().iter().map(|o| o.name).collect();
+            assert_eq!(names, ["a", "b"], "{heading}");
+        }
+    }
+
+    #[test]
+    fn a_comment_that_reads_otherwise_is_no_heading() {
+        for comment in [
+            "-- Name: Top customers",
+            "# operation: moves money",
+            "-- Name: shop.sql",
+            "-- Operation:",
+            "/* Operation: moves money */",
+            "select 2; /* name: b */",
+        ] {
+            let text = format!("-- operation: a\n{comment}\nselect 1");
+            assert_eq!(headed(&text).map(|found| found.len()), Ok(1), "{comment}");
+        }
     }
 
     #[test]
@@ -129,6 +197,15 @@ mod tests {
             let mistake = headed(&text).unwrap_err();
             let heading = heading.to_string();
             assert_eq!(mistake, HeadingMistake::Form { line: 2, heading });
+        }
+        for (form, heading) in [
+            ("  /* operation: b */", "/* operation: b */"),
+            ("# Operation: b weight x", "b weight x"),
+        ] {
+            let text = format!("-- operation: a\nselect 1;\n{form}\nselect 2");
+            let heading = heading.to_string();
+            let expected = Err(HeadingMistake::Form { line: 3, heading });
+            assert_eq!(headed(&text), expected);
         }
     }
 

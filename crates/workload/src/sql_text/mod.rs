@@ -9,7 +9,7 @@ mod pieces;
 mod statements;
 
 pub use headings::{Headed, headed};
-pub(crate) use headings::{heading_of, name_and_weight};
+pub(crate) use headings::{heading_of, is_name, name_and_weight};
 pub use pieces::{PieceKind, lex};
 pub(crate) use statements::named;
 pub use statements::{SqlMistake, name_length, statements};

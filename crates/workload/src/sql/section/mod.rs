@@ -5,10 +5,10 @@
 mod parameter;
 pub(super) mod source;
 
-use super::queries::{Query, is_name, queries};
+use super::queries::{Query, queries};
 use crate::script::{Builder, Policy, Script, StatementGroup, WEIGHT_MAX};
 use crate::sql_text::lexer::{Lexer, Quoting, Token, reading};
-use crate::sql_text::{SqlMistake, headed};
+use crate::sql_text::{SqlMistake, headed, is_name};
 use source::Source;
 use spec::{Node, Written as Text};
 

@@ -193,6 +193,7 @@ impl<'a> Statements<'a> {
         }
         // Between statements the client needs no space behind it.
         if line.starts_with(b"--") && !is_comment(line) {
+            self.take_heading();
             return Ok(true);
         }
         if self.input.is_message()? {
@@ -325,7 +326,16 @@ impl<'a> Statements<'a> {
 
     /// Passes over a comment to the end of the line. Returns whether it is a heading that ends a statement.
     fn line_comment(&mut self) -> bool {
-        let rest = self.input.rest();
+        if self.take_heading() {
+            return !self.sql.is_empty();
+        }
+        self.comment(self.input.rest().len());
+        false
+    }
+
+    /// Takes the rest of the line if it is a heading.
+    fn take_heading(&mut self) -> bool {
+        let rest = self.input.rest().trim_ascii();
         if self.has_headings
             && let Ok(text) = std::str::from_utf8(rest)
             && let Some(heading) = heading_of(PieceKind::Comment, text)
@@ -335,9 +345,8 @@ impl<'a> Statements<'a> {
                 text: heading.to_string(),
             });
             self.input.at = self.input.bytes.len();
-            return !self.sql.is_empty();
+            return true;
         }
-        self.comment(rest.len());
         false
     }
 
