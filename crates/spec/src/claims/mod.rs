@@ -9,6 +9,7 @@ mod value;
 use crate::file::lists::tables;
 use crate::file::read::{Node, Section};
 use crate::sections::names::Names;
+use crate::text::unit;
 use record::{Bound, Cell, Claim, Finding, Subject, Value};
 
 const KEYS: [&str; 11] = [
@@ -112,14 +113,8 @@ fn bound(section: &Section, published: Option<f64>) -> Option<Bound> {
         return None;
     }
     match (given.first(), published) {
-        (Some(node), _) => {
-            let number = node.positive(&format!("{} = 1.34", node.key))?;
-            match node.key {
-                "at_least" => Some(Bound::AtLeast(number)),
-                "at_most" => Some(Bound::AtMost(number)),
-                _ => Some(Bound::Within(number)),
-            }
-        }
+        (Some(node), _) if node.key == "within" => width(node).map(Bound::Within),
+        (Some(node), _) => limit(node, published),
         (None, Some(ratio)) if ratio != 1.0 => Some(Bound::halfway(ratio)),
         (None, Some(_)) => {
             section.get("published")?.note(
@@ -141,6 +136,50 @@ fn bound(section: &Section, published: Option<f64>) -> Option<Bound> {
     }
 }
 
+/// Reads `at_least` or `at_most`, which the published ratio must meet.
+fn limit(node: &Node, published: Option<f64>) -> Option<Bound> {
+    let number = node.positive(&format!("{} = 1.34", node.key))?;
+    let ratio = published.unwrap_or(number);
+    let (bound, is_met) = match node.key {
+        "at_least" => (Bound::AtLeast(number), ratio >= number),
+        _ => (Bound::AtMost(number), ratio <= number),
+    };
+    if !is_met {
+        node.note(
+            "the published ratio does not meet this threshold",
+            format!("{ratio} is published"),
+            format!("exchange \"of\" and \"to\", or write a threshold that {ratio} meets"),
+        );
+    }
+    Some(bound)
+}
+
+/// Reads `within`: 0.04, or "4%". A number from 1 on is refused as a slip for percent.
+fn width(node: &Node) -> Option<f64> {
+    if let Some(text) = node.value.as_str() {
+        let share = unit::share(text).ok().filter(|share| *share > 0.0);
+        if share.is_none() {
+            let says = format!("\"{text}\" is not a share above 0");
+            node.note(says, "not a share", "write within = 0.04 or \"4%\"");
+        }
+        return share;
+    }
+    let number = node.positive("within = 0.04")?;
+    if number < 1.0 {
+        return Some(number);
+    }
+    let percent = unit::percent(number);
+    node.note(
+        format!("within = {number} is {percent} %"),
+        "a share, not percent",
+        format!(
+            "write within = {} for {number} %, or \"{percent}%\" if that is meant",
+            number / 100.0
+        ),
+    );
+    None
+}
+
 fn spread(section: &Section, among: &Node, names: &Names) -> Option<Subject> {
     refuse(
         section,
@@ -152,7 +191,7 @@ fn spread(section: &Section, among: &Node, names: &Names) -> Option<Subject> {
     let example = "within = 0.04 (the maximum is at most 4 % above the minimum)";
     let within = section
         .require("[[claim]]", "within", example)
-        .and_then(|node| node.positive("within = 0.04"));
+        .and_then(|node| width(&node));
     Some(Subject::Spread {
         value: value?,
         among: among?,

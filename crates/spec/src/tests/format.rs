@@ -91,6 +91,9 @@ fn the_default_threshold_is_the_square_root_of_the_published_ratio() {
     assert_eq!(bound("published = 0.25"), Bound::AtMost(0.5));
     assert_eq!(bound("published = 1.44\nwithin = 0.1"), Bound::Within(0.1));
     assert_eq!(bound("at_most = 2"), Bound::AtMost(2.0));
+    assert_eq!(bound("within = \"500%\""), Bound::Within(5.0));
+    let consistent = bound("published = 0.5\nat_least = 0.2");
+    assert_eq!(consistent, Bound::AtLeast(0.2));
 }
 
 #[test]
