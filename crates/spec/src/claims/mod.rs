@@ -83,12 +83,10 @@ fn ratio(section: &Section, published: Option<f64>, names: &Names) -> Option<Sub
     let example = "to = { server = \"5.5\", round = \"hot\" }";
     let to = cell_of(section, "to", example, names);
     let bound = bound(section, published);
-    if let (true, Some(node)) = (
-        of == to && section.notes.count() == noted,
-        section.get("to"),
-    ) {
-        let says = "\"of\" and \"to\" name the same cell: their ratio is always 1";
-        node.note(says, "the same as \"of\"", "name another cell");
+    if let (Some(of), Some(to), Some(node)) = (&of, &to, section.get("to"))
+        && section.notes.count() == noted
+    {
+        refuse_shared(&node, of, to, names);
     }
     Some(Subject::Ratio {
         value: value?,
@@ -96,6 +94,35 @@ fn ratio(section: &Section, published: Option<f64>, names: &Names) -> Option<Sub
         to: to?,
         bound: bound?,
     })
+}
+
+/// Refuses cells of which one holds all trials of the other.
+fn refuse_shared(node: &Node, of: &Cell, to: &Cell, names: &Names) {
+    let (part, whole) = match (is_part(of, to, names), is_part(to, of, names)) {
+        (true, true) => {
+            let says = "\"of\" and \"to\" name the same cell: their ratio is always 1";
+            node.note(says, "the same as \"of\"", "name another cell");
+            return;
+        }
+        (true, false) => ("of", "to"),
+        (false, true) => ("to", "of"),
+        (false, false) => return,
+    };
+    node.note(
+        format!("every trial of \"{part}\" is in \"{whole}\" too, which moves the ratio towards 1"),
+        "shares trials",
+        format!("name the other level in \"{whole}\""),
+    );
+}
+
+/// Whether every trial of a cell is in the other one too.
+fn is_part(cell: &Cell, whole: &Cell, names: &Names) -> bool {
+    let is_chosen = |factor: &&str| {
+        let (part, all) = (names.chosen(cell, factor), names.chosen(whole, factor));
+        part.iter().all(|level| all.contains(level))
+    };
+    (&cell.round, &cell.query) == (&whole.round, &whole.query)
+        && names.factor_names().iter().all(is_chosen)
 }
 
 /// Reads the threshold. The default is halfway to the published ratio on a log scale: its square root.

@@ -83,6 +83,8 @@ added! {
     a_width_in_percent: "[[claim]]\nsays = \"s\"\nvalue = \"elapsed\"\nof = { server = \"5.5\" }\nto = { server = \"5.6\" }\nwithin = 5\n";
     a_published_ratio_that_misses_the_threshold: "[[claim]]\nsays = \"s\"\nvalue = \"elapsed\"\nof = { server = \"5.5\" }\nto = { server = \"5.6\" }\npublished = 1.8\nat_most = 1.34\n";
     a_claim_about_the_same_cell_twice: "[[claim]]\nsays = \"s\"\nvalue = \"elapsed\"\nof = { server = \"5.5\" }\nto = { server = \"5.5\" }\nat_least = 2\n";
+    a_claim_about_the_same_trials_twice: "[[claim]]\nsays = \"s\"\nvalue = \"elapsed\"\nof = { variant = \"small pool\", server = [\"5.6\", \"5.5\"] }\nto = { variant = \"small pool\" }\nat_least = 2\n";
+    a_claim_about_a_part_of_a_cell: "[[claim]]\nsays = \"s\"\nvalue = \"elapsed\"\nof = { variant = \"small pool\" }\nto = {}\nat_least = 2\n";
     a_claim_about_an_empty_cell: "[[claim]]\nsays = \"s\"\nvalue = \"elapsed\"\nof = { server = \"5.5\", variant = \"old\" }\nto = { server = \"5.6\" }\nat_least = 2\n";
     a_claim_with_a_misspelled_value: "[[claim]]\nsays = \"s\"\nvalue = \"elapsd\"\nof = { server = \"5.5\" }\nto = { server = \"5.6\" }\nat_least = 2\n";
     a_claim_about_the_throughput_of_rounds: "[[claim]]\nsays = \"s\"\nvalue = \"throughput\"\nof = { server = \"5.5\" }\nto = { server = \"5.6\" }\nat_least = 2\n";
