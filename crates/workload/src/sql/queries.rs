@@ -6,6 +6,7 @@
 use super::dump::{Cause, Cut, Piece, Statement, Statements, mapped};
 use crate::sql_text::lexer::{
     Assignment, Lexer, Quoting, Scope, Token, assignments, is_for_a_statement, reading,
+    user_variables,
 };
 use crate::sql_text::{is_name, name_and_weight};
 use std::borrow::Cow;
@@ -115,11 +116,12 @@ struct Group {
     statements: Vec<Query>,
 }
 
-/// The SETs so far, and the variables that they set before the first query.
+/// The SETs so far, and the variables that they set: those of the session before the first query, and those of the user.
 #[derive(Default)]
 struct Sets {
     statements: Vec<String>,
     first: Vec<String>,
+    of_user: Vec<String>,
     has_query: bool,
 }
 
@@ -205,6 +207,7 @@ fn groups(text: &str) -> Result<(Vec<Group>, Vec<Numbered>), QueryMistake> {
             _ if reading::writes_file(&tokens) => return Err(QueryMistake::WritesFile { line }),
             _ if !reading::reads(&tokens) => return Err(QueryMistake::Changes { line }),
             _ => {
+                sets.check(line, &tokens)?;
                 sets.has_query = true;
                 let query = Query {
                     name: String::new(),
@@ -252,8 +255,34 @@ impl Sets {
             }
         }
         self.statements.push(text_of(statement));
+        self.of_user.extend(set_by(tokens));
         Ok(())
     }
+
+    /// An earlier query does not count: it may be left out, or run later or on another connection.
+    ///
+    /// # Errors
+    /// The query reads a user variable that neither a SET nor itself sets, so it is NULL.
+    fn check(&self, line: usize, tokens: &[Token]) -> Result<(), QueryMistake> {
+        let set = self.of_user.iter().cloned();
+        let set: Vec<String> = set.chain(set_by(tokens)).collect();
+        let mut used = user_variables(tokens).into_iter();
+        match used.find(|(name, _)| !set.contains(name)) {
+            None => Ok(()),
+            Some((name, _)) => Err(QueryMistake::Other {
+                line,
+                says: format!(
+                    "the query reads @{name}, which no SET above it and nothing in the query sets; write SET @{name} = (select ...) above it"
+                ),
+            }),
+        }
+    }
+}
+
+/// The user variables that a statement sets.
+fn set_by(tokens: &[Token]) -> impl Iterator<Item = String> {
+    let found = user_variables(tokens).into_iter();
+    found.filter_map(|(name, is_set)| is_set.then_some(name))
 }
 
 /// Variables that would end the protection of a user's own schema.
@@ -446,6 +475,16 @@ mod tests {
                 Some(1),
                 "write SET SESSION",
             ),
+            (
+                "-- name: m\nselect max(id) from t into @m;\n-- name: q\nselect * from t where id = @M",
+                Some(4),
+                "reads @m, which no SET above it and nothing in the query sets",
+            ),
+            (
+                "select * from t where d > @cut;\nset @cut = 1",
+                Some(1),
+                "write SET @cut = (select ...) above it",
+            ),
             ("-- nothing\n", None, "there is no statement"),
         ] {
             let mistake = queries(text).unwrap_err();
@@ -480,6 +519,18 @@ mod tests {
             .map(|query| query.before.len())
             .collect();
         assert_eq!(before, [1, 2]);
+    }
+
+    #[test]
+    fn a_query_may_read_what_it_or_a_set_above_it_sets() {
+        for text in [
+            "set @m = (select max(id) from t);\nselect * from t where id = @m",
+            "select @n := @n + 1 from t, (select @n := 0) i",
+            "show grants for root@localhost",
+            "select @@version",
+        ] {
+            assert!(queries(text).is_ok(), "{text}");
+        }
     }
 
     #[test]

@@ -7,11 +7,13 @@ mod modes;
 pub(crate) mod reading;
 mod set;
 mod tokens;
+mod variables;
 mod wide;
 
 pub(crate) use modes::Modes;
 pub(crate) use set::{Assignment, Scope, assignments, is_for_a_statement};
 pub(crate) use tokens::{Lexer, Token, TokenKind};
+pub(crate) use variables::user_variables;
 pub(crate) use wide::Wide;
 
 /// What decides where a text ends.
