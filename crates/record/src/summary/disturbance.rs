@@ -126,12 +126,22 @@ pub struct StaleReads {
     pub age_ms_max: f64,
     /// Reads that returned less than an earlier one on any node.
     pub back: u64,
+    /// The first node that was hardly read: `node 3 could be read in 4 of 60 seconds`. Without a stale read, the trial does not tell then.
+    #[serde(default = "unknown")]
+    pub hardly_read: Option<String>,
+}
+
+/// Slim records of older rules keep their summaries.
+fn unknown() -> Option<String> {
+    Some("the record does not say how often each node was read".to_string())
 }
 
 impl StaleReads {
     pub fn sentence(&self) -> String {
         if self.stale_s + self.back == 0 {
-            return "no read on a further node was stale".to_string();
+            let but = self.hardly_read.as_ref();
+            let but = but.map_or(String::new(), |why| format!(", but {why}"));
+            return format!("no read on a further node was stale{but}");
         }
         format!(
             "reads on further nodes were stale in {} of {} seconds, by {:.1} ms at most; {} went back in time",
@@ -167,5 +177,16 @@ mod tests {
             "one stall (6.0 per hour), the longest 1 s; operations late by a median of up to 412 ms"
         );
         assert_eq!(sentence(&[], 600), None);
+    }
+
+    #[test]
+    fn a_summary_of_older_rules_does_not_say_that_each_node_was_read() {
+        let older =
+            r#"{"read_s": 60, "stale_s": 0, "age_ms_mean": 0.0, "age_ms_max": 0.0, "back": 0}"#;
+        let older: StaleReads = serde_json::from_str(older).unwrap();
+        assert_eq!(older.hardly_read, unknown());
+        let text = serde_json::to_string(&StaleReads::default()).unwrap();
+        let now: StaleReads = serde_json::from_str(&text).unwrap();
+        assert_eq!(now.hardly_read, None);
     }
 }

@@ -1,6 +1,5 @@
 //! Shapes in timed loads that claims test for.
 
-use crate::load::stale_reads;
 use crate::series::sight;
 use crate::tables::loads::{Counted, counted, with_load};
 use crate::values::cells;
@@ -303,9 +302,8 @@ fn look(counted: &Counted, finding: &Finding) -> Result<Looked, String> {
                 )
             })?;
             let are_stale = reads.stale_s > 0;
-            let hardly = stale_reads::hardly_read(counted.trial, counted.load, &summary.steady);
-            match hardly.filter(|_| !are_stale) {
-                Some(why) => Looked::TooShort(why),
+            match reads.hardly_read.as_ref().filter(|_| !are_stale) {
+                Some(why) => Looked::TooShort(why.clone()),
                 None => is(
                     are_stale == (*finding == Finding::StaleReads),
                     reads.sentence(),

@@ -5,44 +5,43 @@
 use super::measured::known;
 use record::load::Loaded;
 use record::names::{READ_AGE, READS_BACK};
-use record::{StaleReads, Steady, Trial};
-use std::collections::BTreeSet;
+use record::{StaleReads, Steady};
 
 /// A node that was read in a smaller share of the measured seconds shows no absence of stale reads.
 const READ_SHARE_MIN: f64 = 0.5;
 
 /// The first node that was hardly read: `node 3 could be read in 4 of 60 seconds`.
-pub(crate) fn hardly_read(trial: &Trial, load: &Loaded, steady: &Steady) -> Option<String> {
-    let of_series = load.node_series.keys();
-    let nodes = of_series.chain(trial.node_settings.keys()).copied();
-    let nodes: BTreeSet<u32> = nodes.collect();
+fn hardly_read(load: &Loaded, steady: &Steady) -> Option<String> {
     let all = steady.seconds();
-    let read_s = |node: &u32| {
-        let series = load.node_series.get(node);
-        let ages = series.and_then(|series| series.get(READ_AGE));
-        ages.map_or(0, |ages| known(ages, steady).len())
-    };
-    let mut read = nodes.into_iter().map(|node| (node, read_s(&node)));
+    let mut read = load.node_series.iter().map(|(node, series)| {
+        let ages = series.get(READ_AGE);
+        (node, ages.map_or(0, |ages| known(ages, steady).len()))
+    });
     let (node, read_s) = read.find(|(_, read)| (*read as f64) < READ_SHARE_MIN * f64::from(all))?;
     Some(format!(
         "node {node} could be read in {read_s} of {all} seconds"
     ))
 }
 
-/// Of the nodes from 2 on: the first one is written. None without beats.
+/// Of the nodes from 2 on: the first one is written. None without beats, which the first node has too.
 pub(crate) fn stale_reads(load: &Loaded, steady: &Steady) -> Option<StaleReads> {
     let of = |name: &str| -> Vec<f64> {
         let named = (load.node_series.values()).filter_map(|series| series.get(name));
         named.flat_map(|seconds| known(seconds, steady)).collect()
     };
+    let mut nodes = load.node_series.values().chain([&load.series]);
+    let has_beats = nodes.any(|series| series.contains_key(READ_AGE));
     let ages_ms = of(READ_AGE);
-    (!ages_ms.is_empty()).then(|| StaleReads {
+    let none = "no further node could be read";
+    let none = ages_ms.is_empty().then(|| none.to_string());
+    (has_beats && steady.seconds() > 0).then(|| StaleReads {
         read_s: ages_ms.len() as u64,
         stale_s: ages_ms.iter().filter(|age_ms| **age_ms > 0.0).count() as u64,
-        age_ms_mean: ages_ms.iter().sum::<f64>() / ages_ms.len() as f64,
+        age_ms_mean: ages_ms.iter().sum::<f64>() / ages_ms.len().max(1) as f64,
         age_ms_max: ages_ms.iter().copied().fold(0.0, f64::max),
         back: (of(READS_BACK).iter().sum::<f64>()
             + known(load.seconds(READS_BACK), steady).iter().sum::<f64>()) as u64,
+        hardly_read: hardly_read(load, steady).or(none),
     })
 }
 
@@ -51,7 +50,6 @@ mod tests {
     use super::*;
     use crate::fixture::{closed, series};
     use crate::load::summary::summarise;
-    use record::TrialKey;
     use std::collections::BTreeMap;
 
     /// Twenty seconds with three nodes; the ages are those of the second one.
@@ -83,6 +81,7 @@ mod tests {
             age_ms_mean: 1.0,
             age_ms_max: 10.0,
             back: 4,
+            hardly_read: None,
         };
         assert_eq!(reads, expected);
         assert_eq!(
@@ -99,18 +98,34 @@ mod tests {
 
     #[test]
     fn a_node_that_was_hardly_read_is_named_also_without_any_read() {
-        let mut trial = Trial::unmeasured(TrialKey::default(), 0);
         let mut load = with_ages(|_| 0.0);
-        let summary = summarise(&load);
-        let hardly = |trial: &Trial, load: &Loaded| hardly_read(trial, load, &summary.steady);
-        assert_eq!(hardly(&trial, &load), None);
-        trial.node_settings.insert(4, BTreeMap::new());
-        let says = hardly(&trial, &load).unwrap();
-        assert!(says.starts_with("node 4 could be read in 0 of "), "{says}");
+        let hardly = |load: &Loaded| summarise(load).stale_reads.unwrap().hardly_read;
+        assert_eq!(hardly(&load), None);
+        load.node_series.insert(4, BTreeMap::new());
+        let says = hardly(&load).unwrap();
+        assert_eq!(says, "node 4 could be read in 0 of 20 seconds");
         let ages = load.node_series.get_mut(&2).unwrap();
         ages.get_mut(READ_AGE).unwrap()[1..].fill(None);
-        let says = hardly(&trial, &load).unwrap();
-        assert!(says.starts_with("node 2 could be read in "), "{says}");
+        let reads = summarise(&load).stale_reads.unwrap();
+        assert_eq!(
+            reads.sentence(),
+            "no read on a further node was stale, but node 2 could be read in 1 of 20 seconds"
+        );
+    }
+
+    #[test]
+    fn further_nodes_that_were_never_read_are_named_where_the_first_one_was() {
+        let mut load = closed(|_| 100.0, 20);
+        let first = series(20, |_| 0.0);
+        load.series.insert(READ_AGE.to_string(), first);
+        let reads = |load: &Loaded| summarise(load).stale_reads.unwrap();
+        let none = Some("no further node could be read".to_string());
+        assert_eq!(reads(&load).hardly_read, none);
+        load.node_series.insert(2, BTreeMap::new());
+        let found = reads(&load);
+        assert_eq!((found.read_s, found.age_ms_mean), (0, 0.0));
+        let says = found.hardly_read.unwrap();
+        assert_eq!(says, "node 2 could be read in 0 of 20 seconds");
     }
 
     #[test]

@@ -21,7 +21,8 @@ pub(crate) fn value(load: &Loaded, cell: &Cell, value: &Value) -> Result<f64, St
         }
         Value::ReadAge => {
             let reads = summary.stale_reads.as_ref();
-            let none = || "reads on further nodes were not looked at".to_string();
+            let reads = reads.filter(|reads| reads.read_s > 0);
+            let none = || "no further node was read".to_string();
             reads.map(|reads| reads.age_ms_mean).ok_or_else(none)
         }
         Value::Latency { kind, percentile } => {

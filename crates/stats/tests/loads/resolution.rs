@@ -275,6 +275,30 @@ fn a_stale_read_in_a_trial_that_is_invalid_counts() {
     assert_eq!(verdict(Finding::StaleReads), Verdict::Reproduced);
 }
 
+/// As the store reads a load for tables and claims, and as a slim record has it: the summary alone.
+#[test]
+fn a_node_that_was_hardly_read_leaves_stale_reads_undecided_without_the_seconds() {
+    let hardly = |block: u32| {
+        let mut trial = closed(block, 8, 1000.0);
+        let load = trial.load.as_mut().unwrap();
+        let ages = (0..60).map(|s| (20..24).contains(&s).then_some(0.0));
+        let series = BTreeMap::from([(names::READ_AGE.to_string(), ages.collect())]);
+        load.node_series.insert(2, series);
+        load.summary = Some(summarise(load));
+        load.series.clear();
+        load.node_series.clear();
+        load.histograms.clear();
+        trial
+    };
+    let trials = [hardly(0), hardly(1)];
+    for finding in [Finding::NoStaleReads, Finding::StaleReads] {
+        let (verdict, words) = finds(&trials, finding, Cell::default());
+        assert_eq!(verdict, Verdict::Inconclusive, "{words}");
+        let why = "node 2 could be read in 4 of 50 seconds";
+        assert!(words.contains(why), "{words}");
+    }
+}
+
 /// A random load: its length, the scatter of its seconds around 1,000 ops/s, and what else is random in it.
 struct Random {
     seconds: usize,
