@@ -111,6 +111,45 @@ fn stem(name: &str) -> Option<&str> {
     name.strip_suffix(".sql")
 }
 
+/// The rows that mydumper wrote of each table whose definition is in the folder, if its `metadata` says so, as from about 0.14 on.
+pub(crate) fn rows(folder: &Path) -> BTreeMap<String, u64> {
+    let is_here = |(schema, table): &(&str, &str)| {
+        let is_file = |end: &&str| {
+            let name = format!("{schema}.{table}-schema.sql{end}");
+            folder.join(name).is_file()
+        };
+        ["", ".gz", ".zst"].iter().any(is_file)
+    };
+    let text = std::fs::read(folder.join("metadata")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let mut rows: BTreeMap<String, u64> = BTreeMap::new();
+    let mut table = None;
+    for line in text.lines() {
+        let (key, value) = line.split_once('=').unwrap_or((line, ""));
+        match key.trim() {
+            _ if line.starts_with('[') => {
+                table = group(line).filter(is_here).map(|(_, table)| table);
+            }
+            "real_table_name" => table = table.and(Some(value.trim())),
+            "rows" | "Rows" => {
+                rows.extend(table.map(String::from).zip(value.trim().parse().ok()));
+            }
+            _ => {}
+        }
+    }
+    rows
+}
+
+/// The schema and the table of "[`shop`.`orders`]", as names of files have them.
+fn group(line: &str) -> Option<(&str, &str)> {
+    let named = line.trim().strip_prefix('[')?.strip_suffix(']')?;
+    let (schema, table) = named
+        .split_once("`.`")
+        .or_else(|| named.split_once("\".\""))?;
+    let quote = ['`', '"'];
+    Some((schema.strip_prefix(quote)?, table.strip_suffix(quote)?))
+}
+
 /// A dump of MySQL Shell: the schema with its routines, tables, rows, triggers, views.
 fn of_shell(folder: &Path, names: &[String]) -> io::Result<String> {
     let has = |name: &str| names.iter().any(|known| known == name);
@@ -296,6 +335,21 @@ mod tests {
                 "source my-schema.orders-schema.sql",
                 "source my-schema.orders.00000.sql",
             ]
+        );
+    }
+
+    #[test]
+    fn the_rows_of_a_folder_of_mydumper_are_those_of_the_tables_in_it() {
+        let metadata = "# Started dump at: 2026-01-05 10:00:00\n[config]\nquote-character = BACKTICK\n\n[`shop`.`mydumper_0`]\nreal_table_name=my orders\nrows = 1000\ndata_checksum = 9\n\n[`shop`.`items`]\nRows = 7\n\n[`other`.`items`]\nreal_table_name=items\nrows = 9\n\n[`shop`]\nschema_checksum = 1\n";
+        let folder = folder(&[
+            ("metadata", metadata),
+            ("shop.mydumper_0-schema.sql.zst", ""),
+            ("shop.items-schema.sql", ""),
+        ]);
+        let rows: Vec<(String, u64)> = rows(folder.path()).into_iter().collect();
+        assert_eq!(
+            rows,
+            [("items".to_string(), 7), ("my orders".to_string(), 1000)]
         );
     }
 

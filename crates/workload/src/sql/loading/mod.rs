@@ -66,6 +66,7 @@ impl<'a> Load<'a> {
     /// Fills the schema, updates the optimizer statistics and writes the marker with this fingerprint.
     pub(super) fn run(&self, fingerprint: &str) -> Result<Loaded, LoadError> {
         let (mut rows, events) = self.watched(|session| self.statements(session))?;
+        refuse_missing(&self.sources.creation, &rows)?;
         if !self.sources.files.is_empty() {
             (self.progress)(Progress {
                 has_tables: true,
@@ -277,6 +278,23 @@ impl<'a> Load<'a> {
 }
 
 /// # Errors
+/// The statements put fewer rows into a table than the program that wrote them says.
+fn refuse_missing(creation: &Creation, loaded: &Rows) -> Result<(), LoadError> {
+    let written = creation.rows();
+    for (table, found) in loaded.expected() {
+        if let Some(wanted) = written.get(table).filter(|wanted| **wanted > found) {
+            return Err(LoadError::Written {
+                place: format!("table {table}"),
+                says: format!(
+                    "metadata says {wanted} rows, and {found} are there: a file of the folder is missing; copy it again"
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// # Errors
 /// A table has not the rows that the server took.
 fn compare(
     session: &mut Session,
@@ -407,6 +425,27 @@ mod tests {
             ),
             "{says}"
         );
+    }
+
+    #[test]
+    fn a_folder_of_mydumper_without_one_of_its_chunks_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        };
+        let metadata = |rows: u64| format!("[`shop`.`t`]\nreal_table_name=t\nrows = {rows}\n");
+        write("shop-schema-create.sql", "CREATE DATABASE `shop`;\n");
+        write("shop.t-schema.sql", "CREATE TABLE `t` (a int);\n");
+        let sources = Sources {
+            creation: Creation::Dump(folder.path().to_path_buf()),
+            ..of_setup("", None)
+        };
+        write("metadata", &metadata(0));
+        assert!(load(&sources).is_ok());
+        write("metadata", &metadata(1000));
+        let says = load(&sources).unwrap_err();
+        let missing = "table t: metadata says 1000 rows, and 0 are there: a file";
+        assert!(says.starts_with(missing), "{says}");
     }
 
     #[test]
