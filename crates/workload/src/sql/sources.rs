@@ -99,7 +99,8 @@ impl Creation {
             Creation::Setup { sql, .. } => Statements::new(&name, sql.as_bytes()),
             Creation::Dump(path) if path.is_dir() => {
                 let script = dump::script(path).map_err(|cause| not_opened(path, &cause))?;
-                Statements::new(&name, std::io::Cursor::new(script))
+                let statements = Statements::new(&name, std::io::Cursor::new(script));
+                statements.by_lines(dump::has_bodies)
             }
             Creation::Dump(path) => {
                 let opened = dump::open(path, Arc::clone(read));
@@ -258,6 +259,28 @@ pub(super) mod tests {
             ..of_setup("", None)
         };
         (folder, sources)
+    }
+
+    #[test]
+    fn a_trigger_with_a_body_in_a_folder_of_mydumper_is_one_statement() {
+        let folder = tempfile::tempdir().unwrap();
+        let trigger = "CREATE TRIGGER t BEFORE INSERT ON orders FOR EACH ROW BEGIN\nSET NEW.a = 1; \nSET NEW.b = 2; \nEND";
+        let triggers = format!("{trigger};\nSELECT 3;\n");
+        for (name, text) in [
+            ("metadata", ""),
+            ("shop-schema-create.sql", ""),
+            ("shop.orders-schema.sql", "SELECT 1; SELECT 2;\n"),
+            ("shop.orders-schema-triggers.sql", triggers.as_str()),
+        ] {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        let creation = Creation::Dump(folder.path().to_path_buf());
+        let mut statements = creation.statements(&Arc::default()).unwrap();
+        let mut found = Vec::new();
+        while let Some(statement) = statements.next().unwrap() {
+            found.push(String::from_utf8(statement.sql).unwrap());
+        }
+        assert_eq!(found[2..], ["SELECT 1", "SELECT 2", trigger, "SELECT 3"]);
     }
 
     #[test]

@@ -11,6 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
+/// How files end in which mydumper writes triggers, routines and events. It writes no DELIMITER: statements end with `;` and the end of
+/// the line, and a space lies between both where they are within a body.
+const BODIES: [&str; 2] = ["-schema-triggers", "-schema-post"];
 /// What a session that loads a dump sets, as both tools' own loaders do.
 const HEAD: &str = "SET NAMES utf8mb4;\nSET foreign_key_checks = 0, unique_checks = 0, sql_mode = 'NO_AUTO_VALUE_ON_ZERO', time_zone = '+00:00';\n";
 
@@ -58,7 +61,7 @@ fn sources<'n>(names: impl Iterator<Item = &'n String>) -> String {
 fn of_mydumper(names: &[String]) -> io::Result<String> {
     const FIRST: &str = "-schema-create";
     const TABLES: [&str; 2] = ["-schema-sequence", "-schema"];
-    const LAST: [&str; 3] = ["-schema-view", "-schema-triggers", "-schema-post"];
+    const VIEWS: &str = "-schema-view";
     let stems = names.iter().filter_map(|name| Some((name, stem(name)?)));
     let stems: Vec<(&String, &str)> = stems.collect();
     let ending = |end: &'static str| {
@@ -96,10 +99,15 @@ fn of_mydumper(names: &[String]) -> io::Result<String> {
         script += &sources(ending(end));
     }
     script += &sources(others.map(|(name, _)| *name));
-    for end in LAST {
+    for end in [VIEWS].into_iter().chain(BODIES) {
         script += &sources(ending(end));
     }
     Ok(script)
+}
+
+/// Whether mydumper writes bodies of triggers and routines into the file of this name.
+pub(crate) fn has_bodies(name: &str) -> bool {
+    stem(name).is_some_and(|stem| BODIES.iter().any(|end| stem.ends_with(end)))
 }
 
 /// The name of a file of SQL without its endings.
@@ -351,6 +359,16 @@ mod tests {
             rows,
             [("items".to_string(), 7), ("my orders".to_string(), 1000)]
         );
+    }
+
+    #[test]
+    fn triggers_and_routines_of_mydumper_have_bodies() {
+        for name in ["shop.t-schema-triggers.sql", "shop-schema-post.sql.zst"] {
+            assert!(has_bodies(name), "{name}");
+        }
+        for name in ["shop.t.00000.sql", "shop.t-schema.sql", "metadata"] {
+            assert!(!has_bodies(name), "{name}");
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ mod statement;
 pub(super) use cut::{Cause, Cut};
 pub(super) use effect::Effect;
 pub(super) use file::{beside, digest, open};
-pub(super) use folder::{rows, script};
+pub(super) use folder::{has_bodies, rows, script};
 pub(super) use included::{included, included_in};
 pub(super) use names::mapped;
 pub(super) use origin::Origin;

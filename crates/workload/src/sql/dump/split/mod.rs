@@ -63,6 +63,8 @@ pub(crate) struct Statements<'a> {
     read: Arc<AtomicU64>,
     /// `;` until a line DELIMITER says otherwise.
     delimiter: Vec<u8>,
+    /// In which files, by their names, it ends a statement only at the end of a line.
+    is_by_lines: fn(&str) -> bool,
     within: Within,
     /// The line of the quote or comment that is open.
     opened: u64,
@@ -96,6 +98,7 @@ impl<'a> Statements<'a> {
             folder: None,
             read: Arc::default(),
             delimiter: b";".to_vec(),
+            is_by_lines: |_| false,
             within: Within::Code,
             opened: 0,
             runs: false,
@@ -113,6 +116,15 @@ impl<'a> Statements<'a> {
         Statements {
             folder,
             read,
+            ..self
+        }
+    }
+
+    /// In files of such names, a delimiter ends a statement only at the end of a line. Before `\r` it does not: bodies that were written
+    /// on Windows keep their line ends.
+    pub(crate) fn by_lines(self, is_by_lines: fn(&str) -> bool) -> Statements<'a> {
+        Statements {
+            is_by_lines,
             ..self
         }
     }
@@ -278,7 +290,9 @@ impl<'a> Statements<'a> {
             self.input.at = self.input.bytes.len();
             return self.obey(command).map(|()| false);
         }
-        if rest.starts_with(&self.delimiter) {
+        if let Some(after) = rest.strip_prefix(self.delimiter.as_slice())
+            && self.is_end(after)
+        {
             self.input.at += self.delimiter.len();
             return Ok(!self.sql.is_empty());
         }
@@ -302,6 +316,11 @@ impl<'a> Statements<'a> {
             rest => self.keep(self.plain(rest)),
         }
         Ok(false)
+    }
+
+    /// Whether a delimiter ends the statement, if this follows it in its line.
+    fn is_end(&self, after: &[u8]) -> bool {
+        !(self.is_by_lines)(&self.input.name) || matches!(after, [] | [b'\n'])
     }
 
     /// The bytes up to the next one that may be something else than plain code; at least one character.

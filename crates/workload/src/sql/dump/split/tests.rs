@@ -4,7 +4,10 @@ use super::*;
 use proptest::prelude::*;
 
 fn all(text: impl AsRef<[u8]>) -> Result<Vec<(u64, String)>, Cut> {
-    let mut statements = Statements::new("a.sql", text.as_ref());
+    read(Statements::new("a.sql", text.as_ref()))
+}
+
+fn read(mut statements: Statements<'_>) -> Result<Vec<(u64, String)>, Cut> {
     let mut found = Vec::new();
     while let Some(statement) = statements.next()? {
         let sql = String::from_utf8_lossy(&statement.sql).into_owned();
@@ -49,6 +52,22 @@ fn a_delimiter_keeps_the_semicolons_of_a_trigger() {
     assert_eq!(found.len(), 2);
     assert_eq!((found[0].0, found[1].0), (2, 7));
     assert!(found[0].1.ends_with("end */"), "{}", found[0].1);
+}
+
+#[test]
+fn by_lines_a_body_keeps_the_semicolons_within_lines() {
+    let text = "SET a = 1;\nCREATE TRIGGER t BEFORE INSERT ON t FOR EACH ROW BEGIN\nSET NEW.a = 1; \nSET NEW.b = ';\n'; -- b;\nSET NEW.c = 3;\r\nEND;\nSET b = 2;";
+    let read = |name: &str| {
+        let statements = Statements::new(name, text.as_bytes());
+        read(statements.by_lines(|name| name == "bodies.sql")).unwrap()
+    };
+    let found = read("bodies.sql");
+    let lines: Vec<u64> = found.iter().map(|(line, _)| *line).collect();
+    assert_eq!(lines, [1, 2, 8]);
+    let body = &found[1].1;
+    assert!(body.ends_with("SET NEW.c = 3;\r\nEND"), "{body}");
+    assert_eq!(found[2].1, "SET b = 2");
+    assert_eq!(read("a.sql").len(), 6);
 }
 
 #[test]
