@@ -335,15 +335,16 @@ fn of_other(other: Other) -> Check {
 }
 
 /// Operations that failed or changed nothing are not throughput, so both sides must have equal shares of them. Other rows may follow from
-/// the speed itself.
+/// the speed itself. No transaction may be lost on one side alone.
 fn of_failing(failing: Failing, allowed: &Allowed) -> Check {
-    let what = match failing.of {
-        FailingOf::Failures => "failed operations",
-        FailingOf::Work => "same work",
+    let (what, most) = match failing.of {
+        FailingOf::Losses => ("lost transactions", 0.0),
+        FailingOf::Failures => ("failed operations", allowed.failures),
+        FailingOf::Work => ("same work", allowed.failures),
     };
     let result = match failing.difference {
         None => CheckResult::Undecided,
-        Some(difference) if difference > allowed.failures => CheckResult::Failed,
+        Some(difference) if difference > most => CheckResult::Failed,
         Some(_) => CheckResult::Passed,
     };
     Check {
@@ -354,7 +355,7 @@ fn of_failing(failing: Failing, allowed: &Allowed) -> Check {
             Some(_) => format!(
                 "{} (a difference of at most {} is allowed)",
                 failing.sentence,
-                limit(allowed.failures)
+                limit(most)
             ),
         },
     }

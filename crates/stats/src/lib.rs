@@ -32,7 +32,7 @@ pub use inference::moderated;
 pub use inference::ratio::{
     CONFIDENCE, Comparison, LogMean, MARGIN, compare, compare_throughput, is_same,
 };
-pub use judge::basis::{Basis, FailedShares, Progress, incomplete};
+pub use judge::basis::{Basis, FailedShares, Losses, LostTransactions, Progress, incomplete};
 pub use judge::plans::{PlanChange, PlanHolds, plan_changes};
 pub use judge::same_work::{OtherWork, Work};
 pub use judge::{judge, needs_query_counters, undecided};

@@ -56,7 +56,7 @@ pub(super) fn headline(context: &Context, document: &Document, loads: &Loads) ->
     }
 }
 
-/// What makes the answer doubtful: trials that are missing, failures on one side, a control that differs from itself.
+/// What makes the answer doubtful: trials that are missing, losses or failures on one side, a control that differs from itself.
 pub(super) fn doubts<'f>(
     faults: impl IntoIterator<Item = &'f Faults>,
     failing: impl Iterator<Item = Failing>,

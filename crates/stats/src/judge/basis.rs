@@ -54,6 +54,8 @@ pub struct Basis {
     pub overloaded: Option<String>,
     /// None where the shares are the same, and without a second side.
     pub failed: Option<FailedShares>,
+    /// None where no side lost any, without a second side, and for a figure of the audit itself.
+    pub lost: Option<LostTransactions>,
     /// The operation that does other work on one side; None where all do the same, and without a second side.
     pub other_work: Option<OtherWork>,
     /// How the data of two runs differ; None within a run.
@@ -78,6 +80,35 @@ impl FailedShares {
     }
 }
 
+/// Acknowledged transactions that are missing, of all trials of the two sides that have an audit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LostTransactions {
+    pub old: Losses,
+    pub new: Losses,
+}
+
+/// Those of one side.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Losses {
+    /// Missing, whole or in part.
+    pub lost: u64,
+    pub acknowledged: u64,
+}
+
+impl Losses {
+    fn share(self) -> f64 {
+        self.lost as f64 / self.acknowledged.max(1) as f64
+    }
+}
+
+impl LostTransactions {
+    /// By how much the shares differ where one side alone lost any; None if both did.
+    pub fn difference(&self) -> Option<f64> {
+        let is_of_one = self.old.lost == 0 || self.new.lost == 0;
+        is_of_one.then(|| (self.new.share() - self.old.share()).abs())
+    }
+}
+
 impl Basis {
     pub fn of(claim: &Claim, trials: &[Trial]) -> Basis {
         let cells = claim.cells();
@@ -94,6 +125,11 @@ impl Basis {
             failed: match (&claim.subject, sides.as_slice()) {
                 (_, [new, old]) => failed(old, new),
                 (Subject::Spread { .. }, [among]) => failed_among(among),
+                _ => None,
+            },
+            lost: match (value, sides.as_slice()) {
+                (Some(Value::Audit(_)), _) => None,
+                (_, [new, old]) => lost(old, new),
                 _ => None,
             },
             other_work: match (&claim.subject, sides.as_slice()) {
@@ -222,6 +258,18 @@ fn failed(old: &[&Trial], new: &[&Trial]) -> Option<FailedShares> {
     let most = most.filter(|most| most.difference() > whole.difference());
     most.or(Some(whole))
         .filter(|found| found.difference() > 0.0)
+}
+
+fn lost(old: &[&Trial], new: &[&Trial]) -> Option<LostTransactions> {
+    let sum = |trials: &[&Trial]| {
+        let audits = trials.iter().filter_map(|trial| trial.audit.as_ref());
+        audits.fold(Losses::default(), |sum, audit| Losses {
+            lost: sum.lost + audit.lost + audit.partly_applied,
+            acknowledged: sum.acknowledged + audit.acknowledged,
+        })
+    };
+    let (old, new) = (sum(old), sum(new));
+    (old.lost + new.lost > 0).then_some(LostTransactions { old, new })
 }
 
 /// So many failures of one operation say nothing about its share.

@@ -378,6 +378,17 @@ fn path(name: &str) -> Case {
                 }
             })
         }
+        "one side lost acknowledged transactions in a crash" => Case::spoilt(|trials| {
+            for trial in trials.iter_mut() {
+                let is_new = trial.key.server_name() == "new";
+                trial.audit = Some(losing(if is_new { 800 } else { 0 }));
+            }
+        }),
+        "both sides lost acknowledged transactions in a crash" => Case::spoilt(|trials| {
+            for trial in trials.iter_mut() {
+                trial.audit = Some(losing(800));
+            }
+        }),
         "operations of the two sides change or find other numbers of rows" => {
             Case::spoilt(|trials| {
                 for trial in trials.iter_mut() {
@@ -451,6 +462,15 @@ fn path(name: &str) -> Case {
             ..Case::slower_by(1.0)
         },
         other => panic!("docs/CI.md has a path without a test: {other}"),
+    }
+}
+
+/// The audit of a trial that lost so many transactions.
+fn losing(lost: u64) -> record::AuditNote {
+    record::AuditNote {
+        acknowledged: 10_000,
+        lost,
+        ..record::AuditNote::default()
     }
 }
 
@@ -544,6 +564,17 @@ fn every_path_of_a_gate_has_the_documented_status_for_run_show_and_compare() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_headline_names_the_transactions_that_one_side_lost() {
+    let case = path("one side lost acknowledged transactions in a crash").recorded();
+    let run = run(&["old", "new"], Vec::new(), case.planned);
+    let trials = (case.trials.as_slice(), case.controls.as_slice());
+    let document = Document::within(0.05, &run, trials, Detail::Brief);
+    let headline = document.headline.to_string();
+    let lost = "2,400 of 30,000 acknowledged transactions of new were lost, 0 of 30,000 of old.";
+    assert!(headline.contains(lost), "{headline}");
 }
 
 #[test]

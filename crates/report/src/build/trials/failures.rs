@@ -1,11 +1,12 @@
-//! Sides whose operations failed more often than those they are compared with, or did other work.
+//! Sides whose operations failed more often than those they are compared with, or did other work, or whose transactions were lost.
 //!
-//! Purpose: operations that failed or changed nothing are not throughput, so their shares are shown with every comparison in which they differ.
+//! Purpose: operations that failed, changed nothing or were lost in a crash are not throughput, so they are shown with every comparison in
+//! which they differ.
 
 use crate::document::{Claim, Headline};
-use crate::{names, why};
+use crate::{format, names, why};
 use record::{Cell, Question, Run, Subject, percent};
-use stats::{Basis, Contrast, FailedShares};
+use stats::{Basis, Contrast, FailedShares, Losses, LostTransactions};
 
 /// Smaller differences of shares are not named, unless a gate allows less.
 pub(crate) const NAMED: f64 = 0.001;
@@ -17,7 +18,7 @@ pub(crate) struct Failing {
     pub(crate) of: FailingOf,
     /// `50 % of the operations of new failed, 0 % of old`
     pub(crate) sentence: String,
-    /// Of the shares of operations, from 0 to 1; None for rows per operation.
+    /// Of the shares of operations, from 0 to 1; None for rows per operation, and where both sides lost transactions.
     pub(crate) difference: Option<f64>,
 }
 
@@ -29,6 +30,8 @@ impl Failing {
 
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum FailingOf {
+    /// Acknowledged transactions that a crash took.
+    Losses,
     /// Operations that failed, were lost or have no known outcome.
     Failures,
     /// Operations that changed or found other rows, or none.
@@ -73,8 +76,14 @@ pub(crate) fn of_contrasts(
     each_once(contrasts.iter().flat_map(one), Failing::is_same)
 }
 
-/// The pair that differs most, for the headline.
-pub(crate) fn headline(all: Vec<Failing>) -> Option<Headline> {
+/// The pair that lost most, and the one that differs most otherwise, for the headline.
+pub(crate) fn headline(all: Vec<Failing>) -> Vec<Headline> {
+    let is_lost = |one: &Failing| one.of == FailingOf::Losses;
+    let (lost, others): (Vec<Failing>, Vec<Failing>) = all.into_iter().partition(is_lost);
+    [lost, others].into_iter().filter_map(largest).collect()
+}
+
+fn largest(all: Vec<Failing>) -> Option<Headline> {
     let difference = |one: &Failing| one.difference.unwrap_or(0.0);
     let most = all
         .into_iter()
@@ -142,7 +151,11 @@ fn all(row: &str, (of, to): (&str, &str), basis: &Basis, least: f64) -> Vec<Fail
         let sentence = work.sentence(of, to);
         failing(FailingOf::Work, sentence, work.difference_of_shares())
     });
-    failed.into_iter().chain(work).collect()
+    let lost = basis.lost.as_ref().map(|lost| {
+        let sentence = lost_sentence((of, to), lost);
+        failing(FailingOf::Losses, sentence, lost.difference())
+    });
+    lost.into_iter().chain(failed).chain(work).collect()
 }
 
 fn place(row: &str) -> String {
@@ -164,6 +177,14 @@ fn failed_sentence((of, to): (&str, &str), shares: &FailedShares) -> String {
     };
     let (new, old) = (share(shares.new), share(shares.old));
     format!("{new} of {what} failed, {old} of {to}")
+}
+
+/// `800 of 10,000 acknowledged transactions of new were lost, 0 of 10,000 of old`
+fn lost_sentence((of, to): (&str, &str), lost: &LostTransactions) -> String {
+    let count = |count: u64| format::count(count as f64);
+    let share = |side: &Losses| format!("{} of {}", count(side.lost), count(side.acknowledged));
+    let (new, old) = (share(&lost.new), share(&lost.old));
+    format!("{new} acknowledged transactions of {of} were lost, {old} of {to}")
 }
 
 /// Without those that say the same as one before them.
