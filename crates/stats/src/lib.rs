@@ -56,7 +56,7 @@ pub use series::running::Usual;
 pub use series::snia;
 pub use tables::loads::{LatencyEstimates, LoadRow, loads};
 pub use tables::predictions::{PredictedBlock, Prediction, predictions};
-pub use tables::recoveries::{Recoveries, recoveries};
+pub use tables::recoveries::{Recovery, recoveries};
 pub use tables::round_scaling::{RoundPoint, RoundScaling, round_scaling};
 pub use tables::scaling::{Scaling, ScalingPoint, scaling};
 pub use tables::table::{QueryRow, RoundCell, Row, queries, rows, table};

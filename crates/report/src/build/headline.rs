@@ -133,9 +133,7 @@ fn harm(lost: u64, partly: u64, of: &str) -> Option<String> {
 
 fn first_commit(trials: &[Trial]) -> Option<String> {
     let cells = stats::recoveries(trials);
-    let numbers = cells
-        .iter()
-        .filter_map(|(_, numbers)| numbers.get("commit_s"));
+    let numbers = cells.iter().filter_map(|row| row.numbers.get("commit_s"));
     let seconds: Vec<f64> = numbers.map(|found| found.mean).collect();
     let least = seconds.iter().copied().reduce(f64::min)?;
     let most = seconds.iter().copied().reduce(f64::max)?;

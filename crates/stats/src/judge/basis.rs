@@ -5,6 +5,7 @@
 
 use super::same_work::{self, OtherWork};
 use crate::load::accounts::total;
+use crate::load::recovery;
 use crate::load::summary::of_trial;
 use crate::values::cells::{self, RowKey, row_key, row_words, why_it_does_not_count};
 use crate::values::{resolution, words};
@@ -213,15 +214,15 @@ fn overloaded(trials: &[&Trial], value: Option<&Value>) -> Option<String> {
         .iter()
         .filter(|trial| trial.state == TrialState::Done);
     let mut unserved = loads.filter_map(|trial| {
-        let why = unserved(&*of_trial(trial)?, value)?;
+        let why = unserved(trial, &*of_trial(trial)?, value)?;
         Some(format!("{}: {why}", trial.key))
     });
     unserved.next()
 }
 
-/// An open load that exceeded what its server can serve, a percentile that lies among arrivals that were never answered, or a load of
-/// which nothing was done.
-fn unserved(summary: &Summary, value: Option<&Value>) -> Option<String> {
+/// An open load that exceeded what its server can serve, a percentile that lies among arrivals that were never answered, a load of
+/// which nothing was done, or an outage after which the throughput did not return.
+fn unserved(trial: &Trial, summary: &Summary, value: Option<&Value>) -> Option<String> {
     let offered = summary.offered.as_ref();
     let unstable = offered.and_then(|offered| offered.unstable.clone());
     unstable.or_else(|| match value? {
@@ -233,7 +234,8 @@ fn unserved(summary: &Summary, value: Option<&Value>) -> Option<String> {
             let is_unanswered = found.is_unanswered(*percentile);
             is_unanswered.then(|| found.why_not(*percentile))
         }
-        Value::Variation | Value::ReadAge | Value::Recovery(_) | Value::Audit(_) => None,
+        Value::Recovery(number) => recovery::not_back(trial, number).map(String::from),
+        Value::Variation | Value::ReadAge | Value::Audit(_) => None,
         Value::Elapsed | Value::Counter(_) | Value::Quotient(..) => None,
     })
 }

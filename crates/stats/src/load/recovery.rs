@@ -4,6 +4,7 @@
 //! measured while the server restarts, and are in the event's note.
 
 use crate::series::running::median;
+use record::FlagKind;
 use record::load::Mode;
 use record::trial::{EventNote, Trial};
 
@@ -14,6 +15,11 @@ const BEFORE_MIN_S: usize = 5;
 const REACH_S: usize = 2;
 /// The share of the baseline at which throughput is back.
 const BACK: f64 = 0.95;
+/// The number that this module computes.
+pub(crate) const RECOVERED: &str = "recovered_s";
+/// Ends the flag of an outage without recovery.
+const NOT_BACK: &str =
+    "the throughput did not return to 95 % of that before the outage while it was measured";
 
 /// An outage on the clock of the load.
 struct Outage {
@@ -65,7 +71,7 @@ pub fn add_recovered(
         };
         match recovered {
             Ok(recovered_s) => {
-                event.numbers.insert("recovered_s".into(), recovered_s);
+                event.numbers.insert(RECOVERED.into(), recovered_s);
             }
             Err(why) => missing.push(format!(
                 "\"{}\" event at {:.1} s: {why}",
@@ -101,15 +107,25 @@ fn recovered_s(
         // The median alone could rest on seconds before the outage.
         seconds[*second].min(median(&seconds[around])) >= BACK * baseline
     });
-    let back = back.ok_or(
-        "the throughput did not return to 95 % of that before the outage while it was measured",
-    )?;
+    let back = back.ok_or(NOT_BACK)?;
     // The second of the commit begins before it.
     Ok((back as f64 - outage.at_s).max(outage.commit_s))
 }
 
-/// A number of the trial's outages, the mean of those that have it.
+/// Why a trial has no `recovered_s`: the throughput did not return after one of its outages. None for the other numbers.
+pub(crate) fn not_back<'t>(trial: &'t Trial, number: &str) -> Option<&'t str> {
+    let mut flags = trial.flags.iter().filter(|flag| {
+        number == RECOVERED && flag.kind == FlagKind::NotRecovered && flag.text.ends_with(NOT_BACK)
+    });
+    flags.next().map(|flag| flag.text.as_str())
+}
+
+/// A number of the trial's outages, the mean of those that have it. There is no `recovered_s` if the throughput did not return after one of
+/// them: the others alone would bias it.
 pub(crate) fn mean(trial: &Trial, number: &str) -> Result<f64, String> {
+    if let Some(why) = not_back(trial, number) {
+        return Err(why.to_string());
+    }
     let of_event = |event: &EventNote| event.numbers.get(number).copied();
     let found: Vec<f64> = trial.events.iter().filter_map(of_event).collect();
     match found.len() {
@@ -269,6 +285,27 @@ mod tests {
         let trials = [trial];
         let rows = recoveries(&trials);
         assert_eq!(rows.len(), 1);
-        assert_eq!(rows[0].1.keys().copied().collect::<Vec<_>>(), ["accept_s"]);
+        let numbers: Vec<&str> = rows[0].numbers.keys().copied().collect();
+        assert_eq!(numbers, ["accept_s"]);
+    }
+
+    #[test]
+    fn a_trial_that_does_not_recover_from_its_second_outage_has_no_mean() {
+        let kill = |at_s| event(at_s, &[("commit_s", 1.0)]);
+        let mut trial = Trial::unmeasured(TrialKey::default(), STARTED_NS);
+        trial.events = vec![kill(20.0), kill(30.0)];
+        let series = seconds(&[(20, 100.0), (2, 0.0), (8, 100.0), (3, 0.0), (20, 50.0)]);
+        let (found, missing) = recovered(&mut trial.events, &series);
+        assert_eq!(found, [Some(2.0), None]);
+        for text in missing {
+            trial.flag(FlagKind::NotRecovered, text);
+        }
+        assert_eq!(mean(&trial, "commit_s"), Ok(1.0));
+        let why = mean(&trial, "recovered_s").unwrap_err();
+        assert!(why.contains("at 30.0 s: the throughput did not"), "{why}");
+        let trials = [trial];
+        let rows = recoveries(&trials);
+        assert_eq!((rows[0].not_back, rows[0].trials), (1, 1));
+        assert!(!rows[0].numbers.contains_key("recovered_s"));
     }
 }

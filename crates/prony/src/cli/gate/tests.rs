@@ -307,6 +307,11 @@ fn gating(gate: Option<Mode>) -> Gating {
 
 /// The claim that new has so many times the throughput of old at least.
 fn claims(at_least: f64) -> Vec<Claim> {
+    claims_on(Value::Throughput, Bound::AtLeast(at_least))
+}
+
+/// A claim on new against old.
+fn claims_on(value: Value, bound: Bound) -> Vec<Claim> {
     let side = |server: &str| Cell {
         levels: vec![("server".into(), vec![server.into()])],
         ..Cell::default()
@@ -314,10 +319,10 @@ fn claims(at_least: f64) -> Vec<Claim> {
     vec![Claim {
         says: "new does more".into(),
         subject: Subject::Ratio {
-            value: Value::Throughput,
+            value,
             of: side("new"),
             to: side("old"),
-            bound: Bound::AtLeast(at_least),
+            bound,
         },
         published: None,
     }]
@@ -360,6 +365,10 @@ fn path(name: &str) -> Case {
             Case::new(Side::open(1000.0), overloaded)
         }
         "the new side of a closed loop does nothing" => Case::new(OLD, Side::at(0.0)),
+        "the new side does not recover from an outage" => Case {
+            claims: claims_on(Value::Recovery("recovered_s".into()), Bound::AtMost(0.8)),
+            ..Case::spoilt(|trials| trials.iter_mut().for_each(killed))
+        },
         "the shares of failed operations differ by more than `--failures`" => failing(0.3),
         "the shares of failed operations differ by less" => failing(0.005),
         "operations of one side change or find no row, in shares that differ by more than `--failures`" => {
@@ -462,6 +471,29 @@ fn path(name: &str) -> Case {
             ..Case::slower_by(1.0)
         },
         other => panic!("docs/CI.md has a path without a test: {other}"),
+    }
+}
+
+/// Kills the server at 10 s and at 30 s. After the second kill the new side stays at half of its throughput.
+fn killed(trial: &mut Trial) {
+    let after = match trial.key.server_name() {
+        "new" => 50.0,
+        _ => 100.0,
+    };
+    let kill = |at_s: i64| record::EventNote {
+        at_ns: at_s * 1_000_000_000,
+        ended_ns: None,
+        kind: record::event::KILL.into(),
+        node: Some(1),
+        numbers: BTreeMap::from([("commit_s".to_string(), 1.0)]),
+        text: String::new(),
+    };
+    trial.events = vec![kill(10), kill(30)];
+    let parts = [(10, 100.0), (2, 0.0), (18, 100.0), (3, 0.0), (27, after)];
+    let seconds = parts.map(|(count, done)| vec![Some(done); count]).concat();
+    let Some(load) = &trial.load else { return };
+    for text in stats::add_recovered(&mut trial.events, &seconds, 0, &load.mode) {
+        trial.flag(FlagKind::NotRecovered, text);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::document::{
     Bars, Block, Cell, Chart, Charts, Column, ColumnContent, Node, Section, Series, Table,
 };
 use crate::{format, names};
-use stats::{Estimate, Recoveries, RowKey};
+use stats::{Estimate, Recovery, RowKey};
 
 /// A column of the table: the number and its head.
 const SECONDS: [(&str, &str); 5] = [
@@ -44,23 +44,26 @@ fn name(context: &Context, (server, levels): &RowKey) -> String {
     names::row(context.run, *server, levels)
 }
 
-fn table(context: &Context, cells: &Recoveries) -> Table {
+fn table(context: &Context, cells: &[Recovery]) -> Table {
     let heads: Vec<&str> = SECONDS.iter().map(|(_, head)| *head).collect();
     let columns = [
         Column::list(&[(ColumnContent::Label, &["cell"])]),
         Column::of(ColumnContent::Figure, ["redo log"]),
         Column::of(ColumnContent::Figure, heads),
     ];
-    let rows = cells.iter().map(|(key, numbers)| {
-        let redo = numbers.get("redo_bytes");
+    let rows = cells.iter().map(|cell| {
+        let redo = cell.numbers.get("redo_bytes");
         let mut row = vec![
-            Cell::text(name(context, key)),
+            Cell::text(name(context, &cell.row)),
             Cell::figure(redo.map(|redo| redo.mean), |bytes| {
                 format::bytes(bytes as u64)
             }),
         ];
         let seconds = |number: &str| {
-            let found = numbers.get(number);
+            if number == "recovered_s" && cell.not_back > 0 {
+                return Cell::text(not_back(cell));
+            }
+            let found = cell.numbers.get(number);
             let decimals = format::decimals(found.map(|found| found.mean));
             Cell::estimate(found, |value| format::seconds(value, decimals))
         };
@@ -70,19 +73,23 @@ fn table(context: &Context, cells: &Recoveries) -> Table {
     Table::new("", columns.into_iter().flatten(), rows)
 }
 
+/// `not in 1 of 3 trials`
+fn not_back(cell: &Recovery) -> String {
+    let all = format::plural(cell.trials, "trial");
+    format!("not in {} of {all}", cell.not_back)
+}
+
 /// One group of bars for each cell.
-fn chart(context: &Context, cells: &Recoveries) -> Option<Node> {
+fn chart(context: &Context, cells: &[Recovery]) -> Option<Node> {
     let series = BARS.iter().filter_map(|(number, label)| {
-        let of_cells = cells
-            .iter()
-            .map(|(_, numbers)| numbers.get(number).cloned());
+        let of_cells = cells.iter().map(|cell| cell.numbers.get(number).cloned());
         let of_cells: Vec<Option<Estimate>> = of_cells.collect();
         let is_known = of_cells.iter().any(Option::is_some);
         is_known.then(|| (label.to_string(), of_cells))
     });
     let bars = Bars {
         horizontal: true,
-        categories: cells.iter().map(|(key, _)| name(context, key)).collect(),
+        categories: cells.iter().map(|cell| name(context, &cell.row)).collect(),
         series: series.collect(),
     };
     if bars.series.is_empty() {
