@@ -8,7 +8,7 @@ use crate::load::accounts::total;
 use crate::load::recovery;
 use crate::load::summary::of_trial;
 use crate::values::cells::{self, RowKey, row_key, row_words, why_it_does_not_count};
-use crate::values::{resolution, words};
+use crate::values::{load_value, resolution, words};
 use record::claim::{Cell, Claim, Subject, Value};
 use record::{Account, FlagKind, Question, Summary, Trial, TrialState};
 use std::collections::BTreeMap;
@@ -220,8 +220,8 @@ fn overloaded(trials: &[&Trial], value: Option<&Value>) -> Option<String> {
     unserved.next()
 }
 
-/// An open load that exceeded what its server can serve, a percentile that lies among arrivals that were never answered, a load of
-/// which nothing was done, or an outage after which the throughput did not return.
+/// An open load that exceeded what its server can serve, a percentile that lies among arrivals that were never answered, or a
+/// maximum among dropped ones, a load of which nothing was done, or an outage after which the throughput did not return.
 fn unserved(trial: &Trial, summary: &Summary, value: Option<&Value>) -> Option<String> {
     let offered = summary.offered.as_ref();
     let unstable = offered.and_then(|offered| offered.unstable.clone());
@@ -232,7 +232,8 @@ fn unserved(trial: &Trial, summary: &Summary, value: Option<&Value>) -> Option<S
         Value::Latency { kind, percentile } => {
             let found = summary.latency.of(*kind)?;
             let is_unanswered = found.is_unanswered(*percentile);
-            is_unanswered.then(|| found.why_not(*percentile))
+            let why = is_unanswered.then(|| found.why_not(*percentile));
+            why.or_else(|| load_value::why_no_max(summary, *kind, *percentile))
         }
         Value::Recovery(number) => recovery::not_back(trial, number).map(String::from),
         Value::Variation | Value::ReadAge | Value::Audit(_) => None,

@@ -48,9 +48,27 @@ fn latency(
     percentile: Percentile,
 ) -> Result<f64, String> {
     let percentiles = percentiles(summary, operation, kind)?;
+    if let Some(why) = why_no_max(summary, kind, percentile) {
+        return Err(why);
+    }
     percentiles
         .at(percentile)
         .ok_or_else(|| percentiles.why_not(percentile))
+}
+
+/// Why a maximum is not known: it lies among the arrivals of the measured part that were dropped. None for other percentiles, and for
+/// service times, which only started operations have.
+pub(crate) fn why_no_max(
+    summary: &Summary,
+    kind: LatencyKind,
+    percentile: Percentile,
+) -> Option<String> {
+    let is_of_arrivals = matches!(kind, LatencyKind::Response | LatencyKind::Wait);
+    let queued = summary.offered.as_ref()?.queued_at_end;
+    let response = summary.latency.response.as_ref()?;
+    let dropped = response.unanswered.saturating_sub(queued);
+    (percentile == Percentile::Max && is_of_arrivals && dropped > 0)
+        .then(|| format!("{dropped} arrivals were dropped, so the maximum is not known"))
 }
 
 /// Why the value is uncertain; none of a certain one, and of one that is no percentile.
