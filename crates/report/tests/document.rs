@@ -91,6 +91,53 @@ fn the_headline_of_a_single_row_names_its_queries_its_server_and_its_interval() 
     );
 }
 
+/// 5.6 does 1.5 to 1.6 % more than 5.5.
+#[test]
+fn a_difference_that_a_claim_is_about_is_not_called_the_same() {
+    let of_side = |block: u32, server: &str, rate: f64| {
+        let clients = record::Mode::Closed {
+            clients: 8,
+            think_s: 0.0,
+        };
+        timed::trial(server, &[], block, timed::load(clients, rate, 30))
+    };
+    let of_block = |block: u32| {
+        let more = 1.015 + 0.0005 * f64::from(block);
+        [("5.5", 40_000.0), ("5.6", 40_000.0 * more)]
+            .map(|(server, rate)| of_side(block, server, rate))
+    };
+    let trials: Vec<record::Trial> = (0..3).flat_map(of_block).collect();
+    let headline = |at_least: f64| {
+        let mut run = timed::run("two-servers", "P8", Vec::new(), 3, trials.len());
+        run.question.claims = vec![more_throughput(at_least)];
+        let document = Document::of(&run, &trials, Detail::Brief);
+        document.headline.to_string()
+    };
+    let held = headline(1.01);
+    assert!(held.contains(" higher than with 5.5"), "{held}");
+    assert!(held.contains("1 of 1 claim holds"), "{held}");
+    let same = headline(0.9);
+    assert!(same.contains("is the same as with 5.5"), "{same}");
+}
+
+/// The claim that 5.6 does so many times the operations of 5.5.
+fn more_throughput(at_least: f64) -> record::Claim {
+    let side = |server: &str| record::Cell {
+        levels: vec![("server".to_string(), vec![server.to_string()])],
+        ..record::Cell::default()
+    };
+    record::Claim {
+        says: "5.6 does more".to_string(),
+        subject: record::Subject::Ratio {
+            value: record::Value::Throughput,
+            of: side("5.6"),
+            to: side("5.5"),
+            bound: record::Bound::AtLeast(at_least),
+        },
+        published: None,
+    }
+}
+
 #[test]
 fn a_brief_document_is_a_full_one_without_evidence() {
     for (run, trials) in [fixture::small(), timed::searched(), fixture::tpcc::matrix()] {

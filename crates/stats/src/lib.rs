@@ -29,10 +29,9 @@ pub use inference::benjamini::discoveries;
 pub use inference::estimate::Estimate;
 pub use inference::holm::rejected;
 pub use inference::moderated;
-pub use inference::ratio::{
-    CONFIDENCE, Comparison, LogMean, MARGIN, compare, compare_throughput, is_same,
-};
+pub use inference::ratio::{CONFIDENCE, Comparison, LogMean, MARGIN, compare, compare_throughput};
 pub use judge::basis::{Basis, FailedShares, Losses, LostTransactions, Progress, incomplete};
+pub use judge::decide::are_equivalent;
 pub use judge::plans::{PlanChange, PlanHolds, plan_changes};
 pub use judge::same_work::{OtherWork, Work};
 pub use judge::{judge, needs_query_counters, undecided};

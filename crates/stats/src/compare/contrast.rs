@@ -5,9 +5,10 @@
 
 use super::likeness;
 use crate::inference::estimate::Estimate;
-use crate::inference::ratio::{self, Comparison};
+use crate::inference::ratio::Comparison;
 use crate::judge;
 use crate::judge::basis::Basis;
+use crate::judge::decide::are_equivalent;
 use crate::tables::table;
 use crate::values::cells::{self, RowKey, Series};
 use record::claim::{
@@ -52,30 +53,11 @@ pub struct Compared {
 }
 
 impl Contrast {
-    /// Within this much both sides count as equivalent, unless a gate allows less.
-    fn margin(&self) -> f64 {
-        let allowed = match self.judged.claim.subject {
-            Subject::Ratio {
-                bound: Bound::AtMost(high),
-                ..
-            } => high - 1.0,
-            Subject::Ratio {
-                bound: Bound::AtLeast(low),
-                ..
-            } => 1.0 / low - 1.0,
-            _ => ratio::MARGIN,
-        };
-        ratio::MARGIN.min(allowed)
-    }
-
     /// What the ratio says of new. All contrasts that a gate tests share an error rate, and so do the others.
     pub fn verdict(&self) -> Comparison {
         let more_is_faster = self.subject.value.more_is_better();
-        let is_same = |ci| ratio::is_equivalent(ci, self.margin());
         match self.judged.direction {
-            _ if self.judged.limit.is_none() && self.judged.ci.is_some_and(is_same) => {
-                Comparison::Equivalent
-            }
+            _ if are_equivalent(&self.judged) => Comparison::Equivalent,
             Some(Direction::Above) if more_is_faster => Comparison::Faster,
             Some(Direction::Below) if more_is_faster => Comparison::Slower,
             Some(Direction::Above) => Comparison::Slower,

@@ -70,7 +70,7 @@ pub(crate) fn is_equivalent((low, high): (f64, f64), margin: f64) -> bool {
 }
 
 /// Whether it lies within [`MARGIN`] around 1: the difference does not matter.
-pub fn is_same(ci: (f64, f64)) -> bool {
+pub(crate) fn is_same(ci: (f64, f64)) -> bool {
     is_equivalent(ci, MARGIN)
 }
 

@@ -1,9 +1,9 @@
 //! What a ratio decides: on which side of 1 it lies, whether the published figure is possible, and how many blocks are missing.
 
 use crate::inference::holm;
-use crate::inference::ratio::{CONFIDENCE, LogMean};
+use crate::inference::ratio::{CONFIDENCE, LogMean, MARGIN, is_equivalent};
 use record::Look;
-use record::claim::{DecidedAfter, Direction, Limit};
+use record::claim::{Bound, DecidedAfter, Direction, Judged, Limit, Subject};
 
 /// The probability with which the missing blocks decide, if the measured ratio is the true one.
 pub(crate) const POWER: f64 = 0.8;
@@ -43,6 +43,20 @@ impl Side {
     pub(crate) fn or(self, later: Side) -> Side {
         if self.p <= later.p { self } else { later }
     }
+}
+
+/// Whether both sides of a ratio are equivalent: its interval lies within [`MARGIN`] around 1, or within the bound of its claim where that is
+/// nearer to 1.
+pub fn are_equivalent(judged: &Judged) -> bool {
+    let allowed = match &judged.claim.subject {
+        Subject::Ratio { bound, .. } => match bound {
+            Bound::AtLeast(bound) | Bound::AtMost(bound) => bound.max(1.0 / bound) - 1.0,
+            Bound::Within(width) => *width,
+        },
+        Subject::Spread { .. } | Subject::Finds { .. } => MARGIN,
+    };
+    let is_same = |ci| is_equivalent(ci, MARGIN.min(allowed));
+    judged.limit.is_none() && judged.ci.is_some_and(is_same)
 }
 
 /// Keeps in `after` the first look at which each answer was decided.

@@ -9,7 +9,7 @@ use crate::document::{Claim, Headline};
 use crate::{format, why};
 use record::claim::{Unit, Use};
 use record::{Cell, Direction, Judged, Run, Subject, Value, Verdict};
-use stats::is_same;
+use stats::are_equivalent;
 
 /// Further places that the sentence names.
 const OTHERS: usize = 2;
@@ -69,7 +69,7 @@ struct Compared<'c> {
 }
 
 impl<'c> Compared<'c> {
-    /// None if it compares no times and no throughput, or has no figure.
+    /// None if it compares no times and no throughput, or has no figure, or a bound that excludes neither direction.
     fn from_claim(run: &Run, Claim { judged, basis, .. }: &'c Claim) -> Option<Compared<'c>> {
         let Subject::Ratio { value, of, to, .. } = &judged.claim.subject else {
             return None;
@@ -85,7 +85,7 @@ impl<'c> Compared<'c> {
             of: side(run, of, to),
             to: side(run, to, of),
             place: ComparedPlace::common(run, of, to),
-            way: Way::of(judged, value)?,
+            way: Way::of(judged, value).filter(|way| !way.is_open())?,
             is_by_clients: clients(of) != clients(to),
         })
     }
@@ -94,7 +94,7 @@ impl<'c> Compared<'c> {
     fn is_decided(&self) -> bool {
         let direction = self.judged.direction;
         let is_known = matches!(direction, Some(Direction::Above | Direction::Below));
-        is_known || self.judged.limit.is_some()
+        is_known || (self.judged.limit.is_some() && self.judged.ci.is_none())
     }
 
     /// Whether blocks were compared and leave open which side is slower.
@@ -110,7 +110,7 @@ impl<'c> Compared<'c> {
             None => (of.clone(), ""),
         };
         let start = Headline::from(self.place.before(&subject));
-        if self.judged.ci.is_some_and(is_same) {
+        if are_equivalent(self.judged) {
             let same = if with.is_empty() {
                 "as fast"
             } else {

@@ -40,6 +40,11 @@ impl Way {
         })
     }
 
+    /// Whether it is a bound that excludes neither direction.
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_bound && self.factor <= 1.0
+    }
+
     fn word(&self) -> &'static str {
         if self.is_slower { "slower" } else { "faster" }
     }
