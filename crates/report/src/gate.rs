@@ -344,8 +344,9 @@ fn of_failing(failing: Failing, allowed: &Allowed) -> Check {
     };
     let result = match failing.difference {
         None => CheckResult::Undecided,
-        Some(difference) if difference > most => CheckResult::Failed,
-        Some(_) => CheckResult::Passed,
+        Some(difference) if difference <= most => CheckResult::Passed,
+        Some(_) if failing.is_chance && most > 0.0 => CheckResult::Undecided,
+        Some(_) => CheckResult::Failed,
     };
     Check {
         name: format!("{}, {what}", failing.sides),

@@ -72,6 +72,8 @@ pub struct FailedShares {
     pub operation: Option<String>,
     pub old: f64,
     pub new: f64,
+    /// The failures are so few that chance may explain how they differ.
+    pub is_chance: bool,
 }
 
 impl FailedShares {
@@ -244,18 +246,17 @@ fn unserved(trial: &Trial, summary: &Summary, value: Option<&Value>) -> Option<S
 /// Of the mix together, or of the operation where they differ more; None where nothing differs.
 fn failed(old: &[&Trial], new: &[&Trial]) -> Option<FailedShares> {
     let (old, new) = (sums(old), sums(new));
-    let all = |sums: &[Account]| total(sums);
     let shares = |operation: Option<&str>, old: &Account, new: &Account| FailedShares {
         operation: operation.map(String::from),
         old: old.failed_share(),
         new: new.failed_share(),
+        is_chance: are_few(old, new),
     };
-    let whole = shares(None, &all(&old), &all(&new));
+    let whole = shares(None, &total(&old), &total(&new));
     let each = old.iter().filter_map(|old| {
         let new = new.iter().find(|new| new.name == old.name)?;
-        // Of a rare operation one or two failures are a large share.
-        let is_chance = old.errors.max(new.errors) <= FEW;
-        (old.is_in_mix && !is_chance).then(|| shares(Some(&old.name), old, new))
+        let is_counted = old.is_in_mix && !are_few(old, new);
+        is_counted.then(|| shares(Some(&old.name), old, new))
     });
     let most = each.max_by(|a, b| a.difference().total_cmp(&b.difference()));
     let most = most.filter(|most| most.difference() > whole.difference());
@@ -275,8 +276,12 @@ fn lost(old: &[&Trial], new: &[&Trial]) -> Option<LostTransactions> {
     (old.lost + new.lost > 0).then_some(LostTransactions { old, new })
 }
 
-/// So many failures of one operation say nothing about its share.
+/// So many failures say nothing about a share: of few operations they are a large one.
 const FEW: u64 = 2;
+
+fn are_few(old: &Account, new: &Account) -> bool {
+    old.errors.max(new.errors) <= FEW
+}
 
 /// The accounts of all loads, valid or not, by operation.
 fn sums(trials: &[&Trial]) -> Vec<Account> {

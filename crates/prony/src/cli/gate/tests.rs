@@ -387,6 +387,12 @@ fn path(name: &str) -> Case {
                 }
             })
         }
+        "so few operations that a failure is chance" => Case::spoilt(|trials| {
+            for trial in trials.iter_mut() {
+                let is_first = trial.key.server_name() == "new" && trial.key.block == 0;
+                few(trial, 20, u64::from(is_first));
+            }
+        }),
         "one side lost acknowledged transactions in a crash" => Case::spoilt(|trials| {
             for trial in trials.iter_mut() {
                 let is_new = trial.key.server_name() == "new";
@@ -471,6 +477,15 @@ fn path(name: &str) -> Case {
             ..Case::slower_by(1.0)
         },
         other => panic!("docs/CI.md has a path without a test: {other}"),
+    }
+}
+
+/// Lets so many operations of few fail.
+fn few(trial: &mut Trial, starts: u64, errors: u64) {
+    let load = trial.load.as_mut();
+    if let Some(summary) = load.and_then(|load| load.summary.as_mut()) {
+        let account = &mut summary.accounts[0];
+        (account.starts, account.errors) = (starts, errors);
     }
 }
 
@@ -607,6 +622,26 @@ fn a_headline_names_the_transactions_that_one_side_lost() {
     let headline = document.headline.to_string();
     let lost = "2,400 of 30,000 acknowledged transactions of new were lost, 0 of 30,000 of old.";
     assert!(headline.contains(lost), "{headline}");
+}
+
+#[test]
+fn a_failure_by_chance_fails_where_none_is_allowed_and_half_of_few_operations_everywhere() {
+    let status = |case: Case, failures: f64| {
+        let gating = Gating {
+            failures,
+            ..gating(Some(Mode::Decided))
+        };
+        case.recorded().of_run(&gating, When::Now)
+    };
+    let by_chance = path("so few operations that a failure is chance");
+    assert_eq!(status(by_chance, 0.0), Some(Status::ClaimFailed));
+    let half = Case::spoilt(|trials| {
+        for trial in trials.iter_mut() {
+            let is_new = trial.key.server_name() == "new";
+            few(trial, 6, 3 * u64::from(is_new));
+        }
+    });
+    assert_eq!(status(half, 0.01), Some(Status::ClaimFailed));
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub(crate) struct Failing {
     pub(crate) sentence: String,
     /// Of the shares of operations, from 0 to 1; None for rows per operation, and where both sides lost transactions.
     pub(crate) difference: Option<f64>,
+    /// The difference may be chance.
+    pub(crate) is_chance: bool,
 }
 
 impl Failing {
@@ -140,12 +142,16 @@ fn all(row: &str, (of, to): (&str, &str), basis: &Basis, least: f64) -> Vec<Fail
         of: what,
         sentence: format!("{place}{sentence}"),
         difference,
+        is_chance: false,
     };
     let failed = basis.failed.as_ref();
     let failed = failed.filter(|shares| shares.difference() >= least);
     let failed = failed.map(|shares| {
         let sentence = failed_sentence((of, to), shares);
-        failing(FailingOf::Failures, sentence, Some(shares.difference()))
+        Failing {
+            is_chance: shares.is_chance,
+            ..failing(FailingOf::Failures, sentence, Some(shares.difference()))
+        }
     });
     let work = basis.other_work.as_ref().map(|work| {
         let sentence = work.sentence(of, to);
@@ -165,7 +171,7 @@ fn place(row: &str) -> String {
     }
 }
 
-/// `50 % of the operations of new failed, 0 % of old`
+/// `50 % of the operations of new failed, 0 % of old`, and of few that it may be chance.
 fn failed_sentence((of, to): (&str, &str), shares: &FailedShares) -> String {
     let what = match &shares.operation {
         Some(operation) => format!("{operation} on {of}"),
@@ -176,7 +182,11 @@ fn failed_sentence((of, to): (&str, &str), shares: &FailedShares) -> String {
         false => format!("{:.4} %", 100.0 * share),
     };
     let (new, old) = (share(shares.new), share(shares.old));
-    format!("{new} of {what} failed, {old} of {to}")
+    let chance = match shares.is_chance {
+        true => ", which may be chance",
+        false => "",
+    };
+    format!("{new} of {what} failed, {old} of {to}{chance}")
 }
 
 /// `800 of 10,000 acknowledged transactions of new were lost, 0 of 10,000 of old`
