@@ -393,6 +393,31 @@ fn a_setup_changes_nothing_outside_pronys_schema_unless_allowed() {
 }
 
 #[test]
+fn a_set_in_the_queries_that_overrides_a_level_is_refused() {
+    let bench = Bench::new();
+    let set = "SET optimizer_switch = 'default';\nselect 1;\n";
+    write(&bench, "q.sql", set);
+    let text = "title = \"t\"
+[server.a]
+build = \"mariadb\"
+[factor.mrr.on]
+session = { optimizer_switch = \"mrr=on\" }
+[factor.mrr.off]
+session = { optimizer_switch = \"mrr=off\" }
+[workload.sql]
+queries_file = \"q.sql\"
+[protocol]
+rounds = [\"hot\"]
+";
+    let ended = bench.run(&["check", &bench.experiment("mrr", text)]);
+    assert_eq!(ended.status, 2, "{}", ended.stderr);
+    let said = ended.stderr.replace('\n', " ");
+    for part in ["q.sql:2: SET optimizer_switch", "level mrr \"on\" sets"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+#[test]
 fn a_schema_needs_a_running_server() {
     let bench = Bench::new();
     write(&bench, "q.sql", "select 1");

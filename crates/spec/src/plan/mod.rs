@@ -26,7 +26,7 @@ pub use finished::Finished;
 pub use going_on::Undecided;
 pub use laps::{Lap, Laps, Length};
 pub use part::{MatrixPart, PartError};
-pub use trial::PlannedTrial;
+pub use trial::{PlannedTrial, SetByLevel};
 
 use crate::{Experiment, LoadSpec, SearchSpec, ServerSpec};
 use finished::Known;

@@ -36,6 +36,15 @@ pub struct PlannedTrial {
     pub observe: Observe,
 }
 
+/// What a level of a trial sets in `settings` or `session`.
+#[derive(Clone, Copy, Debug)]
+pub struct SetByLevel<'e> {
+    pub factor: &'e str,
+    pub level: &'e str,
+    pub name: &'e str,
+    pub value: &'e Setting,
+}
+
 /// The key of a trial: a point in a block, for a role. `probed` is the rate of a search probe.
 pub(super) fn key(
     experiment: &Experiment,
@@ -154,6 +163,31 @@ impl PlannedTrial {
     pub fn server_name(&self) -> &str {
         let name = self.server.as_ref().map(|server| server.name.as_str());
         name.unwrap_or_default()
+    }
+
+    /// What its levels set in `settings` and `session`.
+    pub fn set_by<'e>(&self, experiment: &'e Experiment) -> Vec<SetByLevel<'e>> {
+        let server = self.key.server.as_deref().unwrap_or_default();
+        let mut found = Vec::new();
+        for factor in &experiment.factors {
+            let chosen = self.key.level(&factor.name);
+            let mut levels = factor.levels.iter();
+            let Some(level) = levels.find(|level| chosen == Some(level.name.as_str())) else {
+                continue;
+            };
+            let sections = [
+                served::section_for(level, server, |patch| patch.settings.as_ref()),
+                served::section_for(level, server, |patch| patch.session.as_ref()),
+            ];
+            let pairs = sections.into_iter().flatten().flatten();
+            found.extend(pairs.map(|(name, value)| SetByLevel {
+                factor: &factor.name,
+                level: &level.name,
+                name,
+                value,
+            }));
+        }
+        found
     }
 
     /// Applies a patch. The sections in `replaced` replace those of the patch.

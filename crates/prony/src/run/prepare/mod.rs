@@ -8,6 +8,7 @@ pub(crate) mod crash_cause;
 pub(crate) mod dataset;
 pub(crate) mod in_place;
 pub(crate) mod layout;
+mod overridden;
 pub(crate) mod preflight;
 mod provision;
 pub(crate) mod servers;
@@ -134,6 +135,10 @@ pub(crate) fn check_workload(
     // A workload has queries for rounds or operations for a timed load.
     timed::check(&request.experiment, workload.queries().is_none())?;
     check_slices(request)?;
+    for trial in trials {
+        let written = request.workload(trial)?.written();
+        overridden::check(&request.experiment, trial, &written)?;
+    }
     Ok(events::read(&request.experiment, &KINDS)?)
 }
 

@@ -1,6 +1,6 @@
 //! The assignments of a SET statement.
 
-use super::{Token, TokenKind};
+use super::{Lexer, Quoting, Token, TokenKind};
 
 /// What an assignment changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +55,57 @@ pub(crate) fn assignments<'t, 's>(tokens: &'t [Token<'s>]) -> Vec<Assignment<'t,
 pub(crate) fn is_for_a_statement(tokens: &[Token]) -> bool {
     matches!(tokens, [set, statement, rest @ ..]
         if set.is("SET") && statement.is("STATEMENT") && rest.iter().any(|token| token.is("FOR")))
+}
+
+/// A variable that a SET changes in its session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionSet {
+    /// In lower case, as servers list it.
+    pub name: String,
+    /// Its first word or text; empty where an expression begins with neither.
+    pub value: String,
+}
+
+/// The variables that a SET changes in its session; none for any other statement.
+pub fn session_sets(sql: &str) -> Vec<SessionSet> {
+    let tokens: Vec<Token> = Lexer::new(sql.as_bytes(), Quoting::default()).collect();
+    if !tokens.first().is_some_and(|first| first.is("SET")) {
+        return Vec::new();
+    }
+    let set = match is_for_a_statement(&tokens) {
+        true => tokens[1..].split(|token| token.is("FOR")).next(),
+        false => None,
+    };
+    let all = assignments(set.unwrap_or(&tokens)).into_iter();
+    let own = all.filter(|one| one.scope == Scope::Session);
+    let sets = own.flat_map(|one| {
+        let value = single(one.value).unwrap_or_default();
+        let names = variables(&one).into_iter();
+        names.map(move |name| SessionSet {
+            name,
+            value: value.clone(),
+        })
+    });
+    sets.collect()
+}
+
+/// The variables of an assignment. The forms without a `=` have other names.
+fn variables(one: &Assignment) -> Vec<String> {
+    let is_isolation = one.value.first().is_some_and(|word| word.is("ISOLATION"));
+    let names: &[&str] = match one.name.as_str() {
+        "names" | "charset" => &[
+            "character_set_client",
+            "character_set_connection",
+            "character_set_results",
+            "collation_connection",
+        ],
+        "transaction" if is_isolation => &["transaction_isolation"],
+        // SET TRANSACTION READ ONLY, ISOLATION LEVEL SERIALIZABLE
+        "isolation" => &["transaction_isolation"],
+        "transaction" | "read" => &["transaction_read_only"],
+        name => return vec![name.to_string()],
+    };
+    names.iter().map(ToString::to_string).collect()
 }
 
 fn assignment<'t, 's>(tokens: &'t [Token<'s>], word: &mut Scope) -> Assignment<'t, 's> {
@@ -145,7 +196,6 @@ pub(super) fn single(value: &[Token]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql_text::lexer::{Lexer, Quoting};
 
     fn read(sql: &str) -> Vec<(Scope, String, String)> {
         let tokens: Vec<Token> = Lexer::new(sql.as_bytes(), Quoting::default()).collect();
@@ -212,5 +262,33 @@ mod tests {
             .collect();
         use Scope::{Server, Session};
         assert_eq!(names, [Server, Server, Session, Session, Session]);
+    }
+
+    #[test]
+    fn the_variables_of_the_session_are_found_in_every_form() {
+        for (sql, expected) in [
+            ("SET A = '', @b = 1, GLOBAL c = 2", &["a="][..]),
+            ("set a='mrr=on'", &["a=mrr=on"]),
+            (
+                "set session transaction isolation level serializable, read only",
+                &[
+                    "transaction_isolation=isolation",
+                    "transaction_read_only=only",
+                ],
+            ),
+            (
+                "set statement a = 1, b = @c for select 1, d from t where e = 2",
+                &["a=1", "b="],
+            ),
+            ("select 'set a = 1'", &[]),
+        ] {
+            let found = session_sets(sql).into_iter();
+            let found: Vec<String> = found
+                .map(|set| format!("{}={}", set.name, set.value))
+                .collect();
+            assert_eq!(found, expected, "{sql}");
+        }
+        let charset = session_sets("set names utf8mb4");
+        assert_eq!(charset[3].name, "collation_connection");
     }
 }
