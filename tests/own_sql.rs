@@ -393,6 +393,44 @@ fn a_setup_changes_nothing_outside_pronys_schema_unless_allowed() {
 }
 
 #[test]
+fn operations_and_queries_do_not_leave_pronys_schema_unless_allowed() {
+    let Some(mut theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
+        return;
+    };
+    let bench = Bench::new();
+    let setup = "create table t (a int primary key);\ninsert into t values (1);\n";
+    write(&bench, "t.sql", setup);
+    let dsn = theirs.dsn_with_password();
+    let before = theirs.surroundings();
+    let run = |kind: &[&str], statements: &str, more: &[&str]| {
+        write(&bench, "own.sql", statements);
+        let words = ["bench", "sql", "--setup", "t.sql", "--server", &dsn];
+        bench.run(&[&words[..], kind, more].concat())
+    };
+    let rounds = ["--queries", "own.sql", "--rounds", "hot"];
+    let operations = "--operations own.sql --time 2s --clients 2";
+    let timed: Vec<&str> = operations.split(' ').collect();
+    let on_theirs = "select 1;\nselect count(*) from shop.lineorder;\n";
+    let update = "-- operation: add\nupdate shop.lineorder set n = n + 10;\n";
+    // Before the tables are loaded, and with the tables there.
+    for _ in 0..2 {
+        for (kind, statements, place) in [
+            (&rounds[..], on_theirs, "own.sql:2: "),
+            (&timed[..], update, "add: "),
+        ] {
+            let refused = run(kind, statements, &[]);
+            assert_eq!(refused.status, 2, "{}", refused.stderr);
+            for part in [place, "names the schema shop", "--allow-setup"] {
+                assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
+            }
+        }
+        run(&rounds, "select count(*) from t", &[]).measured();
+        assert_eq!(theirs.surroundings(), before);
+    }
+    run(&rounds, on_theirs, &["--allow-setup"]).measured();
+}
+
+#[test]
 fn a_set_in_the_queries_that_overrides_a_level_is_refused() {
     let bench = Bench::new();
     let set = "SET optimizer_switch = 'default';\nselect 1;\n";

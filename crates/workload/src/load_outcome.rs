@@ -144,7 +144,7 @@ pub enum LoadError {
         says: String,
     },
     #[error(
-        "{place}: {says}. A setup or dump may change only prony's own schema on an external server: change the statement, or allow it with --allow-setup"
+        "{place}: {says}. On an external server, statements stay within prony's own schema: change this one, or allow it with --allow-setup"
     )]
     Unconfined {
         /// `tables.sql:12`

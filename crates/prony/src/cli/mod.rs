@@ -122,7 +122,7 @@ struct Allow {
     /// here (--allow-drop=part,supplier)
     #[arg(long, value_name = "TABLES", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     allow_drop: Option<String>,
-    /// Allow a setup or dump to change more on an external server than prony's own schema
+    /// Allow setups, dumps, operations and queries to leave prony's own schema on an external server
     #[arg(long)]
     allow_setup: bool,
 }

@@ -1,24 +1,51 @@
-//! Checks that the statements of a setup or a dump stay within prony's schema, for a server that others use too.
+//! Checks that the statements of a workload stay within prony's schema, for a server that others use too.
 //!
 //! Purpose: an experiment of somebody else changes no schema, account or setting of the server unless its user allows it. Refused are
-//! names that another schema qualifies, and kinds of statements that do not act within one schema. Boundaries: no grammar, so it
+//! names that another schema qualifies, and kinds of statements that do not act within one schema. Operations and queries may read what
+//! the server says of itself. Boundaries: no grammar, so it
 //! refuses some harmless statements; and no protection from SQL that hides what it does: for that an account needs privileges on
 //! prony's schema alone.
 
-use super::dump::{Action, Filter, Statement};
+use super::dump::{Action, Filter, Statement, mapped};
 use super::own_schema::SCHEMA;
 use super::sources::Sources;
-use crate::LoadError;
 use crate::schema::marker;
-use crate::sql_text::lexer::{Lexer, Quoting, Token, TokenKind};
+use crate::sql_text::lexer::{Lexer, Modes, Quoting, Token, TokenKind, reading};
+use crate::{LoadError, Operation};
 use server::Session;
+use std::borrow::Cow;
 use std::sync::Arc;
 
+/// Schemas in which a server describes itself.
+const OF_SERVER_ITSELF: [&str; 3] = ["mysql", "performance_schema", "sys"];
 /// Statements that change no more than the tables they name.
-const PLAIN: [&str; 21] = [
-    "INSERT", "REPLACE", "UPDATE", "DELETE", "TRUNCATE", "SELECT", "WITH", "VALUES", "TABLE", "DO",
-    "CALL", "COMMIT", "ROLLBACK", "ANALYZE", "OPTIMIZE", "CHECK", "REPAIR", "SHOW", "DESCRIBE",
-    "DESC", "EXPLAIN",
+const PLAIN: [&str; 26] = [
+    "INSERT",
+    "REPLACE",
+    "UPDATE",
+    "DELETE",
+    "TRUNCATE",
+    "SELECT",
+    "WITH",
+    "VALUES",
+    "TABLE",
+    "DO",
+    "CALL",
+    "COMMIT",
+    "ROLLBACK",
+    "SAVEPOINT",
+    "RELEASE",
+    "HANDLER",
+    "ANALYZE",
+    "OPTIMIZE",
+    "CHECK",
+    "CHECKSUM",
+    "REPAIR",
+    "SHOW",
+    "DESCRIBE",
+    "DESC",
+    "EXPLAIN",
+    "HELP",
 ];
 /// What CREATE, ALTER and DROP may be about.
 const OBJECTS: [&str; 8] = [
@@ -75,10 +102,55 @@ pub(super) fn on(session: &mut Session, sources: &Sources) -> Result<(), LoadErr
     if !session.is_mysql() {
         return Ok(());
     }
+    check(sources, &schemas(session)?)
+}
+
+/// Checks the statements of rounds and loads, each with what its session executes first.
+///
+/// # Errors
+/// [`LoadError::Unconfined`] names the first statement that names another schema of this server than `own`, or may change something
+/// outside it.
+pub fn confined_statements<'s>(
+    session: &mut Session,
+    own: &str,
+    statements: impl Iterator<Item = (&'s [String], &'s Operation)>,
+) -> Result<(), LoadError> {
+    if !session.is_mysql() {
+        return Ok(());
+    }
+    let mut others = schemas(session)?;
+    others.retain(|schema| !is_one_of(schema, &[own, "information_schema"]));
+    for (first, statement) in statements {
+        if let Some(says) = strays(first, statement, &others) {
+            let place = statement.place.as_ref().unwrap_or(&statement.name).clone();
+            return Err(LoadError::Unconfined { place, says });
+        }
+    }
+    Ok(())
+}
+
+fn schemas(session: &mut Session) -> Result<Vec<String>, LoadError> {
     let failed = LoadError::during("The schemas of the server cannot be listed");
     let sql = "SELECT schema_name FROM information_schema.schemata";
-    let schemas = marker::names(&session.query(sql).map_err(failed)?);
-    check(sources, &schemas)
+    Ok(marker::names(&session.query(sql).map_err(failed)?))
+}
+
+/// Why a statement of a round or a load does not stay within its schema, as a sentence; None: it does, as far as its text says.
+fn strays(first: &[String], statement: &Operation, others: &[String]) -> Option<String> {
+    let mut modes = Modes::default();
+    let sets = first.iter().chain(&statement.before);
+    sets.for_each(|set| modes.follow(set.as_bytes()));
+    let (sql, quoting) = (statement.mysql.as_bytes(), modes.quoting());
+    let tokens: Vec<Token> = Lexer::new(sql, quoting).collect();
+    let reads = reading::reads(&tokens);
+    let is_named = |schema: &&String| {
+        let may_be_read = reads && is_one_of(schema, &OF_SERVER_ITSELF);
+        !may_be_read && matches!(mapped(Cow::Borrowed(sql), quoting, schema), Cow::Owned(_))
+    };
+    if let Some(schema) = others.iter().find(is_named) {
+        return Some(format!("the statement names the schema {schema}"));
+    }
+    beyond_schema(&tokens).map(|word| format!("the statement has {word}"))
 }
 
 fn check(sources: &Sources, schemas: &[String]) -> Result<(), LoadError> {
@@ -337,6 +409,44 @@ mod tests {
         ] {
             let beyond = beyond_of(sql).unwrap_or_default();
             assert!(beyond.contains(says), "{sql}: {beyond}");
+        }
+    }
+
+    fn strays_of(set: &str, sql: &str) -> String {
+        let others = ["mysql", "shop"].map(String::from);
+        let strays = strays(&[set.into()], &Operation::new("o", sql), &others);
+        strays.unwrap_or_default()
+    }
+
+    #[test]
+    fn operations_and_queries_that_leave_the_schema_are_refused() {
+        for (sql, says) in [
+            ("update shop.orders set n = n + ?", "names the schema shop"),
+            ("select 1 from `Shop`.orders", "names the schema shop"),
+            ("call shop.p()", "names the schema shop"),
+            ("delete from mysql.user", "names the schema mysql"),
+            ("drop database shop", "has DROP DATABASE"),
+            ("set global max_connections = 1", "has SET with GLOBAL"),
+        ] {
+            let strays = strays_of("", sql);
+            assert!(strays.contains(says), "{sql}: {strays}");
+        }
+        let quoted = "select * from \"shop\".orders";
+        let strays = strays_of("SET SESSION sql_mode = 'ANSI'", quoted);
+        assert!(strays.contains("names the schema shop"), "{strays}");
+    }
+
+    #[test]
+    fn operations_and_queries_within_the_schema_are_accepted() {
+        for sql in [
+            "select shop.id from orders shop where shop.id = ?",
+            "update prony_sql.orders set name = 'shop.orders'",
+            "select user from mysql.user",
+            "set autocommit = 0",
+            "savepoint a",
+            "call p()",
+        ] {
+            assert_eq!(strays_of("", sql), "", "{sql}");
         }
     }
 

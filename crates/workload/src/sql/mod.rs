@@ -17,6 +17,7 @@ mod sources;
 mod table_file;
 mod user_file;
 
+pub use confined::confined_statements;
 pub use queries::{Query, QueryMistake};
 pub use section::source::Source;
 pub use section::{Runs, Section};

@@ -31,7 +31,7 @@ pub struct Request {
     pub resume: Option<String>,
     /// The tables on external servers that may be dropped.
     pub allow_drop: AllowDrop,
-    /// Whether the statements of a setup or dump may leave prony's schema on external servers.
+    /// Whether the statements of a workload may leave prony's schema on external servers.
     pub allow_setup: bool,
     /// Whether the block devices that the experiment names may be overwritten.
     pub allow_device_write: bool,

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
+use workload::sql::confined_statements;
 use workload::{AfterLoad, AllowDrop, Dataset, DatasetState, Held, Loaded, index_bytes};
 
 /// What the first shard found in the schema: empty tables that it created, or those of an earlier run.
@@ -34,6 +35,7 @@ impl Datasets<'_> {
         let node = instance.first().as_ref();
         node.start(&StartRequest::default())?;
         let mut session = node.connect()?;
+        self.check_statements(&mut session, dataset, own)?;
         if let Some(meeting) = self.meeting {
             return self.together(meeting, server, node, dataset, session);
         }
@@ -47,6 +49,20 @@ impl Datasets<'_> {
         }
         let filled = self.fill(server, node, dataset, &mut session, &look)?;
         Ok(self.staying(dataset, note(server, dataset, &filled)))
+    }
+
+    /// Checks that what runs on prony's tables stays within their schema. Every shard does, and a schema of the user's is read-only.
+    fn check_statements(
+        &self,
+        session: &mut Session,
+        dataset: &dyn Dataset,
+        own: &[Own],
+    ) -> Result<(), RunError> {
+        if self.allow_setup || dataset.is_theirs() || own.is_empty() {
+            return Ok(());
+        }
+        let statements = own.iter().map(Own::parts);
+        confined_statements(session, dataset.schema(), statements).map_err(failed)
     }
 
     fn staying(&self, dataset: &dyn Dataset, note: DatasetNote) -> Ready {

@@ -29,6 +29,13 @@ pub(crate) struct Own {
     statement: Operation,
 }
 
+impl Own {
+    /// What the session executes first, and the statement.
+    pub(crate) fn parts(&self) -> (&[String], &Operation) {
+        (self.session.as_slice(), &self.statement)
+    }
+}
+
 /// What a server can look up.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Sees {

@@ -121,7 +121,7 @@ fn of_timed_load(section: &spec::Section, tables: Option<u32>) -> Option<Runs> {
     let policy = Policy::read(section);
     let parameters = section.get_or("parameter", Vec::new(), parameter::all);
     let operations = operations(section)?;
-    if operations.iter().any(writes_file) {
+    if operations.iter().any(is_refused) {
         return None;
     }
     let mut builder = Builder::new(tables);
@@ -147,16 +147,23 @@ fn of_timed_load(section: &spec::Section, tables: Option<u32>) -> Option<Runs> {
     })
 }
 
-/// Notes a statement that writes a file on the server.
-fn writes_file(operation: &Written) -> bool {
+/// Notes a statement that writes a file on the server, or leaves the schema of the tables.
+fn is_refused(operation: &Written) -> bool {
     let tokens: Vec<Token> = Lexer::new(operation.sql.as_bytes(), Quoting::default()).collect();
-    let writes = reading::writes_file(&tokens);
-    if writes {
-        let says = format!("{}: {}", operation.name, reading::WRITES_FILE);
-        let help = "remove INTO OUTFILE or INTO DUMPFILE";
-        operation.node.note(says, "in these statements", help);
-    }
-    writes
+    let mut statements = tokens.split(|token| token.is_sign(b';'));
+    let (says, help) = if reading::writes_file(&tokens) {
+        (reading::WRITES_FILE, "remove INTO OUTFILE, INTO DUMPFILE")
+    } else if statements.any(|one| one.first().is_some_and(|first| first.is("USE"))) {
+        (
+            "USE would hold for all later operations of the client, which run in the schema of the tables",
+            "remove USE",
+        )
+    } else {
+        return false;
+    };
+    let says = format!("{}: {says}", operation.name);
+    operation.node.note(says, "in these statements", help);
+    true
 }
 
 fn wrong_statements(operation: &Written, wrong: SqlMistake) {
@@ -473,6 +480,10 @@ mod tests {
             ("queries = \"delete from t\"", "queries"),
             (
                 "operation.a.statements = \"select 1 into outfile '/tmp/x'\"",
+                "operation.a.statements",
+            ),
+            (
+                "operation.a.statements = \"select 1; use shop; select 2\"",
                 "operation.a.statements",
             ),
             (&format!("{ok}charset = \"utf8mb4\""), "charset"),
