@@ -74,7 +74,6 @@ impl Builder {
         let mut steps = Vec::new();
         let mut depth = Transactions::default();
         let mut reads_only = true;
-        let mut autocommits = true;
         for part in parts {
             let mut step = Step {
                 times: part.times,
@@ -84,7 +83,6 @@ impl Builder {
             };
             for sql in statements(part.sql)? {
                 reads_only &= Control::from_sql(sql).is_some() || only_reads(sql);
-                autocommits = autocommit(sql).unwrap_or(autocommits);
                 step.commits.push(depth.follow(sql));
                 let statement = self.statement(sql)?;
                 for &parameter in &self.statements[usize::from(statement)].parameters {
@@ -96,16 +94,17 @@ impl Builder {
                 steps.push(step);
             }
         }
+        if depth.is_off {
+            return Err(SqlMistake::NoAutocommit);
+        }
         if depth.open {
             return Err(SqlMistake::Open);
-        }
-        if !autocommits {
-            return Err(SqlMistake::NoAutocommit);
         }
         self.operations.push(Operation {
             name: name.into(),
             steps,
             transaction: depth.any,
+            turns_autocommit_off: depth.was_off,
             reads_only,
         });
         self.weights.push(weight);
@@ -292,12 +291,18 @@ fn words(sql: &str) -> impl Iterator<Item = &str> {
 struct Transactions {
     any: bool,
     open: bool,
+    /// Whether autocommit is off, so that a change opens a transaction.
+    is_off: bool,
+    was_off: bool,
 }
 
 impl Transactions {
     /// Processes the next statement. Returns whether it commits changes: its own in autocommit, or those of the
     /// transaction that it ends.
     fn follow(&mut self, sql: &str) -> bool {
+        if let Some(is_on) = autocommit(sql) {
+            return self.turn_autocommit(is_on);
+        }
         match (Control::from_sql(sql), Effect::from_sql(sql)) {
             (Some(Control::Begin), _) => {
                 self.any = true;
@@ -313,9 +318,21 @@ impl Transactions {
                 false
             }
             (None, Effect::Nothing) => false,
-            (None, Effect::Change) => !self.open,
+            (None, Effect::Change) => {
+                self.open |= self.is_off;
+                !self.open
+            }
             (None, Effect::Define) => true,
         }
+    }
+
+    /// Returns whether it commits: turning autocommit on again does.
+    fn turn_autocommit(&mut self, is_on: bool) -> bool {
+        if is_on {
+            return std::mem::take(&mut self.is_off) && std::mem::take(&mut self.open);
+        }
+        (self.any, self.is_off, self.was_off) = (true, true, true);
+        false
     }
 }
 
@@ -467,6 +484,10 @@ mod tests {
         assert_eq!(commits(common), [false, true]);
         let implied = "begin; create table u (a int); begin; truncate u; commit";
         assert_eq!(commits(implied), [false, true, true, true, true]);
+        let off = "set autocommit = 0; call p(); delete from t; commit; set autocommit = 1";
+        assert_eq!(commits(off), [false, false, false, true, false]);
+        let by_turning_on = "set autocommit = 0; delete from t; set autocommit = 1; delete from t";
+        assert_eq!(commits(by_turning_on), [false, false, true, true]);
     }
 
     #[test]

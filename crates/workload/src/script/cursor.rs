@@ -108,6 +108,7 @@ mod tests {
             name: "o".into(),
             steps,
             transaction: false,
+            turns_autocommit_off: false,
             reads_only: true,
         };
         let mut cursor = Cursor::new(1, stream(1, 1));
@@ -140,6 +141,7 @@ mod tests {
             name: "o".into(),
             steps: vec![step(2, &[1, 2]), step(1, &[5]), step(2, &[4])],
             transaction: false,
+            turns_autocommit_off: false,
             reads_only: true,
         };
         let mut cursor = Cursor::new(1, stream(1, 1));

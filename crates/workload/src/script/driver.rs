@@ -118,7 +118,7 @@ impl Driver {
         let verdict = self.script.policy.judge(&error);
         if operation.transaction
             && !matches!(verdict, Verdict::Lost(_))
-            && let Err(error) = session.rollback().await
+            && let Err(error) = session.rollback(operation.turns_autocommit_off).await
         {
             return Outcome::Lost(error.code());
         }
@@ -330,6 +330,22 @@ mod tests {
         assert_eq!(outcome(sql, killed_at(3)), Outcome::Unknown(1927));
         let alone = "update t set a = 1";
         assert_eq!(outcome(alone, killed_at(1)), Outcome::Unknown(1927));
+    }
+
+    #[test]
+    fn after_an_error_a_transaction_by_autocommit_is_rolled_back_and_autocommit_is_on_again() {
+        let sql = "set autocommit = 0; update t set a = 1; commit; set autocommit = 1";
+        // The update fails. Then come ROLLBACK and SET autocommit.
+        let after = |statements: u64| Behaviour {
+            error_every: Some((FIRST + 2, 1062)),
+            reset_after: Some(FIRST + 2 + statements),
+            ..Behaviour::default()
+        };
+        assert_eq!(outcome(sql, after(0)), Outcome::Lost(2013));
+        assert_eq!(outcome(sql, after(1)), Outcome::Lost(2013));
+        assert_eq!(outcome(sql, after(2)), Outcome::Failed(1062));
+        let in_a_block = "begin; update t set a = 1; commit";
+        assert_eq!(outcome(in_a_block, after(1)), Outcome::Failed(1062));
     }
 
     #[test]

@@ -45,6 +45,8 @@ struct Operation {
     steps: Vec<Step>,
     /// Whether it starts a transaction, so that a failure is rolled back.
     transaction: bool,
+    /// Whether it turns autocommit off, so that a failure turns it on again.
+    turns_autocommit_off: bool,
     /// Whether no statement of it changes anything.
     reads_only: bool,
 }

@@ -132,8 +132,13 @@ impl Session {
         }
     }
 
-    pub(super) async fn rollback(&mut self) -> Result<(), WireError> {
-        self.connection.query("ROLLBACK").await.map(drop)
+    /// `autocommit`: the operation may have turned it off.
+    pub(super) async fn rollback(&mut self, autocommit: bool) -> Result<(), WireError> {
+        self.connection.query("ROLLBACK").await?;
+        if autocommit {
+            self.connection.query("SET autocommit = 1").await?;
+        }
+        Ok(())
     }
 
     pub(super) async fn close(mut self, witness: Option<&Witness>) {
