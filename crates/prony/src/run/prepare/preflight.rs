@@ -6,9 +6,9 @@
 
 use super::servers::Provided;
 use crate::run::RunError;
-use spec::known::Known;
+use spec::known::{Known, SettingKind, Wanted};
 use spec::plan::PlannedTrial;
-use spec::{Experiment, settings};
+use spec::{Experiment, ServerSpec, Setting, settings};
 
 /// Reads which settings this server knows.
 pub(crate) fn known_settings(server: &Provided) -> Result<Known, RunError> {
@@ -48,5 +48,77 @@ pub(crate) fn lacking(trial: &PlannedTrial, known: &[Known]) -> Option<String> {
     if hints.is_some_and(|hints| !hints.is_empty()) && !known.takes_hints {
         lacks.push("optimizer hints, which it reads as comments".to_string());
     }
-    (!lacks.is_empty()).then(|| format!("server {server} does not know {}", lacks.join(", nor ")))
+    if !lacks.is_empty() {
+        return Some(format!(
+            "server {server} does not know {}",
+            lacks.join(", nor ")
+        ));
+    }
+    ignored(trial, known).map(|name| {
+        format!(
+            "server {server} does not know {name} and ignores it: the level would not be in force"
+        )
+    })
+}
+
+/// The first loose setting of its levels that the server ignores. Which settings plugins have is known only once they are loaded.
+fn ignored<'t>(trial: &'t PlannedTrial, known: &Known) -> Option<&'t String> {
+    let is_cluster = |server: &ServerSpec| server.cluster.is_some();
+    let loads_plugins = |(name, _): &(String, Setting)| name.starts_with("plugin_load");
+    if !known.takes(SettingKind::Settings)
+        || trial.server.as_ref().is_some_and(is_cluster)
+        || trial.settings.iter().any(loads_plugins)
+    {
+        return None;
+    }
+    trial.set_by_levels.iter().find(|name| {
+        let own = name.strip_prefix("loose_");
+        let own = own.map(|own| Wanted::Variable(own.to_string()));
+        own.is_some_and(|own| !known.knows(&own, SettingKind::Settings))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Why trials with these levels cannot be measured on a server with two settings.
+    fn reasons(levels: &str) -> Vec<String> {
+        let source = format!(
+            "title = 't'\n[server.a]\nbuild = 'mariadb'\n[workload.ssb]\n\
+             [protocol]\nblocks = 1\ncontrol = false\n{levels}"
+        );
+        let on_a_server = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
+        let experiment = spec::parse("t", "t.toml", &source, &on_a_server).unwrap();
+        let variables = ["innodb_old_blocks_time", "plugin_load_add"];
+        let known = [Known {
+            server: "a".into(),
+            variables: BTreeSet::from(variables.map(String::from)),
+            takes_settings: true,
+            ..Known::default()
+        }];
+        let trials = spec::plan::expand(&experiment, 1).unwrap();
+        let reasons = trials.iter().filter_map(|trial| lacking(trial, &known));
+        reasons.collect()
+    }
+
+    #[test]
+    fn a_level_whose_loose_setting_the_server_ignores_is_not_available() {
+        let found = reasons(
+            "[factor.f.typo]\nsettings = { loose_innodb_old_block_time = 0 }\n\
+             [factor.f.right]\nsettings = { loose_innodb_old_blocks_time = 0 }\n",
+        );
+        assert_eq!(found.len(), 1, "{found:?}");
+        let says = "server a does not know loose_innodb_old_block_time and ignores it";
+        assert!(found[0].starts_with(says), "{found:?}");
+    }
+
+    #[test]
+    fn a_loose_setting_of_every_trial_or_of_a_plugin_may_be_unknown() {
+        assert_eq!(reasons("[settings]\nloose_of_tomorrow = 1\n"), [""; 0]);
+        let of_plugin = "[settings]\nplugin_load_add = 'ha_rocksdb.so'\n\
+            [factor.f.x]\nsettings = { loose_rocksdb_a = 1 }\n[factor.f.y]\n";
+        assert_eq!(reasons(of_plugin), [""; 0]);
+    }
 }
