@@ -4,10 +4,11 @@ use crate::common;
 use crate::common::{judge, run, timed};
 use hdrhistogram::Histogram;
 use record::*;
-use stats::{Basis, best_workers, loads, predictions, scaling, summarise};
+use stats::{best_workers, loads, predictions, scaling, summarise};
 use std::collections::BTreeMap;
 
 mod resolution;
+mod unserved;
 
 type Levels<'l> = [(&'l str, &'l str)];
 
@@ -261,66 +262,6 @@ fn a_block_in_which_nothing_was_done_keeps_the_others_from_deciding() {
     );
 }
 
-#[test]
-fn a_percentile_among_arrivals_that_were_never_answered_is_not_served() {
-    let stalls_at_the_end = |s: usize| if s == 59 { 300.0 } else { 0.0 };
-    let trials = [
-        open(0, 16, 2.0, |_| 0.0),
-        open(0, 64, 2.0, stalls_at_the_end),
-    ];
-    let why = overloaded(&trials, by_workers(Percentile::P99, "64", "16")).unwrap();
-    let expected = "300 of 25300 arrivals were never answered";
-    assert!(why.contains(expected), "{why}");
-    let swapped = by_workers(Percentile::P99, "16", "64");
-    assert_eq!(overloaded(&trials, swapped), None);
-}
-
-#[test]
-fn a_maximum_is_not_known_where_arrivals_of_the_measured_part_were_dropped() {
-    let dropping = |workers: u32, at_s: usize| {
-        let mut trial = open(0, workers, 2.0, |s| if s == 59 { 1.0 } else { 0.0 });
-        let load = trial.load.as_mut().unwrap();
-        let dropped = seconds(|s| if s == at_s { 60.0 } else { 0.0 });
-        load.series.insert("dropped".into(), dropped);
-        load.open.as_mut().unwrap().dropped = 60;
-        trial
-    };
-    let trials = [dropping(16, 5), dropping(64, 30)];
-    let expected = "60 arrivals were dropped, so the maximum is not known";
-    let why = overloaded(&trials, by_workers(Percentile::Max, "64", "16")).unwrap();
-    assert!(why.contains(expected), "{why}");
-    for (of, to) in [("64", "16"), ("16", "64")] {
-        let found = judged(&trials, by_workers(Percentile::Max, of, to));
-        assert_eq!(found.verdict, Verdict::NotAvailable);
-        let reason = found.reason.unwrap();
-        assert!(reason.contains(expected), "{reason}");
-    }
-    for (percentile, of, to) in [
-        (Percentile::P99, "64", "16"),
-        // What was dropped in the warm-up is not measured.
-        (Percentile::Max, "16", "64"),
-    ] {
-        assert_eq!(overloaded(&trials, by_workers(percentile, of, to)), None);
-    }
-}
-
-/// The response times of two numbers of workers.
-fn by_workers(percentile: Percentile, of: &str, to: &str) -> Subject {
-    let kind = LatencyKind::Response;
-    let value = Value::Latency { kind, percentile };
-    ratio(value, cell("workers", of), cell("workers", to), 1.0)
-}
-
-/// Why the first side did not serve its load.
-fn overloaded(trials: &[Trial], subject: Subject) -> Option<String> {
-    let claim = Claim {
-        says: String::new(),
-        subject,
-        published: None,
-    };
-    Basis::of(&claim, trials).overloaded
-}
-
 /// Its queue was full at 4.6 s of a warm-up of 10 s.
 fn full_in_its_warm_up(block: u32) -> Trial {
     let mut trial = open(block, 1, 2.0, |s| 400.0 * (s + 1) as f64);
@@ -333,16 +274,6 @@ fn full_in_its_warm_up(block: u32) -> Trial {
         text: "innodb_log_file_size was adjusted".into(),
     }];
     trial
-}
-
-#[test]
-fn a_queue_that_fills_during_warm_up_makes_the_load_unstable() {
-    let trials = [full_in_its_warm_up(0), full_in_its_warm_up(1)];
-    let (verdict, reason) = finds(&trials, Finding::Unstable, Cell::default());
-    assert_eq!(verdict, Verdict::Reproduced);
-    assert!(reason.contains("the queue grows by 400 requests/s; the queue of 1800 was full"));
-    let (verdict, _) = finds(&trials, Finding::Stall, Cell::default());
-    assert_eq!(verdict, Verdict::NotAvailable);
 }
 
 #[test]

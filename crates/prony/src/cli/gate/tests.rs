@@ -1,11 +1,11 @@
 //! Every path of a gate, cell by cell: the table of docs/CI.md is what `run`, `show` and `compare` return.
 
+mod side;
+
 use super::*;
-use record::{
-    Bound, Cell, Claim, Environment, ErrorCount, ErrorKind, FlagKind, HistogramNote, LatencyKind,
-    Loaded, OpenNote, Role, Run, Subject, Trial, TrialKey, Value, Warmup, done_series,
-};
+use record::{Bound, Cell, Claim, Environment, FlagKind, Role, Run, Subject, Trial, Value};
 use report::{Detail, Measured};
+use side::{OLD, Side, trial};
 use std::collections::BTreeMap;
 
 #[test]
@@ -15,132 +15,6 @@ fn a_tolerance_is_a_percentage() {
     assert_eq!(percent("0%"), Ok(0.0));
     for wrong in ["5", "0.05", "-1%", "x%", "NaN%"] {
         assert!(percent(wrong).is_err(), "{wrong}");
-    }
-}
-
-const SECONDS: u32 = 30;
-const MS: u64 = 1_000_000;
-
-/// One side of a comparison, as its load went in each block.
-#[derive(Clone, Copy)]
-struct Side {
-    rate: f64,
-    /// Of the operations that ended, those that failed.
-    failed: f64,
-    is_overloaded: bool,
-    is_open: bool,
-}
-
-const OLD: Side = Side {
-    rate: 1000.0,
-    failed: 0.0,
-    is_overloaded: false,
-    is_open: false,
-};
-
-impl Side {
-    fn at(rate: f64) -> Side {
-        Side { rate, ..OLD }
-    }
-
-    fn open(rate: f64) -> Side {
-        Side {
-            is_open: true,
-            ..Side::at(rate)
-        }
-    }
-
-    /// The load of a block, which differs a little from the others.
-    fn load(self, block: u32) -> Loaded {
-        let ended = self.rate * (1.0 + 0.001 * f64::from(block));
-        let done = ended * (1.0 - self.failed);
-        let series = |value: f64| vec![Some(value); SECONDS as usize];
-        let mut load = Loaded {
-            mode: record::Mode::Closed {
-                clients: 8,
-                think_s: 0.0,
-            },
-            standard: None,
-            warmup: Warmup::Seconds(0.0),
-            started_ns: 0,
-            elapsed_s: f64::from(SECONDS),
-            operations: vec!["update".into()],
-            histograms: (0..SECONDS).map(response).collect(),
-            series: BTreeMap::from([
-                ("throughput".to_string(), series(done)),
-                ("errors".to_string(), series(ended - done)),
-                (done_series("update"), series(done)),
-            ]),
-            node_series: BTreeMap::new(),
-            errors: (0..SECONDS)
-                .map(|second| failure(second, ended - done))
-                .collect(),
-            counters: BTreeMap::new(),
-            engine: record::EngineNote::default(),
-            open: None,
-            summary: None,
-        };
-        if self.is_open {
-            self.opened(&mut load);
-        }
-        load.summary = Some(stats::summarise(&load));
-        load
-    }
-
-    fn opened(self, load: &mut Loaded) {
-        let grows = if self.is_overloaded { 200.0 } else { 0.0 };
-        let queue = (1..=SECONDS).map(|second| Some(grows * f64::from(second)));
-        load.series.insert("queued".into(), queue.collect());
-        load.mode = record::Mode::Open {
-            rate: self.rate + grows,
-            arrivals: record::Arrivals::Poisson,
-            workers: 8,
-            queue: 1_000_000,
-            when_full: "stop".into(),
-            range: None,
-        };
-        load.open = Some(OpenNote {
-            arrived: 0,
-            started: 0,
-            queued_at_end: (grows * f64::from(SECONDS)) as u64,
-            dropped: 0,
-            held_s: 0.0,
-        });
-    }
-}
-
-fn response(start_s: u32) -> HistogramNote {
-    let mut nanoseconds = hdrhistogram::Histogram::<u64>::new(3).unwrap();
-    (0..1000).for_each(|n| nanoseconds += (1 + n % 20) * MS);
-    HistogramNote {
-        operation: None,
-        kind: LatencyKind::Response,
-        every_s: 1,
-        start_s,
-        nanoseconds: nanoseconds.into(),
-    }
-}
-
-fn failure(second: u32, count: f64) -> ErrorCount {
-    ErrorCount {
-        second,
-        kind: Some(ErrorKind::Failed),
-        operation: Some("update".into()),
-        code: 1366,
-        count: count as u64,
-    }
-}
-
-fn trial(server: &str, block: u32, role: Role, load: Loaded) -> Trial {
-    let key = TrialKey {
-        block,
-        server: Some(server.into()),
-        levels: Vec::new(),
-        role,
-    };
-    Trial {
-        load: Some(Box::new(load)),
-        ..Trial::unmeasured(key, 0)
     }
 }
 
@@ -486,6 +360,7 @@ fn few(trial: &mut Trial, starts: u64, errors: u64) {
     if let Some(summary) = load.and_then(|load| load.summary.as_mut()) {
         let account = &mut summary.accounts[0];
         (account.starts, account.errors) = (starts, errors);
+        account.done = starts - errors;
     }
 }
 
