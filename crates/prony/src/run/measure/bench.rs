@@ -24,7 +24,7 @@ pub(crate) struct Bench<'a> {
     pub nice: i32,
     /// What each event of the file does.
     pub actions: &'a [Action],
-    /// The seed of the run. All trials of a block get the same operations.
+    /// The seed of the run.
     pub seed: u64,
     /// The other shards of the load; None for a whole load.
     pub meeting: Option<&'a Mutex<Meeting>>,

@@ -1,6 +1,7 @@
 //! Measures the trials of a run in the order of the plan, and saves each at once.
 
 pub(crate) mod bench;
+mod requests;
 pub(crate) mod rounds;
 pub(crate) mod seat;
 mod slices;

@@ -4,6 +4,7 @@
 //! (`spec::plan`), datasets (`provision`), the target (`place`).
 
 use super::bench::Bench;
+use super::requests;
 use super::rounds::Rounds;
 use super::seat::Seat;
 use super::timed::{EachSecond, Timed};
@@ -147,7 +148,7 @@ impl Bench<'_> {
                 bench: self,
                 workload,
                 planned,
-                seed: self.seed.wrapping_add(u64::from(planned.key.block)),
+                seed: requests::seed(self.seed, planned),
             };
             match timed.measure(place, trial, live)? {
                 Some(pending) => audit::after(place, pending, trial),
