@@ -2,7 +2,7 @@
 
 use load::{Drive, Driven, Endpoint, Load};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use workload::Workload;
 
 /// Runs the load. `address` is a port on the loopback interface, or the path of a socket.
@@ -21,7 +21,7 @@ pub(crate) fn drive(workload: &dyn Workload, address: &str, load: Load, time_s: 
         login,
         session: Vec::new(),
     };
-    let work = workload.work(&target, 1).expect("it has operations");
+    let work = workload.work(&target, seed()).expect("it has operations");
     let drive = Drive::new(load, Duration::from_secs(u64::from(time_s)));
     let watch = load::Watch {
         ready: None,
@@ -32,6 +32,12 @@ pub(crate) fn drive(workload: &dyn Workload, address: &str, load: Load, time_s: 
     work.driver
         .drive(&drive, &AtomicBool::new(false), watch)
         .expect("the load runs")
+}
+
+/// Another one each time, as sysbench has: the same updates again would set what is already there.
+fn seed() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.expect("a clock after 1970").as_nanos() as u64
 }
 
 fn endpoint(address: &str) -> Endpoint {
