@@ -4,7 +4,7 @@
 //! not show under the same name are skipped.
 
 use crate::{Adjusted, ServerError, Session};
-use spec::plain;
+use spec::{plain, without_loose};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Compares the requested settings with SHOW GLOBAL VARIABLES.
@@ -63,7 +63,7 @@ pub fn unmet<'v>(
     in_force: &'v BTreeMap<String, String>,
 ) -> Option<Option<&'v str>> {
     let name = plain(name);
-    let own = name.strip_prefix(LOOSE);
+    let own = without_loose(&name);
     let Some(effective) = in_force.get(own.unwrap_or(&name)) else {
         // A server ignores a loose setting that it does not know.
         return own.is_none().then_some(None);
@@ -71,12 +71,10 @@ pub fn unmet<'v>(
     (!is_certainly(&name, requested, effective)).then_some(Some(effective))
 }
 
-const LOOSE: &str = "loose_";
-
 /// The name under which a server shows a setting.
 fn shown_name(name: &str) -> String {
     let name = plain(name);
-    name.strip_prefix(LOOSE).unwrap_or(&name).to_string()
+    without_loose(&name).unwrap_or(&name).to_string()
 }
 
 /// Whether both spell one value. What [`agree`] leaves open counts as another value.

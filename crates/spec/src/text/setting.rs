@@ -26,6 +26,11 @@ pub fn plain(name: &str) -> String {
     name.replace('-', "_").to_ascii_lowercase()
 }
 
+/// The name behind the prefix `loose_`, with which a server ignores a setting that it does not know; None without the prefix.
+pub fn without_loose(name: &str) -> Option<&str> {
+    name.strip_prefix("loose_")
+}
+
 /// The setting of this name, which is written as servers write it, however the file writes it.
 pub fn setting_of<'s>(settings: &'s Pairs<Setting>, wanted: &str) -> Option<&'s Setting> {
     let mut settings = settings.iter();

@@ -5,7 +5,7 @@
 
 use crate::run::RunError;
 use spec::plan::{PlannedTrial, SetByLevel};
-use spec::{Experiment, switches};
+use spec::{Experiment, switches, without_loose};
 use workload::Operation;
 use workload::sql_text::{SessionSet, session_sets};
 
@@ -47,7 +47,7 @@ fn overrides(set: &SessionSet, level: &SetByLevel) -> bool {
 }
 
 fn latest_name(name: &str) -> &str {
-    let name = name.strip_prefix("loose_").unwrap_or(name);
+    let name = without_loose(name).unwrap_or(name);
     let renamed = RENAMED.iter().find(|(earlier, _)| *earlier == name);
     renamed.map_or(name, |(_, later)| *later)
 }

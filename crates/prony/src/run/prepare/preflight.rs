@@ -8,7 +8,7 @@ use super::servers::Provided;
 use crate::run::RunError;
 use spec::known::{Known, SettingKind, Wanted};
 use spec::plan::PlannedTrial;
-use spec::{Experiment, ServerSpec, Setting, settings};
+use spec::{Experiment, ServerSpec, Setting, settings, without_loose};
 
 /// Reads which settings this server knows.
 pub(crate) fn known_settings(server: &Provided) -> Result<Known, RunError> {
@@ -72,8 +72,7 @@ fn ignored<'t>(trial: &'t PlannedTrial, known: &Known) -> Option<&'t String> {
         return None;
     }
     trial.set_by_levels.iter().find(|name| {
-        let own = name.strip_prefix("loose_");
-        let own = own.map(|own| Wanted::Variable(own.to_string()));
+        let own = without_loose(name).map(|own| Wanted::Variable(own.to_string()));
         own.is_some_and(|own| !known.knows(&own, SettingKind::Settings))
     })
 }
