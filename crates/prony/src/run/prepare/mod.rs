@@ -34,7 +34,7 @@ use servers::Provided;
 use spec::known::Known;
 use spec::plan::{self, Plan, PlannedTrial};
 use spec::{events, memory, queries, question, settings, slices, timed};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Mutex;
 use store::Store;
@@ -135,9 +135,13 @@ pub(crate) fn check_workload(
     // A workload has queries for rounds or operations for a timed load.
     timed::check(&request.experiment, workload.queries().is_none())?;
     check_slices(request)?;
+    let mut rows = BTreeSet::new();
     for trial in trials {
-        let written = request.workload(trial)?.written();
-        overridden::check(&request.experiment, trial, &written)?;
+        // Every block has the same statements and levels.
+        if rows.insert(stats::row_key(&trial.key)) {
+            let written = request.workload(trial)?.written();
+            overridden::check(&request.experiment, trial, &written)?;
+        }
     }
     Ok(events::read(&request.experiment, &KINDS)?)
 }
