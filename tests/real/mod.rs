@@ -18,5 +18,6 @@ mod sampler;
 mod states;
 mod tpcc;
 mod tpcc_data;
+mod tpcc_loads;
 mod tpch;
 mod wire;

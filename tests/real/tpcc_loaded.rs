@@ -5,8 +5,8 @@ use crate::support::fresh::Fresh;
 use datagen::tpcc::{Constants, SEED};
 use load::{Drive, Driven, Io, Load, Outcome, Request, Watch, Workload as _};
 use server::{Managed, Node as _, Session};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 use std::time::Duration;
 use wire::Login;
 use workload::tpcc::driver::{Driver, Home};
@@ -18,6 +18,16 @@ pub(crate) const NEW_ORDER: u16 = 0;
 pub(crate) const PAYMENT: u16 = 1;
 pub(crate) const ORDER_STATUS: u16 = 2;
 pub(crate) const DELIVERY: u16 = 3;
+
+/// Two warehouses on MariaDB, which the tests share, one after another; None if it is not available.
+static SHARED: LazyLock<Mutex<Option<Loaded>>> =
+    LazyLock::new(|| Mutex::new(Loaded::of("mariadb", 2)));
+
+pub(crate) fn shared() -> MutexGuard<'static, Option<Loaded>> {
+    SHARED
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
 
 pub(crate) struct Loaded {
     server: Managed,

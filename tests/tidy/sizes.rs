@@ -58,7 +58,7 @@ fn files_have_at_most_600_lines() {
     let is_long = |file: &PathBuf| text(file).lines().count() > FILE_LINES_MAX;
     let found = sources().into_iter().filter(is_long);
     let found = found.map(|file| shown(&file)).collect();
-    only_exceptions(found, &LONG_FILES, "split these files");
+    only_exceptions(found, &[], "split these files");
 }
 
 #[test]
@@ -119,18 +119,6 @@ const LONG_FUNCTIONS: [(&str, &str); 13] = [
     (
         "tests/shards.rs what_cannot_be_shared_is_refused_before_anything_is_connected",
         TABLE,
-    ),
-];
-
-const LONG_FILES: [(&str, &str); 3] = [
-    (
-        "crates/prony/src/run/tests.rs",
-        "every failure of a trial, on one fake server",
-    ),
-    ("crates/report/tests/forms.rs", "the forms of one report"),
-    (
-        "tests/real/tpcc.rs",
-        "one transaction after another on one server",
     ),
 ];
 

@@ -6,12 +6,14 @@ mod fixture;
 #[path = "../../../tests/support/tier.rs"]
 mod tier;
 
+mod audits;
 mod browser;
 mod comparison;
 mod document;
 mod forms;
 mod load_page;
 mod loads;
+mod measured_on;
 mod page;
 mod renderers;
 mod screen;
