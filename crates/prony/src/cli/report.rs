@@ -23,7 +23,7 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
     let path = args.out.unwrap_or_else(|| page_of(&record));
     let store = Store::open(&record)?;
     let (run, trials) = (store.run()?, store.trials_whole()?);
-    let controls = store.controls()?;
+    let controls = store.controls_whole()?;
     let document = Document::with_control(&run, &trials, &controls, Detail::Full);
     folder::write_aside(&path, &report::html(&document)).map_err(|error| {
         Failure::failed(format!(

@@ -53,6 +53,7 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
         _ => (store.trials_whole()?, store.controls_whole()?),
     };
     let trials = with_series(trials, &store)?;
+    let controls = with_series(controls, &store)?;
     let tolerance = args.gate.tolerance;
     let document = Document::within(tolerance, &run, (&trials, &controls), Detail::Brief);
     print(&args.format.of(&document, args.detail));

@@ -9,7 +9,7 @@ use super::overview;
 use crate::build::Context;
 use crate::document::{Block, Cell, Column, ColumnContent, Forms, Node, Table};
 use crate::format;
-use record::{LatencyKind, Mode, Percentile, Trial};
+use record::{CARRIED, LatencyKind, Mode, Percentile, Trial};
 use stats::Scaling;
 
 /// From this share on the CPU is saturated.
@@ -23,8 +23,8 @@ pub(crate) const DURABILITY: [&str; 5] = [
     "sync_binlog",
 ];
 pub(crate) const POOL: &str = "innodb_buffer_pool_size";
-/// The series of the CPU columns.
-pub const SERIES: [&str; 2] = [SERVER_CPU, MACHINE_CPU];
+/// The series of the CPU columns, and those that show the noise of servers that take turns.
+pub const SERIES: [&str; 4] = [SERVER_CPU, MACHINE_CPU, "throughput", CARRIED];
 const SERVER_CPU: &str = "server cpu";
 const MACHINE_CPU: &str = "machine cpu";
 /// Different texts of one fact that are shown.
