@@ -178,6 +178,20 @@ fn more_claims_and_fewer_blocks_see_less() {
 }
 
 #[test]
+fn a_look_with_a_share_of_the_error_rate_sees_less() {
+    let pilot = matrix(12, 1.0, 1);
+    let effect = |looks: Looks| {
+        let question = Question {
+            looks: Some(looks),
+            claims: vec![claim(cell(1), cell(0), 1.05, None)],
+            ..common::run().question
+        };
+        stats::power(&question, &pilot, 9).unwrap().effect
+    };
+    assert!(effect(Looks::until_decided(3, 9, None)) > effect(Looks::fixed(9)));
+}
+
+#[test]
 fn without_claims_every_row_is_compared_with_the_first() {
     let question = common::run().question;
     let power = stats::power(&question, &matrix(4, 1.0, 1), 3).unwrap();

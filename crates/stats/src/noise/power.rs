@@ -61,7 +61,7 @@ pub fn effect(ratio: f64) -> String {
 /// without claims those of all rows with the first. None without two measured blocks.
 ///
 /// Claims share an error rate of 5 % (Holm), and without claims the comparisons of servers do, so each is taken at the level of the
-/// strictest test.
+/// strictest test, with the share of the error rate that the look after these blocks has.
 pub fn power(question: &Question, trials: &[Trial], blocks: u32) -> Option<Power> {
     let (ratios, tested) = match question.claims.is_empty() {
         true => (
@@ -70,7 +70,10 @@ pub fn power(question: &Question, trials: &[Trial], blocks: u32) -> Option<Power
         ),
         false => of_claims(question, trials),
     };
-    let alpha = (1.0 - CONFIDENCE) / tested.max(1) as f64;
+    let looks = question.looks();
+    let look = looks.around(blocks.saturating_sub(1)).1;
+    let weight = look.or(looks.all().last()).map_or(1.0, |look| look.weight);
+    let alpha = (1.0 - CONFIDENCE) * weight / tested.max(1) as f64;
     let known = ratios.iter().filter(|ratio| ratio.count > 1);
     let seen = known.filter_map(|ratio| ratio.seen(blocks, alpha, POWER));
     let mut effects: Vec<f64> = seen.map(f64::exp).collect();
