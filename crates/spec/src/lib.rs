@@ -49,7 +49,7 @@ pub use server::cluster::{ClusterPatch, ClusterSpec, Reads, Routing, Topology, W
 pub use server::confined;
 pub use text::dsn::{self, Dsn, DsnError, LeftOpen};
 pub use text::dsn_tls::{DsnSecurity, ServerKey, TlsMode};
-pub use text::setting::{Pairs, Setting, plain, setting_of, without_loose};
+pub use text::setting::{Pairs, Setting, listed, plain, setting_of, without_loose};
 pub use text::shard::{SHARDS_MAX, Shard, ShardError};
 pub use text::switches;
 pub use text::unit::{duration, link_text, size_text};

@@ -9,7 +9,6 @@ use super::failure::{Failure, Status, print};
 use crate::run::prepare::servers::Provided;
 use crate::run::results::folder;
 use crate::run::results::recording::Recording;
-use crate::run::settings;
 use crate::screen::say;
 use host::volume::{Filesystem, Replay, Survive, Volume, flushes};
 use host::{Home, Leases, clone, interrupt};
@@ -192,9 +191,10 @@ impl Points {
         let volume = Volume::of_image(recorded.filesystem, image, &folder, &self.leases);
         let volume = volume.map_err(|error| error.to_string())?;
         let server = self.server.instance(&place.join("instance"));
+        let planned = &recorded.planned.settings;
         let started = server.first().start(&StartRequest {
             data_folder: volume.data().join("data"),
-            settings: self.settings(recorded),
+            settings: self.server.settings(planned, recorded.data_bytes),
             groups: Vec::new(),
         });
         let checked = started.and_then(|_| {
@@ -209,14 +209,6 @@ impl Points {
         } else {
             Err(found.join("; "))
         }
-    }
-
-    fn settings(&self, recorded: &Recorded) -> Vec<(String, String)> {
-        let mut all = settings::resolve(&recorded.planned.settings, recorded.data_bytes);
-        let own: Vec<String> = all.iter().map(|(name, _)| settings::plain(name)).collect();
-        let baseline = self.server.baseline.iter();
-        all.extend(baseline.filter(|(name, _)| !own.contains(name)).cloned());
-        all
     }
 }
 

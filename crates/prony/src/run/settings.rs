@@ -3,7 +3,7 @@
 //! Purpose: convert sizes relative to the data to bytes, add the protocol's own settings, and turn session settings into statements.
 //! Outside this module: which settings a server has (`preflight`).
 
-pub(crate) use spec::plain;
+pub(crate) use spec::{listed, plain};
 use spec::{Pairs, Setting};
 
 /// Smallest innodb_buffer_pool_size that every server accepts: 5 MiB in MySQL, 6 MiB in recent releases of MariaDB (such as 10.11.18).
@@ -28,7 +28,7 @@ pub(crate) fn resolve(settings: &Pairs<Setting>, data_bytes: u64) -> Vec<(String
 pub(crate) fn reshapes_redo_log(settings: &[(String, String)]) -> bool {
     settings
         .iter()
-        .any(|(name, _)| REDO_LOG.contains(&plain(name).as_str()))
+        .any(|(name, _)| REDO_LOG.contains(&listed(name).as_str()))
 }
 
 /// `SET SESSION name = value` for each.
@@ -67,7 +67,7 @@ fn value(name: &str, setting: &Setting, data_bytes: u64) -> String {
     let value = setting.resolve(data_bytes);
     match (setting, value.parse::<u64>()) {
         // A share of little data can be smaller than any server accepts.
-        (Setting::OfData(_), Ok(wanted)) if plain(name) == "innodb_buffer_pool_size" => {
+        (Setting::OfData(_), Ok(wanted)) if listed(name) == "innodb_buffer_pool_size" => {
             wanted.max(POOL_BYTES_MIN).to_string()
         }
         _ => value,

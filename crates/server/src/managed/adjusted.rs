@@ -4,7 +4,7 @@
 //! not show under the same name are skipped.
 
 use crate::{Adjusted, ServerError, Session};
-use spec::{plain, without_loose};
+use spec::{listed, plain, without_loose};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Compares the requested settings with SHOW GLOBAL VARIABLES.
@@ -37,7 +37,7 @@ pub fn differences(
     // A later value of the same setting wins.
     let last: BTreeMap<String, &String> = requested
         .iter()
-        .map(|(name, value)| (shown_name(name), value))
+        .map(|(name, value)| (listed(name), value))
         .collect();
     let differs = |(name, requested): (String, &String)| {
         let effective = in_force.get(&name)?;
@@ -69,12 +69,6 @@ pub fn unmet<'v>(
         return own.is_none().then_some(None);
     };
     (!is_certainly(&name, requested, effective)).then_some(Some(effective))
-}
-
-/// The name under which a server shows a setting.
-fn shown_name(name: &str) -> String {
-    let name = plain(name);
-    without_loose(&name).unwrap_or(&name).to_string()
 }
 
 /// Whether both spell one value. What [`agree`] leaves open counts as another value.

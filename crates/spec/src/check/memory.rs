@@ -10,7 +10,7 @@ use crate::file::mistake::SpecError;
 use crate::machine::limits::Memory;
 use crate::plan::PlannedTrial;
 use crate::server::build::BuildSpec;
-use crate::text::setting::{Setting, plain, setting_of};
+use crate::text::setting::{Setting, listed, setting_of};
 
 const MIB: u64 = 1 << 20;
 
@@ -164,7 +164,7 @@ pub const POOL_BYTES_DEFAULT: u64 = 128 * MIB;
 /// The pools that the trial sets, each with its value and its bytes.
 fn pools(trial: &PlannedTrial, data_bytes: u64) -> impl Iterator<Item = (&str, &Setting, u64)> {
     let own = trial.settings.iter();
-    let pools = own.filter(|(name, _)| POOLS.contains(&plain(name).as_str()));
+    let pools = own.filter(|(name, _)| POOLS.contains(&listed(name).as_str()));
     pools.filter_map(move |(name, value)| Some((name.as_str(), value, value.bytes(data_bytes)?)))
 }
 

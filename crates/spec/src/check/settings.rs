@@ -7,7 +7,7 @@ use super::known::{Known, SettingKind, Wanted};
 use crate::experiment::place::{Late, Path, answer, path};
 use crate::experiment::{Experiment, LevelSpec, ServerSpec, served};
 use crate::file::mistake::{SUGGESTED_MAX, SpecError};
-use crate::text::setting::{Pairs, Setting};
+use crate::text::setting::{Pairs, Setting, listed};
 use crate::text::switches;
 use crate::text::unit::size_text;
 
@@ -128,7 +128,7 @@ pub fn impossible(
     for (path, pairs) in settings_of(experiment, server) {
         for (name, setting) in pairs
             .iter()
-            .filter(|(name, _)| POOLS.contains(&name.as_str()))
+            .filter(|(name, _)| POOLS.contains(&listed(name).as_str()))
         {
             let Some(bytes) = setting
                 .bytes(data_bytes)

@@ -31,10 +31,16 @@ pub fn without_loose(name: &str) -> Option<&str> {
     name.strip_prefix("loose_")
 }
 
+/// The name under which a server lists a setting: `innodb_page_size` for `loose-innodb-page-size`.
+pub fn listed(name: &str) -> String {
+    let name = plain(name);
+    without_loose(&name).unwrap_or(&name).to_string()
+}
+
 /// The setting of this name, which is written as servers write it, however the file writes it.
 pub fn setting_of<'s>(settings: &'s Pairs<Setting>, wanted: &str) -> Option<&'s Setting> {
     let mut settings = settings.iter();
-    let found = settings.find(|(name, _)| plain(name) == wanted);
+    let found = settings.find(|(name, _)| listed(name) == wanted);
     found.map(|(_, setting)| setting)
 }
 
@@ -150,6 +156,13 @@ mod tests {
 
     fn literal(text: &str) -> Setting {
         Setting::Literal(text.to_string())
+    }
+
+    #[test]
+    fn a_loose_setting_is_found_by_the_name_that_servers_list() {
+        let settings = vec![("loose-Max-connections".to_string(), literal("500"))];
+        let found = setting_of(&settings, "max_connections");
+        assert_eq!(found, Some(&literal("500")));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use crate::run::RunError;
 use crate::run::machine::redo_log;
 use crate::run::results::recording::Recording;
-use crate::run::settings::plain;
+use crate::run::settings::listed;
 use host::volume::{self, DiskOptions, Filesystem, Survive, Volume, VolumeError, VolumeOptions};
 use host::{Leases, disk};
 use record::event::POWER_CUT;
@@ -251,7 +251,7 @@ fn check_directory(
 }
 
 fn places_redo_log(trial: &PlannedTrial) -> bool {
-    let mut names = trial.settings.iter().map(|(name, _)| plain(name));
+    let mut names = trial.settings.iter().map(|(name, _)| listed(name));
     names.any(|name| name == redo_log::PLACE)
 }
 

@@ -3,7 +3,7 @@
 //! Purpose: a trial measures the server's work, not its query cache, and the record says in what state its sessions were. Outside this
 //! module: autocommit, which every session sets when it is opened.
 
-use crate::run::settings::plain;
+use crate::run::settings::listed;
 use record::{Counters, FlagKind, Trial, grouped};
 use server::{ServerError, Session};
 use spec::{Pairs, Setting};
@@ -104,7 +104,7 @@ pub(crate) fn check_cache(set: Set, trial: &mut Trial) {
 /// Whether the file sets the variable.
 fn sets(set: Set, variable: &str) -> bool {
     let mut names = set.into_iter().flatten();
-    names.any(|(name, _)| plain(name) == variable)
+    names.any(|(name, _)| listed(name) == variable)
 }
 
 #[cfg(test)]

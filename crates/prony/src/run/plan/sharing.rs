@@ -6,7 +6,7 @@
 
 use super::request::Request;
 use crate::run::RunError;
-use crate::run::settings::plain;
+use crate::run::settings::listed;
 use record::{Role, TrialKey};
 use spec::memory::POOL_BYTES_DEFAULT;
 use spec::plan::PlannedTrial;
@@ -57,7 +57,7 @@ impl<'t> Member<'t> {
         let connections = connections.map_or(Ok(CONNECTIONS_DEFAULT), |set| set.resolve(0).parse());
         let wanted = cells as u32 * (self.planned.load.clients() + OWN_CONNECTIONS);
         let caches = |pairs: &Pairs<Setting>| {
-            let mut names = pairs.iter().map(|(name, _)| plain(name));
+            let mut names = pairs.iter().map(|(name, _)| listed(name));
             names.any(|name| QUERY_CACHE.contains(&name.as_str()))
         };
         self.workload.only_reads()

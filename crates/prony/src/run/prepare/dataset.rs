@@ -7,7 +7,7 @@ use super::servers::Provided;
 use super::typos::{Own, Sees, Typos, has_tables};
 use super::{crash_cause, layout, space};
 use crate::run::machine::redo_log;
-use crate::run::settings::plain;
+use crate::run::settings::listed;
 use crate::run::shards::Meeting;
 use crate::run::{Progress, RunError};
 use host::{Home, Leases, interrupt};
@@ -204,7 +204,7 @@ impl Datasets<'_> {
             for (name, value) in load_settings(&|name| known.knows(name), pool_bytes(dataset)) {
                 if !settings
                     .iter()
-                    .any(|(given, _)| plain(given) == plain(&name))
+                    .any(|(given, _)| listed(given) == listed(&name))
                 {
                     settings.push((name, value));
                 }
@@ -513,7 +513,7 @@ fn with_full_disk(error: RunError, free_bytes: Option<u64>) -> RunError {
 fn name(server: &Provided, dataset: &dyn Dataset, layout: &[(String, String)]) -> String {
     let settings = layout
         .iter()
-        .map(|(setting, value)| format!("-{}={}", plain(setting), in_a_path(value)));
+        .map(|(setting, value)| format!("-{}={}", listed(setting), in_a_path(value)));
     let settings: String = settings.collect();
     let settings = match settings.len() > SETTINGS_BYTES_MAX {
         true => format!("-{}", hashed(&settings)),

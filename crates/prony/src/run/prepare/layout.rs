@@ -3,7 +3,7 @@
 //! Purpose: variants that differ in one of them are measured on data that was loaded with it, and not with the other's. Outside this
 //! module: settings that change only how the data is read.
 
-use crate::run::settings::plain;
+use crate::run::settings::listed;
 use Shapes::{Contents, Files, Tables};
 
 /// What a setting shapes.
@@ -69,7 +69,7 @@ const SETTINGS: [(&str, Shapes, &str); 46] = [
 ];
 
 fn is_one_of(name: &str, shapes: &[Shapes]) -> bool {
-    let name = plain(name);
+    let name = listed(name);
     let mut settings = SETTINGS.iter();
     settings.any(|(known, shape, _)| *known == name && shapes.contains(shape))
 }
@@ -94,7 +94,7 @@ pub(crate) fn of_files(settings: &[(String, String)]) -> Vec<(String, String)> {
 /// What tells data apart whose answers may differ; empty for data loaded with the defaults.
 pub(crate) fn of_contents(settings: &[(String, String)]) -> String {
     let own = those(settings, &[Contents]).into_iter();
-    own.map(|(name, value)| format!(" {}={value}", plain(&name)))
+    own.map(|(name, value)| format!(" {}={value}", listed(&name)))
         .collect()
 }
 
@@ -124,9 +124,20 @@ mod tests {
     }
 
     #[test]
+    fn a_loose_setting_shapes_the_data_too() {
+        let given = settings(&[
+            ("loose_innodb_file_per_table", "0"),
+            ("loose_sql_mode", "ANSI"),
+        ]);
+        assert_eq!(layout(&given), given);
+        assert_eq!(of_files(&given), given[..1]);
+        assert_eq!(of_contents(&given), " sql_mode=ANSI");
+    }
+
+    #[test]
     fn every_setting_has_one_entry_and_a_source() {
         for (n, (name, _, source)) in SETTINGS.iter().enumerate() {
-            assert_eq!(plain(name), *name);
+            assert_eq!(listed(name), *name);
             assert!(!source.is_empty(), "{name}");
             assert!(
                 SETTINGS[..n].iter().all(|(other, ..)| other != name),

@@ -7,8 +7,8 @@ use crate::run::plan::Provide;
 use crate::run::{RunError, settings};
 use record::ServerIdentity;
 use server::{Provider, Server, ServerError};
-use spec::ServerSpec;
 use spec::plan::PlannedTrial;
+use spec::{Pairs, ServerSpec, Setting, listed};
 use std::path::Path;
 
 /// A server of the experiment. Each start-up of a trial gets a new instance of it.
@@ -60,6 +60,19 @@ impl Provided {
         }
     }
 
+    /// The settings (name, value) for its command line: the planned ones, and those of the protocol that they do not set.
+    pub(crate) fn settings(
+        &self,
+        planned: &Pairs<Setting>,
+        data_bytes: u64,
+    ) -> Vec<(String, String)> {
+        let mut all = settings::resolve(planned, data_bytes);
+        let given: Vec<String> = all.iter().map(|(name, _)| listed(name)).collect();
+        let baseline = self.baseline.iter();
+        all.extend(baseline.filter(|(name, _)| !given.contains(name)).cloned());
+        all
+    }
+
     /// The part of a snapshot's name that identifies the server: the same binary makes the same data files.
     pub(crate) fn key(&self) -> String {
         let identity = self.identity();
@@ -82,4 +95,28 @@ fn baseline(provider: &dyn Provider) -> Result<Vec<(String, String)>, RunError> 
     Ok(all
         .map(|(name, value)| (name.to_string(), value.to_string()))
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use server::FakeProvider;
+
+    #[test]
+    fn a_loose_setting_replaces_that_of_the_protocol() {
+        let source = "title = 't'\n[server.a]\nbuild = 'mariadb'\n[workload.ssb]\n\
+                      [protocol]\nblocks = 1\ncontrol = false\n";
+        let on_a_server = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
+        let experiment = spec::parse("t", "t.toml", source, &on_a_server).unwrap();
+        let owned = |(name, value): (&str, &str)| (name.to_string(), value.to_string());
+        let server = Provided {
+            spec: experiment.servers[0].clone(),
+            provider: Box::new(FakeProvider::silent()),
+            baseline: settings::BASELINE.map(owned).to_vec(),
+        };
+        let name = "loose_query_cache_type".to_string();
+        let found = server.settings(&vec![(name, Setting::Literal("1".into()))], 0);
+        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["loose_query_cache_type", "query_cache_size"]);
+    }
 }

@@ -375,20 +375,8 @@ impl<'a> ServerPlace<'a> {
         if !self.node().abilities().settings {
             return Vec::new();
         }
-        let mut settings = settings::resolve(&self.planned.settings, self.ready.note.data_bytes);
-        let given = |name: &str| {
-            settings
-                .iter()
-                .any(|(given, _)| settings::plain(given) == name)
-        };
-        let baseline: Vec<_> = self
-            .server
-            .baseline
-            .iter()
-            .filter(|(name, _)| !given(name))
-            .cloned()
-            .collect();
-        settings.extend(baseline);
+        let data_bytes = self.ready.note.data_bytes;
+        let mut settings = self.server.settings(&self.planned.settings, data_bytes);
         let redo = self.hosted.disks.redo();
         settings.extend(redo.map(|redo| (redo_log::PLACE.into(), redo.display().to_string())));
         settings
