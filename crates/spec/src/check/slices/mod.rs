@@ -15,7 +15,7 @@ use crate::machine::host::HostPatch;
 use crate::machine::limits::LimitsPatch;
 use crate::plan::PlannedTrial;
 use crate::server::build::BuildSpec;
-use crate::text::setting::plain;
+use crate::text::setting::listed;
 use of_time::{DIFFERING, NOWHERE, OfTime};
 use record::{Finding, Subject};
 use std::collections::{BTreeMap, BTreeSet};
@@ -232,7 +232,7 @@ fn of_trial(experiment: &Experiment, trial: &PlannedTrial) -> Vec<Late> {
         ));
     }
     for (setting, value) in trial.settings.iter().chain(&trial.session) {
-        let name = plain(setting);
+        let name = listed(setting);
         let known = NOWHERE
             .iter()
             .filter(|known| known.of.settings.contains(&name.as_str()) && known.may_end(value));
@@ -276,7 +276,7 @@ fn of_time() -> impl Iterator<Item = (&'static str, &'static OfTime)> {
 fn of_group(experiment: &Experiment, group: &[PlannedTrial]) -> Vec<Late> {
     let value = |trial: &PlannedTrial, name: &str| {
         let mut settings = trial.settings.iter().chain(&trial.session);
-        let found = settings.find(|(setting, _)| plain(setting) == name);
+        let found = settings.find(|(setting, _)| listed(setting) == name);
         found.map(|(_, value)| value.to_string())
     };
     let late = of_time().filter_map(|(name, known)| {
@@ -322,6 +322,6 @@ pub fn differing(servers: &[&BTreeMap<String, String>]) -> Option<String> {
 fn place_of_setting(experiment: &Experiment, trial: &PlannedTrial, name: &str) -> Path {
     path_for(experiment, &trial.key, &["settings", name], |patch| {
         let mut settings = patch.settings.iter().flatten();
-        settings.any(|(setting, _)| plain(setting) == plain(name))
+        settings.any(|(setting, _)| listed(setting) == listed(name))
     })
 }

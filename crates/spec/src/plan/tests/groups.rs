@@ -216,7 +216,11 @@ fn settings_about_time_may_be_set_but_not_differ_within_a_group() {
     let spins = "innodb_log_spin_cpu_abs_lwm = 0";
     assert!(of(spins, "").contains("measures its CPU use with pauses"));
     assert_eq!(of("binlog_expire_logs_seconds = 60", ""), "");
-    for (x, y) in [(io, ""), (io, "innodb-io-capacity = 200")] {
+    for (x, y) in [
+        (io, ""),
+        (io, "innodb-io-capacity = 200"),
+        (io, "loose_innodb_io_capacity = 200"),
+    ] {
         let says = of(x, y);
         assert!(
             says.contains("innodb_io_capacity differs between a x"),
@@ -246,6 +250,7 @@ fn timeouts_that_a_pause_may_reach_are_refused_in_any_cell() {
             "wait_timeout = 60 does not go with slices",
         ),
         ("wait_timeout = 0", "does not go with slices"),
+        ("loose_wait_timeout = 60", "does not go with slices"),
         ("innodb_fatal_semaphore_wait_threshold = 5", "ends itself"),
     ] {
         let found = of(setting);
