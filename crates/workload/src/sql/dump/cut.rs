@@ -27,9 +27,9 @@ pub(crate) enum Cause {
         opened_by: Option<(&'static str, u64)>,
     },
     #[error(
-        "the file ends without the line \"-- Dump completed\" that mysqldump and mariadb-dump write last: it is incomplete"
+        "the file ends without the line {0:?} that the program it comes from writes last: it is incomplete"
     )]
-    NotCompleted,
+    NotCompleted(&'static str),
     #[error(
         "the file has no COMMIT behind its START TRANSACTION, which phpMyAdmin writes last: it is incomplete"
     )]
@@ -63,7 +63,7 @@ impl Cause {
             self,
             Cause::Unreadable(_)
                 | Cause::WithinStatement { .. }
-                | Cause::NotCompleted
+                | Cause::NotCompleted(_)
                 | Cause::NotCommitted
                 | Cause::Message(_)
         )

@@ -14,9 +14,9 @@ pub(super) struct Input<'a> {
     pub bytes: Vec<u8>,
     pub at: usize,
     pub line: u64,
-    /// Heads and ends of dumps that were seen.
-    heads: u32,
-    ends: u32,
+    /// Whether a program's head was seen, and how many heads of each have no end yet. The programs are those of [`MARKS`].
+    is_dump: bool,
+    unended: [u32; MARKS.len()],
     /// Of an export of phpMyAdmin: its transactions, and those that end.
     is_of_phpmyadmin: bool,
     begun: u32,
@@ -25,8 +25,20 @@ pub(super) struct Input<'a> {
     database: Option<String>,
 }
 
-const HEADS: [&[u8]; 2] = [b"-- MySQL dump ", b"-- MariaDB dump "];
-const END: &[u8] = b"-- Dump completed";
+/// How programs begin a dump, and how the line begins that they write last. mysqldump and mariadb-dump without comments, HeidiSQL, Sequel
+/// Ace and SQLyog set notes again last.
+///
+/// Sources: `write_header` and `write_footer` in `client/mysqldump.cc`, `format_dump_end` in `client/dump/sql_formatter.cc`.
+const MARKS: [(&[u8], &str); 5] = [
+    (b"-- MySQL dump ", "-- Dump completed"),
+    (b"-- MariaDB dump ", "-- Dump completed"),
+    (b"-- Dump created by MySQL pump", "-- Dump end time:"),
+    (b"/*!40111 SET @OLD_SQL_NOTES=", "/*!40111 SET SQL_NOTES="),
+    (
+        b"/*M!100616 SET @OLD_NOTE_VERBOSITY=",
+        "/*M!100616 SET NOTE_VERBOSITY=",
+    ),
+];
 const PHPMYADMIN: &[u8] = b"-- phpMyAdmin SQL Dump";
 /// How files of other programs begin, and what to do with them.
 const FOREIGN: [(&[u8], &str); 5] = [
@@ -55,8 +67,8 @@ impl<'a> Input<'a> {
             bytes: Vec::new(),
             at: 0,
             line: 0,
-            heads: 0,
-            ends: 0,
+            is_dump: false,
+            unended: [0; MARKS.len()],
             is_of_phpmyadmin: false,
             begun: 0,
             committed: 0,
@@ -81,9 +93,9 @@ impl<'a> Input<'a> {
         self.database.as_deref()
     }
 
-    /// Whether a head of mysqldump or mariadb-dump was seen.
+    /// Whether the head of a program was seen that writes a last line.
     pub(super) fn is_dump(&self) -> bool {
-        self.heads > 0
+        self.is_dump
     }
 
     /// Reads the next line. Returns false at the end of the file.
@@ -106,8 +118,14 @@ impl<'a> Input<'a> {
     /// A second head is of another schema.
     pub(super) fn note(&mut self) -> Result<(), Cut> {
         let line = self.bytes.trim_ascii();
-        self.heads += u32::from(HEADS.iter().any(|head| line.starts_with(head)));
-        self.ends += u32::from(line.starts_with(END));
+        for ((head, end), unended) in MARKS.iter().zip(&mut self.unended) {
+            if line.starts_with(head) {
+                self.is_dump = true;
+                *unended += 1;
+            } else if line.starts_with(end.as_bytes()) {
+                *unended = unended.saturating_sub(1);
+            }
+        }
         self.is_of_phpmyadmin |= line.starts_with(PHPMYADMIN);
         if self.is_of_phpmyadmin {
             self.begun += u32::from(line == b"START TRANSACTION;");
@@ -153,8 +171,9 @@ impl<'a> Input<'a> {
     /// # Errors
     /// The marks that the program writes last are missing.
     pub(super) fn is_complete(&self) -> Result<(), Cut> {
-        if self.heads > self.ends {
-            Err(self.cut(Cause::NotCompleted))
+        let mut marks = MARKS.into_iter().zip(self.unended);
+        if let Some(((_, end), _)) = marks.find(|(_, unended)| *unended > 0) {
+            Err(self.cut(Cause::NotCompleted(end)))
         } else if self.begun > self.committed {
             Err(self.cut(Cause::NotCommitted))
         } else {

@@ -109,6 +109,34 @@ fn an_incomplete_dump_is_found_with_its_last_line() {
 }
 
 #[test]
+fn a_dump_without_comments_or_of_another_program_has_a_last_line_too() {
+    for (head, end) in [
+        (
+            "/*!40111 SET @OLD_SQL_NOTES=@@SQL_NOTES, SQL_NOTES=0 */;",
+            "/*!40111 SET SQL_NOTES=@OLD_SQL_NOTES */;",
+        ),
+        (
+            "/*!40111 SET @OLD_SQL_NOTES=@@SQL_NOTES, SQL_NOTES=0 */;",
+            "/*!40111 SET SQL_NOTES=IFNULL(@OLD_SQL_NOTES, 1) */;",
+        ),
+        (
+            "/*M!100616 SET @OLD_NOTE_VERBOSITY=@@NOTE_VERBOSITY, NOTE_VERBOSITY=0 */;",
+            "/*M!100616 SET NOTE_VERBOSITY=@OLD_NOTE_VERBOSITY */;",
+        ),
+        (
+            "-- Dump created by MySQL pump utility, version: 8.0.33, Linux (x86_64)",
+            "-- Dump end time: Fri Nov 27 02:30:00 2026",
+        ),
+    ] {
+        let cut = format!("{head}\ninsert into t values (1);\n");
+        let says = all(&cut).unwrap_err().to_string();
+        let named = &end[..end.find([':', '=']).unwrap()];
+        assert!(says.contains(named), "{head}: {says}");
+        assert!(all(format!("{cut}{end}\n")).is_ok(), "{head}");
+    }
+}
+
+#[test]
 fn an_export_of_phpmyadmin_ends_with_a_commit() {
     let head = "-- phpMyAdmin SQL Dump\nSTART TRANSACTION;\nselect 1;\n";
     let says = all(head).unwrap_err().to_string();
