@@ -35,7 +35,7 @@ pub(crate) enum Cause {
     )]
     NotCommitted,
     #[error(
-        "the file holds dumps of the schemas {first} and {second}, and a table of one may replace that of the other; dump only one, or remove this line if all tables belong to one schema"
+        "the dumps of the schemas {first} and {second} are joined here, and a table of one may replace that of the other; dump only one, or remove this line if all tables belong to one schema"
     )]
     SecondHead { first: String, second: String },
     #[error("{0}")]

@@ -93,6 +93,13 @@ impl<'a> Input<'a> {
         self.database.as_deref()
     }
 
+    /// Takes over the schema of another file of the same text, unless this one names its own.
+    pub(super) fn share_schema(&mut self, other: &Input) {
+        if self.database.is_none() {
+            self.database.clone_from(&other.database);
+        }
+    }
+
     /// Whether the head of a program was seen that writes a last line.
     pub(super) fn is_dump(&self) -> bool {
         self.is_dump

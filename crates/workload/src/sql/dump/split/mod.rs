@@ -252,8 +252,9 @@ impl<'a> Statements<'a> {
             Ok(from) => from,
             Err(cause) => return refused(Cause::NotSourced(name.into(), cause)),
         };
-        let outer = std::mem::replace(&mut self.input, Input::new(name, from));
-        self.outer.push(outer);
+        let mut inner = Input::new(name, from);
+        inner.share_schema(&self.input);
+        self.outer.push(std::mem::replace(&mut self.input, inner));
         Ok(())
     }
 
@@ -475,7 +476,10 @@ impl<'a> Statements<'a> {
             return Ok(None);
         }
         match self.outer.pop() {
-            Some(outer) => self.input = outer,
+            Some(mut outer) => {
+                outer.share_schema(&self.input);
+                self.input = outer;
+            }
             None => self.is_over = true,
         }
         Ok(statement)

@@ -160,6 +160,26 @@ fn dumps_of_two_schemas_in_one_file_are_refused() {
 }
 
 #[test]
+fn dumps_of_two_schemas_that_one_file_sources_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for schema in ["a", "b"] {
+        let dump = format!(
+            "-- MySQL dump 10.13\n-- Host: x    Database: {schema}\nselect 1;\n-- Dump completed\n"
+        );
+        std::fs::write(folder.path().join(format!("{schema}.sql")), dump).unwrap();
+    }
+    let sourced = |text: &str| {
+        let statements = Statements::new("all.sql", text.as_bytes());
+        let folder = Some(folder.path().to_path_buf());
+        read(statements.beside(folder, Arc::default()))
+    };
+    assert_eq!(sourced("source a.sql\nsource a.sql\n").unwrap().len(), 2);
+    let cut = sourced("source a.sql\nsource b.sql\n").unwrap_err();
+    assert_eq!((&*cut.file, cut.line), ("b.sql", 2));
+    assert!(cut.to_string().contains("the schemas a and b"), "{cut}");
+}
+
+#[test]
 fn files_of_other_programs_are_named() {
     for (text, says) in [
         (
