@@ -294,20 +294,22 @@ pub(super) mod tests {
 
     #[test]
     fn the_fingerprint_follows_every_file_that_is_read() {
-        let (folder, sources) =
-            dump("source a.sql;\nload data local infile 'rows.tsv' into table t;\n");
+        let (folder, sources) = dump(
+            "source a.sql;\nload data local infile 'rows.tsv' into table t; load data local infile \"more.tsv\" into table u;\n",
+        );
         let mut seen = vec![sources.fingerprint()];
         for (file, text) in [
             ("a.sql", "\\. b.sql\n"),
             ("b.sql", "select 1;"),
             ("b.sql", "select 2;"),
             ("rows.tsv", "1\n"),
+            ("more.tsv", "1\n"),
         ] {
             std::fs::write(folder.path().join(file), text).unwrap();
             seen.push(sources.fingerprint());
         }
         seen.dedup();
-        assert_eq!(seen.len(), 5, "{seen:?}");
+        assert_eq!(seen.len(), 6, "{seen:?}");
     }
 
     #[test]

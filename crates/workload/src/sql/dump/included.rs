@@ -69,10 +69,13 @@ fn mentioned(mut text: impl BufRead, folder: &Path) -> Vec<PathBuf> {
 fn names(line: &str, follows_infile: &mut bool) -> Vec<String> {
     let mut names: Vec<String> = line.split(';').filter_map(sourced).collect();
     let lower = line.to_ascii_lowercase();
-    let after = lower.find("infile").map(|at| &line[at + "infile".len()..]);
-    if let Some(rest) = after.or(follows_infile.then_some(line)) {
+    let after = lower.match_indices("infile");
+    let after = after.map(|(at, word)| &line[at + word.len()..]);
+    let open = follows_infile.then_some(line);
+    for rest in open.into_iter().chain(after) {
         let quoted = rest.split(['\'', '"']).nth(1);
-        *follows_infile = quoted.is_none() && (after.is_some() || line.trim().is_empty());
+        let is_behind = rest.len() < line.len();
+        *follows_infile = quoted.is_none() && (is_behind || line.trim().is_empty());
         names.extend(quoted.map(String::from));
     }
     names
