@@ -1,13 +1,13 @@
-//! Variables that a level sets, and a SET in the user's own statements too.
+//! Variables that a level sets, and a SET or a hint in the user's own statements too.
 //!
 //! Purpose: a level is in force as its name says. A SET in the queries or in an operation runs after that of the level, in every trial, so
-//! that all levels would be measured with one value. Outside this module: two levels that set one key (`spec`).
+//! that all levels would be measured with one value; the hint SET_VAR does so for its statement. Outside this module: two levels that set one key (`spec`).
 
 use crate::run::RunError;
 use spec::plan::{PlannedTrial, SetByLevel};
 use spec::{Experiment, switches, without_loose};
 use workload::Operation;
-use workload::sql_text::{SessionSet, session_sets};
+use workload::sql_text::{SessionSet, hinted_sets, session_sets};
 
 /// Earlier names of variables, each with the later one.
 const RENAMED: [(&str, &str); 3] = [
@@ -17,7 +17,7 @@ const RENAMED: [(&str, &str); 3] = [
 ];
 
 /// # Errors
-/// The first statement with a SET that overrides a level of the trial.
+/// The first statement with a SET or a hint that overrides a level of the trial.
 pub(super) fn check(
     experiment: &Experiment,
     trial: &PlannedTrial,
@@ -26,11 +26,14 @@ pub(super) fn check(
     let levels = trial.set_by(experiment);
     for statement in statements {
         let texts = statement.before.iter().chain([&statement.mysql]);
-        for set in texts.flat_map(|text| session_sets(text)) {
+        let sets = texts.flat_map(|text| session_sets(text));
+        let hints = hinted_sets(&statement.mysql).into_iter();
+        let hints = hints.map(|set| ("SET_VAR", set));
+        for (word, set) in sets.map(|set| ("SET", set)).chain(hints) {
             if let Some(level) = levels.iter().find(|level| overrides(&set, level)) {
                 let place = statement.place.as_ref().unwrap_or(&statement.name);
                 return Err(RunError::Usage(format!(
-                    "{place}: SET {} runs in every trial, and overrides what the level {} \"{}\" sets: remove one of the two",
+                    "{place}: {word} {} runs in every trial, and overrides what the level {} \"{}\" sets: remove one of the two",
                     set.name, level.factor, level.level
                 )));
             }
@@ -150,6 +153,21 @@ mod tests {
         ] {
             assert_eq!(of_queries(level, set), "", "{level}, {set}");
         }
+    }
+
+    #[test]
+    fn a_hint_that_sets_what_a_level_sets_is_refused() {
+        let level = "session = { optimizer_switch = 'mrr=on' }";
+        let of_hint = |switch: &str| {
+            let hint = format!("/*+ SET_VAR(optimizer_switch = '{switch}') */");
+            of_queries(level, &format!("select {hint} 2"))
+        };
+        let refused = of_hint("mrr=off");
+        assert!(
+            refused.starts_with("line 1 of queries: SET_VAR optimizer_switch runs"),
+            "{refused}"
+        );
+        assert_eq!(of_hint("icp=off"), "");
     }
 
     #[test]

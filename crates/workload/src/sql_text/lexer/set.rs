@@ -1,6 +1,7 @@
 //! The assignments of a SET statement.
 
 use super::{Lexer, Quoting, Token, TokenKind};
+use crate::sql_text::pieces::{PieceKind, lex};
 
 /// What an assignment changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +88,26 @@ pub fn session_sets(sql: &str) -> Vec<SessionSet> {
         })
     });
     sets.collect()
+}
+
+/// The variables that hints of a statement set while it runs: `select /*+ SET_VAR(sort_buffer_size = 16M) */ 1` of MySQL.
+pub fn hinted_sets(sql: &str) -> Vec<SessionSet> {
+    let pieces = lex(sql).unwrap_or_default().into_iter();
+    let comments = pieces.filter(|(kind, _)| *kind == PieceKind::Comment);
+    let hints = comments.filter_map(|(_, range)| sql[range].strip_prefix("/*+"));
+    hints.flat_map(of_hint).collect()
+}
+
+fn of_hint(hint: &str) -> Vec<SessionSet> {
+    let tokens: Vec<Token> = Lexer::new(hint.as_bytes(), Quoting::default()).collect();
+    let is_set = |five: &&[Token]| {
+        five[0].is("SET_VAR") && five[1].is_sign(b'(') && five[3].is_sign(b'=')
+    };
+    let set = |five: &[Token]| SessionSet {
+        name: five[2].content().to_ascii_lowercase(),
+        value: single(&five[4..]).unwrap_or_default(),
+    };
+    tokens.windows(5).filter(is_set).map(set).collect()
 }
 
 /// The variables of an assignment. The forms without a `=` have other names.
@@ -290,5 +311,22 @@ mod tests {
         }
         let charset = session_sets("set names utf8mb4");
         assert_eq!(charset[3].name, "collation_connection");
+    }
+
+    #[test]
+    fn the_variables_that_hints_set_are_found() {
+        for (sql, expected) in [
+            (
+                "select /*+ BKA(t) SET_VAR(A = 'b=on') set_var(c=16M) */ 1",
+                &["a=b=on", "c=16M"][..],
+            ),
+            ("select '/*+ SET_VAR(a = 1) */' /* SET_VAR(a = 1) */", &[]),
+        ] {
+            let found = hinted_sets(sql).into_iter();
+            let found: Vec<String> = found
+                .map(|set| format!("{}={}", set.name, set.value))
+                .collect();
+            assert_eq!(found, expected, "{sql}");
+        }
     }
 }
