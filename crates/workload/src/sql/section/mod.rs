@@ -2,6 +2,7 @@
 //!
 //! Boundaries: `source` reads where the tables come from; only the server knows whether the SQL is valid.
 
+mod carried;
 mod parameter;
 pub(super) mod source;
 
@@ -121,7 +122,7 @@ fn of_timed_load(section: &spec::Section, tables: Option<u32>) -> Option<Runs> {
     let policy = Policy::read(section);
     let parameters = section.get_or("parameter", Vec::new(), parameter::all);
     let operations = operations(section)?;
-    if operations.iter().any(is_refused) {
+    if operations.iter().any(is_refused) || carried::is_noted(&operations) {
         return None;
     }
     let mut builder = Builder::new(tables);
