@@ -6,7 +6,7 @@
 use server::{Reply, ServerError, Session};
 
 /// Warnings that concern the wording of a statement, or objects that are there or not, never the stored rows.
-const HARMLESS: [u16; 22] = [
+const HARMLESS: [u16; 21] = [
     1050, // the table exists
     1051, // unknown table in DROP IF EXISTS
     1246, // a column was converted to a type of its size
@@ -16,7 +16,6 @@ const HARMLESS: [u16; 22] = [
     1305, // unknown routine in DROP IF EXISTS
     1360, // unknown trigger in DROP IF EXISTS
     1449, // the definer does not exist
-    1478, // a table option that this engine ignores
     1592, // unsafe for the binary log
     1618, // an option that the server ignores
     1681, // deprecated
@@ -30,6 +29,13 @@ const HARMLESS: [u16; 22] = [
     3720, // NATIONAL is an alias
     3778, // a deprecated collation
 ];
+/// A table option that the engine ignores: harmless, unless a setting is the reason, and the table is stored in another row format or
+/// without compression.
+///
+/// Source: `storage/innobase/handler/ha_innodb.cc` of MySQL 5.6.
+const OPTION_IGNORED: u16 = 1478;
+/// As in "InnoDB: ROW_FORMAT=COMPRESSED requires innodb_file_format > Antelope."
+const BY_SETTING: &str = "requires innodb_file";
 /// Data truncated for a column. As a note: digits or a time of day that the column has no place for.
 const TRUNCATED: u16 = 1265;
 
@@ -82,6 +88,7 @@ fn first(shown: &Reply, values: Values) -> Option<Loss> {
         let code: u16 = shown.text(row, 1)?.parse().ok()?;
         let is_loss = match level.as_str() {
             "Note" => values == Values::Given && code == TRUNCATED,
+            _ if code == OPTION_IGNORED => message.contains(BY_SETTING),
             _ => !HARMLESS.contains(&code) && !message.contains("deprecated"),
         };
         is_loss.then_some(Loss { code, message })
@@ -106,8 +113,14 @@ impl Loss {
 
     /// A sentence with the way out.
     pub(crate) fn says(&self) -> String {
+        let fix = match self.code {
+            OPTION_IGNORED => {
+                "write innodb_file_format = \"Barracuda\" and innodb_file_per_table = 1 into the settings of this server, or remove the option from the table"
+            }
+            _ => "correct the value or the column",
+        };
         format!(
-            "the server says {} {}: what it stored differs from what is written; correct the value or the column, or accept it with --accept-warnings (accept_warnings = true)",
+            "the server says {} {}: what it stored differs from what is written; {fix}, or accept it with --accept-warnings (accept_warnings = true)",
             self.code, self.message
         )
     }
@@ -137,6 +150,7 @@ mod tests {
         let harmless = [
             ("Note", "1051", "Unknown table 't'"),
             ("Warning", "1681", "Integer display width is deprecated"),
+            ("Warning", "1478", "InnoDB: assuming ROW_FORMAT=COMPACT."),
             (
                 "Warning",
                 "3674",
@@ -149,6 +163,14 @@ mod tests {
             let rows = [&harmless[..], &[("Warning", lost, "at row 1")]].concat();
             assert_eq!(code(&rows, Values::Computed), lost.parse().ok());
         }
+    }
+
+    #[test]
+    fn a_row_format_that_a_setting_forbids_is_a_loss_with_the_setting() {
+        let says = "InnoDB: ROW_FORMAT=COMPRESSED requires innodb_file_format > Antelope.";
+        let warned = [("Warning", "1478", says)];
+        let loss = first(&shown(&warned), Values::Computed).unwrap();
+        assert!(loss.says().contains("Barracuda"), "{}", loss.says());
     }
 
     #[test]
