@@ -14,6 +14,8 @@ use std::path::Path;
 /// How files end in which mydumper writes triggers, routines and events. It writes no DELIMITER: statements end with `;` and the end of
 /// the line, and a space lies between both where they are within a body.
 const BODIES: [&str; 2] = ["-schema-triggers", "-schema-post"];
+/// How compressed files end.
+const COMPRESSED: [&str; 2] = [".zst", ".gz"];
 /// What a session that loads a dump sets, as both tools' own loaders do.
 const HEAD: &str = "SET NAMES utf8mb4;\nSET foreign_key_checks = 0, unique_checks = 0, sql_mode = 'NO_AUTO_VALUE_ON_ZERO', time_zone = '+00:00';\n";
 
@@ -112,7 +114,7 @@ pub(crate) fn has_bodies(name: &str) -> bool {
 
 /// The name of a file of SQL without its endings.
 fn stem(name: &str) -> Option<&str> {
-    let name = [".zst", ".gz"]
+    let name = COMPRESSED
         .iter()
         .find_map(|end| name.strip_suffix(end))
         .unwrap_or(name);
@@ -168,11 +170,15 @@ fn of_shell(folder: &Path, names: &[String]) -> io::Result<String> {
     }
     let done = std::fs::read_to_string(folder.join("@.done.json"))?;
     let done: Value = serde_json::from_str(&done).map_err(|_| refused("@.done.json is no JSON"))?;
-    let mut chunks_written = done["chunkFileBytes"].as_object().into_iter().flatten();
-    if let Some((missing, _)) = chunks_written.find(|(name, _)| !has(name)) {
-        return Err(refused(format!(
-            "the dump is incomplete: @.done.json names the file {missing}, and it is missing"
-        )));
+    for (name, bytes) in done["chunkFileBytes"].as_object().into_iter().flatten() {
+        if !has(name) {
+            return Err(refused(format!(
+                "the dump is incomplete: @.done.json names the file {name}, and it is missing"
+            )));
+        }
+        if let Some(says) = cut(&folder.join(name), name, bytes)? {
+            return Err(refused(says));
+        }
     }
     // `shop.json` is of a schema, `shop@orders.json` of a table.
     let bases = names.iter().filter_map(|name| name.strip_suffix(".json"));
@@ -204,6 +210,18 @@ fn of_shell(folder: &Path, names: &[String]) -> io::Result<String> {
     script += &all(".triggers.sql", &tables);
     script += &all(".sql", &views);
     Ok(script)
+}
+
+/// That a chunk is shorter than the text that MySQL Shell wrote into it, as a sentence. A compressed one has its own end.
+fn cut(path: &Path, name: &str, written: &Value) -> io::Result<Option<String>> {
+    let bytes = std::fs::metadata(path)?.len();
+    let is_compressed = COMPRESSED.iter().any(|end| name.ends_with(end));
+    let written = written.as_u64().filter(|written| *written > bytes);
+    Ok(written.filter(|_| !is_compressed).map(|written| {
+        format!(
+            "the dump is incomplete: @.done.json says that {name} has {written} bytes, and it has {bytes}: copy it again"
+        )
+    }))
 }
 
 /// The statements that load the chunks of a table.
@@ -425,6 +443,14 @@ mod tests {
                     ),
                 ],
                 "names the file a@t@@0.tsv.zst",
+            ),
+            (
+                &[
+                    ("@.json", ""),
+                    ("@.done.json", r#"{"chunkFileBytes": {"a@t@@0.tsv": 9}}"#),
+                    ("a@t@@0.tsv", "1\n2\n"),
+                ],
+                "a@t@@0.tsv has 9 bytes, and it has 4",
             ),
             (
                 &[
