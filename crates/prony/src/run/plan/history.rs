@@ -38,7 +38,7 @@ pub(super) fn sentence(
         is_unlimited: trials.iter().any(|trial| !trial.lifted.names().is_empty()),
         is_in_turns: request.experiment.protocol.slices.is_some(),
     };
-    let mut earlier = comparable(&request.results, &question, &here, own);
+    let mut earlier = comparable(request, &question, &here, own);
     Some(match predicted(&mut earlier, &question, how) {
         Some(Predicted { from, power }) => {
             format!("{}, by the noise of {from}", power.sentence())
@@ -93,7 +93,7 @@ struct Earlier {
 
 /// The newest first. A run that is resumed is no earlier one: `own` is its name.
 fn comparable(
-    results: &Path,
+    request: &Request,
     question: &Question,
     here: &Environment,
     own: Option<&str>,
@@ -103,6 +103,7 @@ fn comparable(
         own != Some(run.id.as_str())
             && run.question.workload.summary == question.workload.summary
             && (&there.machine, &there.cpu, there.cores) == (&here.machine, &here.cpu, here.cores)
+            && have_one_workload(&run.experiment_toml, &request.experiment.source)
     };
     let earlier = move |one: Recorded| {
         let run = one.run.ok().filter(is_comparable)?;
@@ -112,7 +113,15 @@ fn comparable(
             store: Store::open(&one.record).ok()?,
         })
     };
-    folder::runs(results).into_iter().rev().filter_map(earlier)
+    let runs = folder::runs(&request.results);
+    runs.into_iter().rev().filter_map(earlier)
+}
+
+/// Whether two experiment files say the same of the workload, down to the text of the user's own statements.
+fn have_one_workload(one: &str, other: &str) -> bool {
+    let differing = spec::differing_keys(&[one, other]);
+    let is_of_workload = |key: &str| key.split('.').any(|part| part == "workload");
+    !differing.iter().any(|(key, _)| is_of_workload(key))
 }
 
 /// What earlier runs in slices of the same length, with the same load, show.
@@ -169,7 +178,7 @@ pub(super) fn in_slices(
         SliceFigures::of(trials.iter().filter(|trial| is_alike(trial)))
     };
     let (mut all, mut runs, mut freedom) = (Vec::new(), Vec::new(), 0.0);
-    for run in comparable(&request.results, &question, &here, own) {
+    for run in comparable(request, &question, &here, own) {
         if let Some(figures) = of_run(&run) {
             freedom += figures.freedom;
             all.push(figures);
