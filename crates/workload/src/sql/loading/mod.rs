@@ -10,7 +10,7 @@ use super::dump::{self, Action, Effect, Filter, Statement};
 use super::losses::{self, At};
 use super::own_schema::{self, SCHEMA};
 use super::sources::{Creation, Sources};
-use super::table_file::TableFile;
+use super::table_file::{self, TableFile};
 use super::user_file::file_name;
 use crate::loader::Connect;
 use crate::loader::warnings::{self, Values};
@@ -21,7 +21,7 @@ use crate::{LoadError, Loaded, Progress, Unit};
 use expected_rows::Rows;
 use server::{ServerError, Session};
 use std::collections::BTreeMap;
-use std::io::Read as _;
+use std::io::BufRead as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -219,18 +219,22 @@ impl<'a> Load<'a> {
         let unreadable = |cause: std::io::Error| format!("the statement reads {file:?}: {cause}");
         let path = dump::beside(&folder, file).map_err(unreadable)?;
         let mut from = dump::open(&path, Arc::clone(&self.read)).map_err(unreadable)?;
-        let mut first = [0];
-        let bytes = from.read(&mut first).map_err(unreadable)?;
-        let mut text = std::io::Cursor::new(first[..bytes].to_vec()).chain(from);
+        let start = from.fill_buf().map_err(unreadable)?;
+        let has_bytes = !start.is_empty();
         let sql_text = String::from_utf8_lossy(sql);
-        let producer = move |to: &mut dyn std::io::Write| std::io::copy(&mut text, to).map(drop);
+        // The ends of lines mean nothing to LOAD XML.
+        let is_data = sql_text.to_ascii_uppercase().starts_with("LOAD DATA");
+        if let Some(says) = table_file::unsaid(&sql_text, start).filter(|_| is_data) {
+            return Err(format!("{file}: {says} to the statement"));
+        }
+        let producer = move |to: &mut dyn std::io::Write| std::io::copy(&mut from, to).map(drop);
         let loaded = session.load(&sql_text, Box::new(producer));
         let loaded = loaded.map_err(|cause| refused(sql, &cause))?;
         let lost = warnings::loss(session, Values::Given).map_err(|cause| cause.to_string())?;
         if let Some(loss) = lost.filter(|_| !self.sources.accept_warnings) {
             return Err(format!("in the rows of {file}, {}", loss.says()));
         }
-        match loaded == 0 && bytes > 0 && !session.is_scripted() {
+        match loaded == 0 && has_bytes && !session.is_scripted() {
             true => Err(format!("{file} has text, and no row came of it")),
             false => Ok(loaded),
         }
@@ -425,6 +429,16 @@ mod tests {
             ),
             "{says}"
         );
+    }
+
+    #[test]
+    fn a_file_whose_ends_of_lines_load_data_does_not_name_is_refused() {
+        let (folder, sources) = dump("load data local infile 'pet.txt' into table pet;\n");
+        let path = folder.path().join("pet.txt");
+        std::fs::write(path, "Bluebell\tAda\r\nRex\tBo\r\n").unwrap();
+        let says = load(&sources).unwrap_err();
+        let ends = "shop.sql:1: pet.txt: its lines end in \\r\\n";
+        assert!(says.starts_with(ends), "{says}");
     }
 
     #[test]

@@ -12,6 +12,8 @@ mod header;
 mod raw;
 mod read;
 
+pub(super) use raw::unsaid;
+
 use super::dump;
 use super::losses;
 use super::user_file::{file_name, not_opened};
@@ -163,8 +165,10 @@ impl TableFile {
         let start = file.fill_buf();
         let start = start.map_err(|cause| not_opened(&self.path, &cause))?;
         let has_bytes = !start.is_empty();
-        if let Some(says) = raw::unsaid(options, start) {
-            return Err(self.says(says.to_string()));
+        if let Some(says) = unsaid(options, start) {
+            return Err(self.says(format!(
+                "{says} to the options, or write separator = \";\" in place of them"
+            )));
         }
         let table = schema::quoted(&self.table);
         let before = schema::count(session, &table).map_err(&failed)?;

@@ -1,17 +1,17 @@
 //! What a file has that the clauses for the server do not say, so that it would become part of the texts.
 
-/// The sentence for the first lines of a file and its clauses; None if nothing is missing.
-pub(super) fn unsaid(options: &str, start: &[u8]) -> Option<&'static str> {
+/// The sentence for the first lines of a file and its clauses, up to the clause to be added; None if nothing is missing.
+pub(crate) fn unsaid(options: &str, start: &[u8]) -> Option<&'static str> {
     let options = options.to_ascii_uppercase();
     let has = |word: &str| options.contains(word);
     let line = start.split_inclusive(|byte| *byte == b'\n').next()?;
     if line.ends_with(b"\r\n") && !has("LINES TERMINATED") && !has("LINES STARTING") {
         return Some(
-            "its lines end in \\r\\n, and the \\r would be part of the last column; add LINES TERMINATED BY '\\r\\n' to the options, or write separator = \";\" in place of them",
+            "its lines end in \\r\\n, and the \\r would be part of the last column; add LINES TERMINATED BY '\\r\\n'",
         );
     }
     (line.starts_with(b"\"") && !has("ENCLOSED")).then_some(
-        "its fields are in quotes, and the quotes would be part of the texts; add OPTIONALLY ENCLOSED BY '\"' to the options, or write separator = \";\" in place of them",
+        "its fields are in quotes, and the quotes would be part of the texts; add OPTIONALLY ENCLOSED BY '\"'",
     )
 }
 
