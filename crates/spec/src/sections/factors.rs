@@ -58,6 +58,7 @@ fn server(node: &Node, section: &Section, texts: &Texts) -> ServerSpec {
     // The mistake is noted, so this placeholder is never used.
     let build = build.unwrap_or(BuildSpec::Sqlite);
     let (cluster, routing) = cluster::of_server(section, &name, &build);
+    let settings = settings_of(section, texts, &build).unwrap_or_default();
     ServerSpec {
         name: node.key.to_string(),
         cluster,
@@ -66,12 +67,12 @@ fn server(node: &Node, section: &Section, texts: &Texts) -> ServerSpec {
         dataset_from: section
             .get("dataset_from")
             .and_then(|node| node.name("dataset_from = \"5.5\"")),
-        settings: settings_of(section, texts).unwrap_or_default(),
+        settings,
     }
 }
 
 /// From the file itself, or from a server's own option file.
-fn settings_of(section: &Section, texts: &Texts) -> Option<Pairs<Setting>> {
+fn settings_of(section: &Section, texts: &Texts, build: &BuildSpec) -> Option<Pairs<Setting>> {
     match (section.get("settings"), section.get("settings_file")) {
         (Some(_), Some(node)) => {
             let says = "both settings and settings_file are set";
@@ -80,7 +81,7 @@ fn settings_of(section: &Section, texts: &Texts) -> Option<Pairs<Setting>> {
             None
         }
         (Some(node), None) => settings(&node),
-        (None, Some(node)) => texts.settings(&node),
+        (None, Some(node)) => texts.settings(&node, build),
         (None, None) => None,
     }
 }

@@ -8,6 +8,7 @@
 use crate::file::input::{self, InputError};
 use crate::file::mistake::Span;
 use crate::file::read::{Node, Section};
+use crate::server::build::BuildSpec;
 use crate::server::server_file::ServerFile;
 use crate::text::setting::{Pairs, Setting};
 use std::borrow::Cow;
@@ -164,12 +165,13 @@ impl Texts {
         }
     }
 
-    /// The settings of a server's own option file, which `settings_file` names.
-    pub(crate) fn settings(&self, node: &Node) -> Option<Pairs<Setting>> {
+    /// The settings of a server's own option file, which `settings_file` names, for this build.
+    pub(crate) fn settings(&self, node: &Node, build: &BuildSpec) -> Option<Pairs<Setting>> {
         let name = node.text("settings_file = \"my.cnf\"")?;
         let path = self.folder.join(name);
         let text = input::read_text(&path).map_err(|error| not_read(node, &path, &error));
-        let file = ServerFile::read(&text.ok()?);
+        let is_mysql = matches!(build, BuildSpec::Mysql(_));
+        let file = ServerFile::read(&text.ok()?, is_mysql);
         if !file.passed_over.is_empty() {
             let names = file.passed_over.join(", ");
             self.remarks.borrow_mut().push(format!(

@@ -8,7 +8,9 @@ use crate::file::option_file::{OptionLine, option_lines};
 use crate::text::setting::{Pairs, plain};
 
 /// The sections that a server reads, of whatever family and version.
-const SECTIONS: [&str; 4] = ["mysqld", "server", "mariadb", "mariadbd"];
+const SECTIONS: [&str; 2] = ["mysqld", "server"];
+/// Those that only MariaDB's servers read besides.
+const MARIADBS: [&str; 2] = ["mariadb", "mariadbd"];
 /// Sections that only MariaDB's servers read: of a cluster, and shared with clients.
 const OF_MARIADB: [&str; 2] = ["galera", "client-server"];
 /// Settings whose values add up when a file has them more than once, and what separates them.
@@ -26,7 +28,8 @@ pub(crate) struct ServerFile {
 }
 
 impl ServerFile {
-    pub(crate) fn read(text: &str) -> ServerFile {
+    /// `is_mysql`: for a server that does not read the sections of MariaDB's.
+    pub(crate) fn read(text: &str, is_mysql: bool) -> ServerFile {
         let mut file = ServerFile::default();
         // Before the first section a server refuses options.
         let mut is_server = None;
@@ -35,8 +38,11 @@ impl ServerFile {
                 OptionLine::Section(name) => {
                     // Servers read `[MYSQLD]` too.
                     let name = name.to_ascii_lowercase();
-                    is_server = Some(SECTIONS.contains(&name.as_str()));
-                    if OF_MARIADB.contains(&name.as_str()) || is_of_a_version(&name) {
+                    let is_mariadbs = MARIADBS.contains(&name.as_str());
+                    let is_read = SECTIONS.contains(&name.as_str()) || (is_mariadbs && !is_mysql);
+                    is_server = Some(is_read);
+                    let may_be_read = is_mariadbs || OF_MARIADB.contains(&name.as_str());
+                    if !is_read && (may_be_read || is_of_a_version(&name)) {
                         file.pass_over(format!("[{name}]"));
                     }
                 }
@@ -79,7 +85,7 @@ impl ServerFile {
 /// `mysqld-8.0`, `mariadb-10.11`: which servers read it depends on their version.
 fn is_of_a_version(section: &str) -> bool {
     let known = section.split_once('-').map(|(name, _)| name);
-    known.is_some_and(|name| SECTIONS.contains(&name))
+    known.is_some_and(|name| SECTIONS.contains(&name) || MARIADBS.contains(&name))
 }
 
 #[cfg(test)]
@@ -89,7 +95,7 @@ mod tests {
     #[test]
     fn the_servers_section_is_read_and_what_prony_sets_is_named() {
         let text = "[client]\nport = 3306\n[mysqld]  # the server\ndatadir=/var/lib/mysql\nsocket = /run/m.sock\nlog-error = /var/log/e\nskip-name-resolve\nkey_buffer_size = 16M # small\nkey-buffer-size = 32M\nsql_mode = \"ANSI\"\ninit_connect='SET @a = \"#\"'\nhot.key_buffer_size = 1M\nloose-x = 1\n!includedir /etc/mysql/conf.d/\n[mysqldump]\nquick\n[mysqld-8.0]\nx = 1\n";
-        let file = ServerFile::read(text);
+        let file = ServerFile::read(text, false);
         let settings = file.settings.iter();
         let settings: Vec<String> = settings
             .map(|(name, value)| format!("{name}={value}"))
@@ -119,7 +125,7 @@ mod tests {
 
     #[test]
     fn options_before_the_first_section_are_passed_over() {
-        let file = ServerFile::read("sort-buffer-size = 1M\n[mysqld]\nx = 1\n");
+        let file = ServerFile::read("sort-buffer-size = 1M\n[mysqld]\nx = 1\n", false);
         assert_eq!(file.settings, [("x".to_string(), "1".to_string())]);
         assert_eq!(file.passed_over, ["sort_buffer_size"]);
     }
@@ -127,7 +133,7 @@ mod tests {
     #[test]
     fn values_that_add_up_are_all_kept_and_sections_have_any_case() {
         let text = "[MYSQLD]\noptimizer_switch = mrr=on\noptimizer-switch='mrr_cost_based=off'\nsort_buffer_size=1M\nsort_buffer_size=2M\n[client-server]\nport=1\n";
-        let file = ServerFile::read(text);
+        let file = ServerFile::read(text, false);
         let expected = [
             ("optimizer_switch", "mrr=on,mrr_cost_based=off"),
             ("sort_buffer_size", "2M"),
@@ -135,5 +141,13 @@ mod tests {
         let expected = expected.map(|(name, value)| (name.to_string(), value.to_string()));
         assert_eq!(file.settings, expected);
         assert_eq!(file.passed_over, ["[client-server]"]);
+    }
+
+    #[test]
+    fn a_mysql_server_does_not_read_the_sections_of_mariadb() {
+        let text = "[mysqld]\nx = 1\n[mariadb]\nx = 2\n";
+        let value = |is_mysql| ServerFile::read(text, is_mysql).settings[0].1.clone();
+        assert_eq!([value(true), value(false)], ["1", "2"]);
+        assert_eq!(ServerFile::read(text, true).passed_over, ["[mariadb]"]);
     }
 }
