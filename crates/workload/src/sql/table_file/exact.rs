@@ -3,8 +3,9 @@
 //! Purpose: a price in a column of whole numbers, a date that begins with the day, or a second's fraction that has no place is an error
 //! with its line. Boundaries: what the server itself warns of, such as a text in a column of numbers, is left to it.
 //!
-//! Sources: "Numeric Type Attributes" on rounding, "Fractional Seconds in Time Values", "String and Numeric Literals in Date and Time
-//! Context", "Two-Digit Years in Dates" and "The ENUM Type" in the MySQL manual; `bench/results/field.md` has what each server does.
+//! Sources: "Numeric Type Attributes" and "Floating-Point Types" on rounding, "Fractional Seconds in Time Values", "String and Numeric
+//! Literals in Date and Time Context", "Two-Digit Years in Dates" and "The ENUM Type" in the MySQL manual; `bench/results/field.md` has what
+//! each server does.
 
 /// What a column keeps of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub(super) enum Exact {
     /// Whatever the server does not warn of.
     Any,
     Whole,
+    /// So many digits behind the point: FLOAT(7,2).
+    Digits(usize),
     Moment(Moment),
     Year,
     /// One of the members, or several of a SET. As the server writes the type: `enum('a','b')`.
@@ -27,6 +30,7 @@ pub(super) struct Moment {
 }
 
 const FRACTION: &str = "has digits behind the point, and the column holds whole numbers";
+const DIGITS: &str = "has more digits behind the point than the column keeps";
 const DAY_FIRST: &str = "does not begin with a year of four digits, and servers read a date from the year on; write it as 2026-11-25";
 const TIME_OF_DAY: &str = "has a time of day, and the column holds dates";
 const SECONDS: &str = "has more digits of a second than the column keeps";
@@ -50,6 +54,7 @@ impl Exact {
         };
         match word {
             "tinyint" | "smallint" | "mediumint" | "int" | "bigint" => Exact::Whole,
+            "float" | "double" => digits_of(rest).map_or(Exact::Any, Exact::Digits),
             "date" => moment(true, false),
             "datetime" | "timestamp" => moment(true, true),
             "time" => moment(false, true),
@@ -74,6 +79,13 @@ impl Exact {
                 let number = text.parse::<f64>().ok()?;
                 (number.is_finite() && number.fract() != 0.0).then_some(FRACTION)
             }
+            Exact::Digits(digits) => {
+                let (_, fraction) = text.split_once('.').unwrap_or_default();
+                let is_plain = fraction.bytes().all(|byte| byte.is_ascii_digit());
+                let beyond = fraction.get(*digits..).unwrap_or_default();
+                let is_lost = is_plain && beyond.bytes().any(|digit| digit != b'0');
+                is_lost.then_some(DIGITS)
+            }
             Exact::Moment(moment) => moment.doubt(text),
             Exact::Year => (is_number && text.len() < 4).then_some(SHORT_YEAR),
             Exact::Member(members) => {
@@ -82,6 +94,13 @@ impl Exact {
             }
         }
     }
+}
+
+/// The second number of `(7,2)`.
+fn digits_of(rest: &str) -> Option<usize> {
+    let (inner, _) = rest.strip_prefix('(')?.split_once(')')?;
+    let (_, digits) = inner.split_once(',')?;
+    digits.trim().parse().ok()
 }
 
 /// The word of a column's type, and what is behind it: `datetime` and `(3)`.
@@ -144,6 +163,8 @@ mod tests {
         for (column_type, text, doubt) in [
             ("int(11)", "19.99", FRACTION),
             ("bigint unsigned", "1.5e0", FRACTION),
+            ("float(7,2)", "19.999", DIGITS),
+            ("double(9,0) unsigned", "1.5", DIGITS),
             ("date", "10.11.12", DAY_FIRST),
             ("date", "1/2/15", DAY_FIRST),
             ("datetime", "12/24/2020 10:00", DAY_FIRST),
@@ -174,6 +195,9 @@ mod tests {
             ("int", ""),
             ("decimal(10,2)", "1.005"),
             ("double", "0.1"),
+            ("float(7,2)", "19.9900"),
+            ("float(7,2)", "1.9e-3"),
+            ("float(7,2)", "20"),
             ("date", "2020-12-24"),
             ("date", "2020/2/4"),
             ("date", "20201224"),
