@@ -26,6 +26,8 @@ pub(super) struct Column {
     pub exact: Exact,
     /// LOAD DATA would store the digits themselves in a BIT column: 5 as the 53 of its letter.
     pub is_bit: bool,
+    /// A TIMESTAMP that is NOT NULL, where servers store the current time for NULL, depending on explicit_defaults_for_timestamp.
+    pub is_stamped: bool,
     /// Filled by the server, or not in `SELECT *`.
     is_hidden: bool,
 }
@@ -48,6 +50,7 @@ impl Column {
             compared,
             exact: Exact::from_column_type(column_type),
             is_bit: data_type.eq_ignore_ascii_case("bit"),
+            is_stamped: false,
             is_hidden: hidden.iter().any(|word| extra.contains(word)),
         }
     }
@@ -63,14 +66,19 @@ impl Column {
 pub(super) fn read(session: &mut Session, file: &TableFile) -> Result<Vec<Column>, LoadError> {
     let failed = LoadError::during("The columns of the table cannot be read");
     let sql = format!(
-        "SELECT column_name, column_type, extra FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = '{}' ORDER BY ordinal_position",
+        "SELECT column_name, column_type, extra, is_nullable FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = '{}' ORDER BY ordinal_position",
         file.table
     );
     let reply = session.query(&sql).map_err(&failed)?;
     let text = |row, column| reply.text(row, column).unwrap_or_default();
-    let columns: Vec<Column> = (0..reply.rows.len())
-        .map(|row| Column::new(&text(row, 0), &text(row, 1), &text(row, 2)))
-        .collect();
+    let column = |row| {
+        let is_timestamp = text(row, 1).to_ascii_lowercase().starts_with("timestamp");
+        Column {
+            is_stamped: is_timestamp && text(row, 3) == "NO",
+            ..Column::new(&text(row, 0), &text(row, 1), &text(row, 2))
+        }
+    };
+    let columns: Vec<Column> = (0..reply.rows.len()).map(column).collect();
     if !columns.is_empty() {
         return Ok(columns);
     }
@@ -87,4 +95,37 @@ pub(super) fn read(session: &mut Session, file: &TableFile) -> Result<Vec<Column
             }
         ),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use server::Reply;
+
+    #[test]
+    fn a_timestamp_that_is_not_null_is_stamped() {
+        let row = |cells: [&str; 4]| cells.map(|cell| Some(cell.as_bytes().to_vec())).to_vec();
+        let rows = vec![
+            row(["a", "timestamp", "", "NO"]),
+            row(["b", "timestamp(3)", "", "YES"]),
+            row(["c", "datetime", "", "NO"]),
+        ];
+        let mut session = Session::Scripted(Box::new(move |_: &str| {
+            Ok(Reply {
+                rows: rows.clone(),
+                ..Reply::default()
+            })
+        }));
+        let file = TableFile {
+            table: "t".into(),
+            path: "t.csv".into(),
+            options: None,
+            header: None,
+            null: None,
+            separator: None,
+        };
+        let columns = read(&mut session, &file).unwrap();
+        let stamped: Vec<bool> = columns.iter().map(|column| column.is_stamped).collect();
+        assert_eq!(stamped, [true, false, false]);
+    }
 }

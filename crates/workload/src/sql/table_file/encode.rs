@@ -168,7 +168,11 @@ impl<R: BufRead> Rows<R> {
             }
             let is_null = form == Form::Null || (form == Form::Plain && text == self.null);
             let text = (!is_null).then_some(text);
-            if let Some(says) = text.and_then(|text| self.doubt(n, text)) {
+            let doubt = match text {
+                Some(text) => self.doubt(n, text),
+                None => self.doubt_of_null(n),
+            };
+            if let Some(says) = doubt {
                 return Err(Stop::Mistake(self.reader.mistake(says)));
             }
             sent.count(n, text);
@@ -190,6 +194,17 @@ impl<R: BufRead> Rows<R> {
             String::from_utf8_lossy(text),
             column.name
         ))
+    }
+
+    /// The same for NULL.
+    fn doubt_of_null(&self, column: usize) -> Option<String> {
+        let column = self.columns.get(column).filter(|_| !self.accepts)?;
+        column.is_stamped.then(|| {
+            format!(
+                "NULL for the column {}, a TIMESTAMP that is NOT NULL: servers may store the current time there without a word; write a time, define the column as TIMESTAMP NULL, or accept it with --accept-warnings (accept_warnings = true)",
+                column.name
+            )
+        })
     }
 
     fn miscounted(&self) -> String {
@@ -338,6 +353,15 @@ mod tests {
             mistake.says.contains("\"2.5\" for the column c has digits"),
             "{mistake:?}"
         );
+    }
+
+    #[test]
+    fn a_null_for_which_servers_store_the_time_is_a_mistake() {
+        let (_, sent) = sent(("1,\\N\n", Syntax::Csv), &["int", "timestamp"], |rows| {
+            rows.columns[1].is_stamped = true;
+        });
+        let says = sent.mistake.unwrap().says;
+        assert!(says.starts_with("NULL for the column c"), "{says}");
     }
 
     #[test]
