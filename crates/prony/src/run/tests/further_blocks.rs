@@ -176,8 +176,7 @@ fn the_newest_run_of_the_same_experiment_predicts_what_the_next_one_sees() {
     );
     let mut changed = request_to_compare(&setup, compared("3"));
     changed.experiment.source = request.experiment.source.replace("'slow'", "'slower'");
-    let sees =
-        crate::run::plan::budget::sees(&changed, &planned, setup.folder.path(), None).unwrap();
+    let sees = budget::sees(&changed, &planned, setup.folder.path(), None).unwrap();
     assert!(
         sees.contains("has no comparable run of t"),
         "of a query with another text: {sees}"

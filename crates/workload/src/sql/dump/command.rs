@@ -110,6 +110,11 @@ fn command(sign: u8, argument: &[u8]) -> Command {
     match sign {
         b'.' => Command::Source(unquoted(&text).to_string()),
         b'u' => Command::Run([b"USE ", argument].concat()),
+        // `connect shop` goes on in another schema, on the same server or on one that is named behind it.
+        b'r' => match split(argument).0 {
+            b"" => Command::PassOver,
+            schema => Command::Run([b"USE ", schema].concat()),
+        },
         b'C' => Command::Run([b"SET NAMES ", argument].concat()),
         b'd' => Command::Delimiter(split(argument).0.to_vec()),
         b'q' => Command::Leave,
@@ -146,6 +151,10 @@ mod tests {
             ("DELIMITER //", Some(Command::Delimiter(b"//".to_vec()))),
             ("delimiter ;", Some(Command::Delimiter(b";".to_vec()))),
             ("use shop", Some(Command::Run(b"USE shop".to_vec()))),
+            (
+                "connect shop localhost",
+                Some(Command::Run(b"USE shop".to_vec())),
+            ),
             ("charset gbk", Some(Command::Run(b"SET NAMES gbk".to_vec()))),
             ("system rm -rf /", Some(Command::PassOver)),
             ("tee /tmp/x", Some(Command::PassOver)),
