@@ -177,6 +177,23 @@ fn a_claim_whose_interval_lies_on_the_other_side_is_not_reproduced() {
 }
 
 #[test]
+fn a_claim_whose_cell_names_a_level_without_trials_is_not_available() {
+    let names_large = || {
+        let mut claim = cold_spread(0.5);
+        if let Subject::Spread { among, .. } = &mut claim.subject {
+            among.levels[0].1.push(LARGE.into());
+        }
+        claim
+    };
+    let mut trials = p1(3);
+    assert_eq!(judged(names_large(), &trials).verdict, Verdict::NotReproduced);
+    trials.retain(|trial| trial.key.level("variant") != Some(LARGE));
+    let found = judged(names_large(), &trials);
+    assert_eq!(found.verdict, Verdict::NotAvailable, "{found:?}");
+    assert_eq!(reason(&found), "no trial of variant large pool was measured");
+}
+
+#[test]
 fn equal_rows_are_within_a_band_and_different_ones_are_not() {
     let within = |of: (&str, &str), width| {
         let subject = Subject::Ratio {

@@ -189,13 +189,16 @@ fn by_row<'t>(trials: &[&'t Trial]) -> BTreeMap<RowKey<'t>, Vec<&'t Trial>> {
     rows
 }
 
-/// The first row of a cell without a valid trial, and why. `by_audit`: one that was audited is enough.
+/// The first level or row of a cell without a valid trial, and why. `by_audit`: one that was audited is enough.
 pub(crate) fn unmeasured_row(cell: &Cell, trials: &[&Trial], by_audit: bool) -> Option<String> {
     if trials.is_empty() {
         return Some(format!(
             "no trial of {} was measured",
             words::cell_words(cell)
         ));
+    }
+    if let Some(why) = cells::unmeasured_level(cell, trials) {
+        return Some(why);
     }
     let rows = by_row(trials);
     let counts = |trial: &Trial| trial.is_valid() || (by_audit && trial.audit.is_some());

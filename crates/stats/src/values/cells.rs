@@ -60,8 +60,25 @@ pub(crate) fn series<'t>(
     value: &Value,
     until: u32,
 ) -> Result<Vec<Series<'t>>, String> {
-    all_applied(&matching(trials, cell))?;
-    series_as_measured(trials, cell, value, until)
+    let matching = matching(trials, cell);
+    all_applied(&matching)?;
+    match unmeasured_level(cell, &matching) {
+        Some(why) => Err(why),
+        None => series_as_measured(trials, cell, value, until),
+    }
+}
+
+/// The first level that the cell names and no trial of it has, as with `--only`: the others alone are another cell. None for an empty cell.
+pub(crate) fn unmeasured_level(cell: &Cell, matching: &[&Trial]) -> Option<String> {
+    let is_measured = |factor: &str, level: &str| {
+        let mut trials = matching.iter();
+        trials.any(|trial| trial.key.level(factor) == Some(level))
+    };
+    let mut levels = (cell.levels.iter())
+        .flat_map(|(factor, levels)| levels.iter().map(move |level| (factor, level)));
+    let lacking = levels.find(|(factor, level)| !is_measured(factor, level));
+    let lacking = lacking.filter(|_| !matching.is_empty());
+    lacking.map(|(factor, level)| format!("no trial of {factor} {level} was measured"))
 }
 
 /// The same of trials that were not measured as their names say, too.

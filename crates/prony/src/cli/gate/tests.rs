@@ -202,6 +202,23 @@ fn claims_on(value: Value, bound: Bound) -> Vec<Claim> {
     }]
 }
 
+/// The claim that these servers have the same throughput.
+fn among(servers: &[&str]) -> Claim {
+    let servers = servers.iter().map(|server| server.to_string()).collect();
+    Claim {
+        says: "all do the same".into(),
+        subject: Subject::Spread {
+            value: Value::Throughput,
+            among: Cell {
+                levels: vec![("server".into(), servers)],
+                ..Cell::default()
+            },
+            within: 0.5,
+        },
+        published: None,
+    }
+}
+
 fn is_new(trial: &&mut Trial) -> bool {
     trial.key.server_name() == "new"
 }
@@ -321,6 +338,10 @@ fn path(name: &str) -> Case {
         "a side was not measured (`--only`)" => Case {
             claims: claims(0.5),
             ..path("a server was not measured (`--only`), without claims")
+        },
+        "a level that a claim names was not measured (`--only`)" => Case {
+            claims: vec![among(&["old", "new", "newer"])],
+            ..Case::slower_by(1.0)
         },
         "a server was not measured (`--only`), without claims" => Case {
             planned: Some(3),
