@@ -335,12 +335,13 @@ fn of_other(other: Other) -> Check {
 }
 
 /// Operations that failed or changed nothing are not throughput, so both sides must have equal shares of them. Other rows may follow from
-/// the speed itself. No transaction may be lost on one side alone.
+/// the speed itself. No transaction may be lost on one side alone. What clients limit says little of the servers.
 fn of_failing(failing: Failing, allowed: &Allowed) -> Check {
     let (what, most) = match failing.of {
         FailingOf::Losses => ("lost transactions", 0.0),
         FailingOf::Failures => ("failed operations", allowed.failures),
         FailingOf::Work => ("same work", allowed.failures),
+        FailingOf::Clients => ("clients as the limit", 0.0),
     };
     let result = match failing.difference {
         None => CheckResult::Undecided,

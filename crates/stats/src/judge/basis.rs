@@ -5,11 +5,12 @@
 
 use super::same_work::{self, OtherWork};
 use crate::load::accounts::total;
+use crate::load::generator::bottleneck::reactors_full;
 use crate::load::recovery;
-use crate::load::summary::of_trial;
+use crate::load::summary::{of_trial, summary};
 use crate::values::cells::{self, RowKey, row_key, row_words, why_it_does_not_count};
 use crate::values::{load_value, resolution, words};
-use record::claim::{Cell, Claim, Subject, Value};
+use record::claim::{Cell, Claim, Subject, Use, Value};
 use record::{Account, FlagKind, Question, Summary, Trial, TrialState};
 use std::collections::BTreeMap;
 
@@ -53,6 +54,8 @@ pub struct Basis {
     pub uncertain: Option<String>,
     /// Why the new side has no value although it was measured: its server did not serve the load.
     pub overloaded: Option<String>,
+    /// Why the clients, and not the server, limited a trial of a side: the first one. None for a value that is no speed.
+    pub clients_limit: Option<String>,
     /// None where the shares are the same, and without a second side.
     pub failed: Option<FailedShares>,
     /// None where no side lost any, without a second side, and for a figure of the audit itself.
@@ -125,6 +128,9 @@ impl Basis {
                 .find_map(|(cell, side)| unmeasured_row(cell, side, is_on_losses(claim))),
             uncertain: value.and_then(|value| uncertain(trials, &cells, value)),
             overloaded: sides.first().and_then(|side| overloaded(side, value)),
+            clients_limit: value
+                .filter(|value| value.used() == Use::Speed)
+                .and_then(|_| sides.iter().flatten().find_map(|trial| clients_limit(trial))),
             failed: match (&claim.subject, sides.as_slice()) {
                 (_, [new, old]) => failed(old, new),
                 (Subject::Spread { .. }, [among]) => failed_among(among),
@@ -223,6 +229,22 @@ fn overloaded(trials: &[&Trial], value: Option<&Value>) -> Option<String> {
         Some(format!("{}: {why}", trial.key))
     });
     unserved.next()
+}
+
+/// Clients that are threads do the work themselves, as with SQLite and files.
+const THREADS: &str = "threads";
+
+/// The load generator or the link to it was full, so that a faster server would show the same figures.
+fn clients_limit(trial: &Trial) -> Option<String> {
+    let load = trial.load.as_deref().filter(|_| trial.is_valid())?;
+    let link = trial.flagged(FlagKind::ClientsLink);
+    let own = || {
+        let is_own = load.engine.backend != THREADS;
+        let why = is_own.then(|| reactors_full(load, summary(load).engine.cores));
+        why.flatten()
+    };
+    let why = link.map(|flag| flag.text.clone()).or_else(own)?;
+    Some(format!("{}: {why}", trial.key))
 }
 
 /// An open load that exceeded what its server can serve, a percentile that lies among arrivals that were never answered, or a

@@ -1,7 +1,8 @@
-//! Sides whose operations failed more often than those they are compared with, or did other work, or whose transactions were lost.
+//! Sides whose operations failed more often than those they are compared with, or did other work, or whose transactions were lost, or that
+//! the clients limited.
 //!
-//! Purpose: operations that failed, changed nothing or were lost in a crash are not throughput, so they are shown with every comparison in
-//! which they differ.
+//! Purpose: operations that failed, changed nothing or were lost in a crash are not throughput, and the most that clients can do is not that
+//! of a server, so they are shown with every comparison in which they matter.
 
 use crate::document::{Claim, Headline};
 use crate::{format, names, why};
@@ -18,7 +19,7 @@ pub(crate) struct Failing {
     pub(crate) of: FailingOf,
     /// `50 % of the operations of new failed, 0 % of old`
     pub(crate) sentence: String,
-    /// Of the shares of operations, from 0 to 1; None for rows per operation, and where both sides lost transactions.
+    /// Of the shares of operations, from 0 to 1; None for rows per operation, where both sides lost transactions, and for clients.
     pub(crate) difference: Option<f64>,
     /// The difference may be chance.
     pub(crate) is_chance: bool,
@@ -38,6 +39,8 @@ pub(crate) enum FailingOf {
     Failures,
     /// Operations that changed or found other rows, or none.
     Work,
+    /// Clients that limited a side.
+    Clients,
 }
 
 /// The sides of the claims whose shares differ by `least` or more, each pair once.
@@ -161,6 +164,11 @@ fn all(row: &str, (of, to): (&str, &str), basis: &Basis, least: f64) -> Vec<Fail
         let sentence = lost_sentence((of, to), lost);
         failing(FailingOf::Losses, sentence, lost.difference())
     });
+    let clients = basis.clients_limit.as_ref().map(|why| Failing {
+        sentence: why.clone(),
+        ..failing(FailingOf::Clients, String::new(), None)
+    });
+    let work = work.into_iter().chain(clients);
     lost.into_iter().chain(failed).chain(work).collect()
 }
 

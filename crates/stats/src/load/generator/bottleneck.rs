@@ -38,7 +38,8 @@ pub(crate) fn check(
     }
 }
 
-fn reactors_full(load: &Loaded, cores: f64) -> Option<String> {
+/// Why a generator that used so many cores was the limit.
+pub(crate) fn reactors_full(load: &Loaded, cores: f64) -> Option<String> {
     let own = f64::from(load.engine.reactors).min(load.engine.cores);
     (cores >= BUSY * own.max(1e-9)).then(|| {
         format!("the load generator was the bottleneck: it used {cores:.2} of its {own} cores")
