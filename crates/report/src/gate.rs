@@ -341,6 +341,7 @@ fn of_failing(failing: Failing, allowed: &Allowed) -> Check {
         FailingOf::Losses => ("lost transactions", 0.0),
         FailingOf::Failures => ("failed operations", allowed.failures),
         FailingOf::Work => ("same work", allowed.failures),
+        FailingOf::Tables => ("same data", 0.0),
         FailingOf::Clients => ("clients as the limit", 0.0),
     };
     let result = match failing.difference {

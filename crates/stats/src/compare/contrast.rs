@@ -270,6 +270,7 @@ pub(crate) fn contrasts(
             new_value,
             subject: compared.clone(),
             basis: Basis {
+                other_tables: basis.other_tables.filter(|_| pair.are_paired),
                 other_data: pair.other_data.clone(),
                 other_answer: pair.other_answer.clone(),
                 unmeasured: pair.unlike.clone().or(basis.unmeasured),

@@ -4,6 +4,7 @@
 //! compared while it is measured.
 
 use super::likeness::are_far;
+use crate::judge::same_tables::{dataset, other_definitions};
 use record::answer_hash;
 use record::{Answer, DatasetNote, Query, Trial};
 
@@ -19,9 +20,8 @@ pub(crate) fn other_data(old: &[&Trial], new: &[&Trial]) -> Option<String> {
             new.fingerprint, old.fingerprint
         ));
     }
-    let defined = old.definitions.as_ref().zip(new.definitions.as_ref());
-    if defined.is_some_and(|(old, new)| old != new) {
-        return Some("tables with other columns, other indexes or another engine".to_string());
+    if let Some(other) = other_definitions(old, new) {
+        return Some(other);
     }
     let is_known = old.server == new.server && bytes(old) > 0.0 && bytes(new) > 0.0;
     let differ = are_far(bytes(old), bytes(new), SIZES);
@@ -41,11 +41,6 @@ fn is_other_dataset(old: &[&Trial], new: &[&Trial]) -> bool {
 
 /// The files of one build that hold the same rows differ by less.
 const SIZES: f64 = 1.25;
-
-fn dataset<'t>(trials: &[&'t Trial]) -> Option<&'t DatasetNote> {
-    let mut valid = trials.iter().filter(|trial| trial.is_valid());
-    valid.find_map(|trial| trial.dataset.as_ref())
-}
 
 /// The first query whose answer differs, on the same data; None where all that both have are equal.
 ///

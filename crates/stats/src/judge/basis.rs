@@ -3,6 +3,7 @@
 //! Purpose: a side without a valid trial, or one whose operations failed, is never compared without a word. Boundaries: what
 //! follows for a gate belongs to crate `report`.
 
+use super::same_tables;
 use super::same_work::{self, OtherWork};
 use crate::load::accounts::total;
 use crate::load::generator::bottleneck::reactors_full;
@@ -62,6 +63,8 @@ pub struct Basis {
     pub lost: Option<LostTransactions>,
     /// The operation that does other work on one side; None where all do the same, and without a second side.
     pub other_work: Option<OtherWork>,
+    /// How the user's own tables differ on two servers of a run; None between runs, whose data `other_data` compares.
+    pub other_tables: Option<String>,
     /// How the data of two runs differ; None within a run.
     pub other_data: Option<String>,
     /// How an answer of two runs on the same data differs; None within a run, whose answers are compared while it is measured.
@@ -123,6 +126,12 @@ impl Basis {
             .map(|cell| cells::matching(trials, cell))
             .collect();
         let mut unmeasured = cells.iter().zip(&sides);
+        let alike = match (&claim.subject, sides.as_slice()) {
+            (Subject::Ratio { of, to, .. }, [new, old]) if are_same_setups(of, to) => {
+                Some((old, new))
+            }
+            _ => None,
+        };
         Basis {
             unmeasured: unmeasured
                 .find_map(|(cell, side)| unmeasured_row(cell, side, is_on_losses(claim))),
@@ -141,12 +150,8 @@ impl Basis {
                 (_, [new, old]) => lost(old, new),
                 _ => None,
             },
-            other_work: match (&claim.subject, sides.as_slice()) {
-                (Subject::Ratio { of, to, .. }, [new, old]) if are_same_setups(of, to) => {
-                    same_work::other(old, new)
-                }
-                _ => None,
-            },
+            other_work: alike.and_then(|(old, new)| same_work::other(old, new)),
+            other_tables: alike.and_then(|(old, new)| same_tables::other(old, new)),
             other_data: None,
             other_answer: None,
         }

@@ -24,6 +24,7 @@ pub(crate) mod decide;
 mod finding;
 mod found;
 pub(crate) mod plans;
+pub(crate) mod same_tables;
 pub(crate) mod same_work;
 
 pub(crate) use found::pair;

@@ -278,6 +278,13 @@ fn path(name: &str) -> Case {
                 }
             })
         }
+        "the user's own tables differ on two servers of a run" => Case::spoilt(|trials| {
+            for trial in trials.iter_mut() {
+                let mut note = dataset("schema-shop");
+                note.definitions = trial.key.server.clone();
+                trial.dataset = Some(note);
+            }
+        }),
         "the load generator was the limit of a side" => Case::spoilt(|trials| {
             for trial in trials.iter_mut().filter(is_new) {
                 busy(trial, 0.97);

@@ -1,5 +1,5 @@
 //! Sides whose operations failed more often than those they are compared with, or did other work, or whose transactions were lost, or that
-//! the clients limited.
+//! have other tables, or that the clients limited.
 //!
 //! Purpose: operations that failed, changed nothing or were lost in a crash are not throughput, and the most that clients can do is not that
 //! of a server, so they are shown with every comparison in which they matter.
@@ -19,7 +19,8 @@ pub(crate) struct Failing {
     pub(crate) of: FailingOf,
     /// `50 % of the operations of new failed, 0 % of old`
     pub(crate) sentence: String,
-    /// Of the shares of operations, from 0 to 1; None for rows per operation, where both sides lost transactions, and for clients.
+    /// Of the shares of operations, from 0 to 1; None for rows per operation, for tables, for clients, and where both sides lost
+    /// transactions.
     pub(crate) difference: Option<f64>,
     /// The difference may be chance.
     pub(crate) is_chance: bool,
@@ -39,6 +40,8 @@ pub(crate) enum FailingOf {
     Failures,
     /// Operations that changed or found other rows, or none.
     Work,
+    /// Tables of the user's that differ.
+    Tables,
     /// Clients that limited a side.
     Clients,
 }
@@ -168,7 +171,11 @@ fn all(row: &str, (of, to): (&str, &str), basis: &Basis, least: f64) -> Vec<Fail
         sentence: why.clone(),
         ..failing(FailingOf::Clients, String::new(), None)
     });
-    let work = work.into_iter().chain(clients);
+    let tables = basis.other_tables.as_ref().map(|tables| {
+        let sentence = format!("{of} has {tables}, unlike {to}");
+        failing(FailingOf::Tables, sentence, None)
+    });
+    let work = work.into_iter().chain(tables).chain(clients);
     lost.into_iter().chain(failed).chain(work).collect()
 }
 

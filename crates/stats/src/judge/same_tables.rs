@@ -1,0 +1,64 @@
+//! Whether the user's own tables are the same on two servers of a run.
+//!
+//! Purpose: a missing index is not a slower server. Boundaries: prony's own tables have a fingerprint; the data of different runs are
+//! compared in `compare`.
+
+use record::{DatasetNote, Trial, grouped};
+
+/// How the tables differ, which only queries read; None where they are the same, for tables that prony made, and where a record does not
+/// tell.
+pub(crate) fn other(old: &[&Trial], new: &[&Trial]) -> Option<String> {
+    let (old, new) = (dataset(old)?, dataset(new)?);
+    let are_theirs = old.definitions.is_some() && new.definitions.is_some();
+    let are_counted = !old.rows_estimated && !new.rows_estimated;
+    other_definitions(old, new).or_else(|| {
+        let differ = are_theirs && are_counted && old.rows != new.rows;
+        differ.then(|| {
+            let (old, new) = (grouped(old.rows), grouped(new.rows));
+            format!("tables of {new} rows against {old}")
+        })
+    })
+}
+
+pub(crate) fn other_definitions(old: &DatasetNote, new: &DatasetNote) -> Option<String> {
+    let defined = old.definitions.as_ref().zip(new.definitions.as_ref());
+    let differ = defined.is_some_and(|(old, new)| old != new);
+    differ.then(|| "tables with other columns, other indexes or another engine".to_string())
+}
+
+/// Of the first valid trial that names its data.
+pub(crate) fn dataset<'t>(trials: &[&'t Trial]) -> Option<&'t DatasetNote> {
+    let mut valid = trials.iter().filter(|trial| trial.is_valid());
+    valid.find_map(|trial| trial.dataset.as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::TrialKey;
+
+    fn on(definitions: Option<&str>, rows: u64, rows_estimated: bool) -> Trial {
+        let note = serde_json::json!({
+            "fingerprint": "schema-shop", "server": "db", "rows": rows, "rows_estimated": rows_estimated, "data_bytes": 16384,
+            "load_s": null, "method": "already there", "definitions": definitions
+        });
+        let mut trial = Trial::unmeasured(TrialKey::default(), 0);
+        trial.dataset = serde_json::from_value(note).ok();
+        trial
+    }
+
+    #[test]
+    fn the_users_tables_on_two_servers_have_the_same_definition_and_rows() {
+        let old = on(Some("1f"), 4, false);
+        let says = |new: &Trial| other(&[&old], &[new]);
+        assert!(says(&on(Some("2e"), 4, false)).is_some_and(|says| says.contains("indexes")));
+        let fewer = says(&on(Some("1f"), 3, false));
+        assert_eq!(fewer.as_deref(), Some("tables of 3 rows against 4"));
+        let same = [
+            on(Some("1f"), 4, false),
+            on(Some("1f"), 3, true),
+            on(None, 3, false),
+        ];
+        assert_eq!(same.iter().find_map(says), None);
+    }
+}
