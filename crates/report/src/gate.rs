@@ -103,10 +103,12 @@ impl CheckResult {
         }
     }
 
-    /// A side without a valid trial weighs most. A load that the new side cannot serve has no figure, and fails.
+    /// A side without a valid trial weighs most. A load that the new side cannot serve has no figure, and fails. A percentile of too few
+    /// operations proves nothing, so nothing passes by it.
     fn from_verdict(verdict: Verdict, basis: &Basis) -> CheckResult {
         match verdict {
             _ if basis.unmeasured.is_some() => CheckResult::Unmeasured,
+            Verdict::Reproduced if basis.uncertain.is_some() => CheckResult::Undecided,
             Verdict::Reproduced => CheckResult::Passed,
             Verdict::NotReproduced => CheckResult::Failed,
             Verdict::NotAvailable if basis.overloaded.is_some() => CheckResult::Failed,

@@ -285,6 +285,18 @@ fn path(name: &str) -> Case {
                 trial.dataset = Some(note);
             }
         }),
+        "the percentile of a side is uncertain (`~`)" => Case {
+            sides: [Side::open(1000.0); 2],
+            ..Case::spoilt(|trials| {
+                for trial in trials.iter_mut().filter(is_new) {
+                    let load = trial.load.as_mut();
+                    let summary = load.and_then(|load| load.summary.as_mut());
+                    let response = summary.and_then(|one| one.latency.response.as_mut());
+                    let response = response.expect("an open load has responses");
+                    response.doubt(record::Percentile::P99);
+                }
+            })
+        },
         "the load generator was the limit of a side" => Case::spoilt(|trials| {
             for trial in trials.iter_mut().filter(is_new) {
                 busy(trial, 0.97);
