@@ -133,7 +133,7 @@ impl Gate {
             checks: (claims.iter().map(of_claim))
                 .chain(tested(question, contrasts, allowed))
                 .chain(failing.map(|one| of_failing(one, allowed)))
-                .chain(document.control.as_ref().and_then(of_control))
+                .chain((document.control.as_ref()).and_then(|one| of_control(one, allowed)))
                 .chain(untested_servers(document))
                 .collect(),
             invalid: document.faults.invalid.clone(),
@@ -173,7 +173,7 @@ impl Gate {
                         .into_iter()
                         .map(of_other),
                 )
-                .chain(comparison.controls.iter().filter_map(of_control))
+                .chain((comparison.controls.iter()).filter_map(|one| of_control(one, allowed)))
                 .chain(left_out)
                 .chain(untested_runs(comparison))
                 .collect(),
@@ -314,12 +314,13 @@ fn of_claim(claim: &Claim) -> Check {
     }
 }
 
-/// A control that differs from itself casts doubt on every comparison of its run. A good one needs no check.
-fn of_control(control: &Control) -> Option<Check> {
+/// A control that differs from itself, by more than is allowed of new, casts doubt on every comparison of its run. A good one needs no
+/// check.
+fn of_control(control: &Control, allowed: &Allowed) -> Option<Check> {
     Some(Check {
         name: "A/A control".to_string(),
         result: CheckResult::Undecided,
-        text: noise::bad(control)?,
+        text: noise::bad(control, stats::MARGIN.min(allowed.tolerance))?,
     })
 }
 

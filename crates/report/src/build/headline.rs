@@ -65,7 +65,8 @@ pub(super) fn doubts<'f>(
     let sentence = |text: String| Headline::from(format!("{}.", format::capitalised(&text)));
     let faults = faults.into_iter();
     let missing = faults.filter_map(Faults::incomplete).map(sentence);
-    let controls = controls.into_iter().filter_map(noise::bad).map(sentence);
+    let bad = |control| noise::bad(control, stats::MARGIN);
+    let controls = controls.into_iter().filter_map(bad).map(sentence);
     missing
         .chain(failures::headline(failing.collect()))
         .chain(controls)

@@ -69,11 +69,6 @@ pub(crate) fn is_equivalent((low, high): (f64, f64), margin: f64) -> bool {
     low >= 1.0 / (1.0 + margin) && high <= 1.0 + margin
 }
 
-/// Whether it lies within [`MARGIN`] around 1: the difference does not matter.
-pub(crate) fn is_same(ci: (f64, f64)) -> bool {
-    is_equivalent(ci, MARGIN)
-}
-
 fn verdict((low, high): (f64, f64), margin: f64) -> Comparison {
     if is_equivalent((low, high), margin) {
         Comparison::Equivalent

@@ -40,7 +40,13 @@ impl Twice {
 impl Twice {
     /// Whether it differs, and by more than the margin within which results are equivalent.
     pub fn is_bad(&self) -> bool {
-        self.differs() && !self.ci.is_some_and(ratio::is_same)
+        self.differs_beyond(ratio::MARGIN)
+    }
+
+    /// Whether it differs, and not within this margin around 1.
+    pub fn differs_beyond(&self, margin: f64) -> bool {
+        let is_near = |ci| ratio::is_equivalent(ci, margin);
+        self.differs() && !self.ci.is_some_and(is_near)
     }
 }
 

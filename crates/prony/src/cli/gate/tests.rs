@@ -574,6 +574,23 @@ fn a_failure_by_chance_fails_where_none_is_allowed_and_half_of_few_operations_ev
 }
 
 #[test]
+fn a_control_that_differs_by_more_than_the_tolerance_is_undecided() {
+    let status = |tolerance: f64| {
+        let case = Case {
+            control: Some(985.0),
+            ..Case::slower_by(1.0)
+        };
+        let gating = Gating {
+            tolerance,
+            ..gating(Some(Mode::Strict))
+        };
+        case.recorded().of_run(&gating, When::Now)
+    };
+    assert_eq!(status(0.05), Some(Status::Done));
+    assert_eq!(status(0.01), Some(Status::ClaimFailed));
+}
+
+#[test]
 fn another_share_of_failures_can_be_allowed() {
     let case = path("the shares of failed operations differ by more than `--failures`").recorded();
     let tolerant = Gating {

@@ -26,15 +26,15 @@ pub(crate) fn section(document: &Document, trials: &[Trial]) -> Option<Section> 
     Section::unless_empty("noise", "Noise", nodes.collect())
 }
 
-/// A control that differs from itself, in one sentence without its end; None for a good one.
+/// A control that differs from itself by more than a margin, in one sentence without its end; None for a good one.
 ///
 /// `the A/A control, the same setup twice, differs from itself: 0.85 (0.80 to 0.90), the throughput`
-pub(crate) fn bad(control: &Control) -> Option<String> {
+pub(crate) fn bad(control: &Control, margin: f64) -> Option<String> {
     let twice = control
         .figure
         .as_ref()
         .ok()
-        .filter(|twice| twice.is_bad())?;
+        .filter(|twice| twice.differs_beyond(margin))?;
     let ci = format::interval(twice.ci?, format::ratio);
     let (ratio, value) = (format::ratio(twice.measured), &control.value);
     Some(format!(
