@@ -327,6 +327,26 @@ fn servers_of_one_run_that_had_other_loads_are_not_compared() {
     assert!(found.old_value.is_some() && found.judged.measured.is_none());
 }
 
+/// Records of loads name no operations in their question.
+#[test]
+fn loads_of_other_operations_are_not_compared_between_runs_nor_within_one() {
+    let sides = [("old", "read-write"), ("new", "point-select")];
+    let [old, new] = sides.map(|(server, operation)| {
+        let (mut question, mut trials) = loads(server, &OLD);
+        question.workload.operations.clear();
+        for trial in &mut trials {
+            trial.load.as_mut().unwrap().operations = vec![operation.into()];
+        }
+        (question, trials)
+    });
+    let why = "not comparable: read-write against point-select";
+    let found = of_one_run(old.1.clone(), new.1.clone(), TOLERANCE);
+    assert_eq!(found.basis.unmeasured.as_deref(), Some(why));
+    let found = across(vec![(&old.0, old.1), (&new.0, new.1)], TOLERANCE);
+    assert!(found.contrasts.is_empty());
+    assert_eq!(found.left_out[0].why, why);
+}
+
 #[test]
 fn the_values_of_servers_of_one_run_are_those_of_the_blocks_that_both_have() {
     let mut old = loads("old", &[1000.0, 1000.0, 1000.0, 4000.0]).1;

@@ -86,10 +86,7 @@ pub(crate) fn unlike(
         return against(&old.workload.name, &new.workload.name);
     }
     let (one, other) = (measured(old_trials)?, measured(new_trials)?);
-    let operations = || {
-        let [old, new] = [old, new].map(|question| question.workload.operations.join(", "));
-        (old != new).then(|| format!("{old} against {new}"))
-    };
+    let operations = || unlike_operations([old, new].map(|one| &one.workload.operations));
     unlike_kinds(one, other, false)
         .or_else(operations)
         .or_else(|| unlike_limits(one, other))
@@ -98,13 +95,19 @@ pub(crate) fn unlike(
 
 /// `own_max`: their rates are shares of a maximum that each server has of its own.
 fn unlike_kinds(one: &Trial, other: &Trial, own_max: bool) -> Option<String> {
-    let modes = [one, other].map(|trial| trial.load.as_ref().map(|load| &load.mode));
-    match modes {
-        [Some(old), Some(new)] => unlike_loads(old, new, own_max),
+    match [one, other].map(|trial| trial.load.as_deref()) {
+        [Some(old), Some(new)] => unlike_operations([&old.operations, &new.operations])
+            .or_else(|| unlike_loads(&old.mode, &new.mode, own_max)),
         [None, None] => unlike_clients(one, other),
         [Some(_), None] => Some("a timed load against rounds of queries".to_string()),
         [None, Some(_)] => Some("rounds of queries against a timed load".to_string()),
     }
+}
+
+/// By their names. A question names those of its rounds alone.
+fn unlike_operations(sides: [&Vec<String>; 2]) -> Option<String> {
+    let [old, new] = sides.map(|names| names.join(", "));
+    (old != new).then(|| format!("{old} against {new}"))
 }
 
 fn measured<'t>(trials: &[&'t Trial]) -> Option<&'t Trial> {
