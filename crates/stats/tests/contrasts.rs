@@ -240,6 +240,23 @@ fn a_query_that_failed_on_a_side_is_left_out_of_both_sums() {
 }
 
 #[test]
+fn a_round_that_one_run_alone_has_is_left_out_by_name() {
+    let question = common::run().question;
+    let blocks = || (0..3).map(done).collect::<Vec<Trial>>();
+    let mut hot = blocks();
+    for trial in &mut hot {
+        trial.rounds.retain(|round| round.name == "hot");
+    }
+    for (runs, run) in [((blocks(), hot.clone()), 1), ((hot, blocks()), 2)] {
+        let found = across(vec![(&question, runs.0), (&question, runs.1)], TOLERANCE);
+        let left_out: Vec<_> = found.left_out.iter().map(|one| (one.run, &one.why)).collect();
+        let why = "only this run has the round cold".to_string();
+        assert_eq!(left_out, [(run, &why)]);
+        assert!(!found.contrasts.is_empty());
+    }
+}
+
+#[test]
 fn rounds_are_compared_by_name_and_their_queries_beside_them() {
     let blocks = || (0..3).map(done).collect::<Vec<Trial>>();
     let question = common::run().question;

@@ -20,7 +20,7 @@ pub struct Across {
     pub left_out: Vec<LeftOut>,
 }
 
-/// Rows that are not compared.
+/// Rows, or rounds of them, that are not compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeftOut {
     /// The number of the run, from 1.
@@ -105,7 +105,15 @@ fn matched(
         let trials = (of_row(old_side.1, old), of_row(new_side.1, row));
         match likeness::unlike((old_side.0, &trials.0), (new_side.0, &trials.1)) {
             Some(why) => leave(new, row, format!("not comparable: {why}")),
-            None => pairs.push(pair(new, (old, row), &trials)),
+            None => {
+                let sides = [(1, &trials.0, &trials.1), (new, &trials.1, &trials.0)];
+                for (run, own, other) in sides {
+                    for round in contrast::unshared(own, other) {
+                        leave(run, row, format!("only this run has the round {round}"));
+                    }
+                }
+                pairs.push(pair(new, (old, row), &trials));
+            }
         }
     }
     for old in old_side.2 {

@@ -137,10 +137,6 @@ pub(crate) fn cell((server, levels): RowKey) -> Cell {
 
 /// The values that both rows have, from their first trials that count.
 pub(crate) fn compared(old: &[&Trial], new: &[&Trial]) -> Vec<Compared> {
-    let measured = |trials: &[&Trial]| {
-        let mut counted = trials.iter().filter(|trial| trial.is_valid());
-        counted.next().map(|trial| values(trial))
-    };
     let mut compared: Vec<Compared> = match (measured(old), measured(new)) {
         (Some(old), Some(new)) => old
             .into_iter()
@@ -152,6 +148,22 @@ pub(crate) fn compared(old: &[&Trial], new: &[&Trial]) -> Vec<Compared> {
         one.without = lacking(old.iter().chain(new), one.round.as_deref());
     }
     compared
+}
+
+/// The rounds that one row has and another one lacks, by their names. Empty where a row was not measured.
+pub(crate) fn unshared(own: &[&Trial], other: &[&Trial]) -> Vec<String> {
+    let (Some(own), Some(other)) = (measured(own), measured(other)) else {
+        return Vec::new();
+    };
+    let unshared = own.into_iter().filter(|value| !other.contains(value));
+    let whole = unshared.filter(|value| value.query.is_none());
+    whole.filter_map(|value| value.round).collect()
+}
+
+/// Of the first trial that counts.
+fn measured(trials: &[&Trial]) -> Option<Vec<Compared>> {
+    let mut counted = trials.iter().filter(|trial| trial.is_valid());
+    counted.next().map(|trial| values(trial))
 }
 
 /// The queries of rounds of this name that failed in a trial. Empty where nothing would be left, and with several clients, whose times

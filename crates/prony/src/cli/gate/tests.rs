@@ -1,12 +1,13 @@
 //! Every path of a gate, cell by cell: the table of docs/CI.md is what `run`, `show` and `compare` return.
 
 mod side;
+mod spoilt;
 
 use super::*;
 use record::{Bound, Cell, Claim, Environment, FlagKind, Role, Run, Subject, Trial, Value};
 use report::{Detail, Measured};
 use side::{OLD, Side, trial};
-use std::collections::BTreeMap;
+use spoilt::{busy, dataset, few, killed, losing, round};
 
 #[test]
 fn a_tolerance_is_a_percentage() {
@@ -382,6 +383,20 @@ fn path(name: &str) -> Case {
                 trial.rounds = vec![round(rows, trial.key.block)];
             }
         }),
+        "a round is in one of two runs alone" => Case::spoilt(|trials| {
+            for trial in trials.iter_mut() {
+                let hot = round(2, trial.key.block);
+                let cold = record::Round {
+                    name: "cold".into(),
+                    ..hot.clone()
+                };
+                trial.load = None;
+                trial.rounds = match trial.key.server_name() {
+                    "new" => vec![hot],
+                    _ => vec![cold, hot],
+                };
+            }
+        }),
         "two runs are on other data" => Case::spoilt(|trials| {
             for trial in trials.iter_mut() {
                 trial.dataset = Some(dataset(trial.key.server_name()));
@@ -397,76 +412,6 @@ fn path(name: &str) -> Case {
         },
         other => panic!("docs/CI.md has a path without a test: {other}"),
     }
-}
-
-/// Lets the load generator use so much of its only core.
-fn busy(trial: &mut Trial, cores: f64) {
-    let Some(load) = &mut trial.load else { return };
-    (load.engine.reactors, load.engine.cores) = (1, 2.0);
-    if let Some(summary) = &mut load.summary {
-        summary.engine.cores = cores;
-    }
-}
-
-/// Lets so many operations of few fail.
-fn few(trial: &mut Trial, starts: u64, errors: u64) {
-    let load = trial.load.as_mut();
-    if let Some(summary) = load.and_then(|load| load.summary.as_mut()) {
-        let account = &mut summary.accounts[0];
-        (account.starts, account.errors) = (starts, errors);
-        account.done = starts - errors;
-    }
-}
-
-/// Kills the server at 10 s and at 30 s. After the second kill the new side stays at half of its throughput.
-fn killed(trial: &mut Trial) {
-    let after = match trial.key.server_name() {
-        "new" => 50.0,
-        _ => 100.0,
-    };
-    let kill = |at_s: i64| record::EventNote {
-        at_ns: at_s * 1_000_000_000,
-        ended_ns: None,
-        kind: record::event::KILL.into(),
-        node: Some(1),
-        numbers: BTreeMap::from([("commit_s".to_string(), 1.0)]),
-        text: String::new(),
-    };
-    trial.events = vec![kill(10), kill(30)];
-    let parts = [(10, 100.0), (2, 0.0), (18, 100.0), (3, 0.0), (27, after)];
-    let seconds = parts.map(|(count, done)| vec![Some(done); count]).concat();
-    let Some(load) = &trial.load else { return };
-    for text in stats::add_recovered(&mut trial.events, &seconds, 0, &load.mode) {
-        trial.flag(FlagKind::NotRecovered, text);
-    }
-}
-
-/// The audit of a trial that lost so many transactions.
-fn losing(lost: u64) -> record::AuditNote {
-    record::AuditNote {
-        acknowledged: 10_000,
-        lost,
-        ..record::AuditNote::default()
-    }
-}
-
-/// A round of one query with so many rows.
-fn round(rows: u64, block: u32) -> record::Round {
-    serde_json::from_value(serde_json::json!({
-        "name": "hot", "index": 1, "started_ns": 0, "ended_ns": 0, "elapsed_s": 1.0 + 0.001 * f64::from(block), "coldness": null,
-        "counters": {}, "queries": [{
-            "name": "q", "elapsed_ns": 1_000_000_000, "rows": rows, "answer": "ok", "answer_hash": rows.to_string(),
-            "plan_hash": null, "counters": {}, "profile": [], "error": null
-        }]
-    }))
-    .unwrap()
-}
-
-fn dataset(fingerprint: &str) -> record::DatasetNote {
-    serde_json::from_value(serde_json::json!({
-        "fingerprint": fingerprint, "server": "mysql@5.6.14", "rows": 4, "data_bytes": 16384, "load_s": null, "method": "INSERT"
-    }))
-    .unwrap()
 }
 
 /// The rows of the table of paths in docs/CI.md: the path and its three exit codes.
