@@ -58,6 +58,7 @@ enum Looked {
     TooShort(String),
 }
 
+const NONE_ACKNOWLEDGED: &str = "no transaction was acknowledged, so none could be lost";
 /// Why some open loops show no shape.
 const SCHEDULED: &str = "the schedule of arrivals changes its rate, so the throughput has its shape and not that of the server";
 /// A detector sees its shape in at most so many of the trials without it. Each is tested with simulated seconds.
@@ -331,15 +332,17 @@ fn look_for_losses(trial: &Trial, are_sought: bool) -> Result<Looked, String> {
     })
 }
 
-/// Why an audit that counts no loss does not show that nothing was lost: its data broke other rules, or the event that was to cause a loss
-/// never ran.
+/// Why an audit that counts no loss does not show that nothing was lost: its data broke other rules, the event that was to cause a loss
+/// never ran, or nothing was acknowledged that could be lost.
 fn untold(trial: &Trial, audit: &AuditNote) -> Option<String> {
     let violation = audit.violations.first();
     let violation = violation.map(|text| format!("the audit found other faults: {text}"));
     let missed = trial.flagged(FlagKind::EventMissed);
     let mut events = trial.events.iter();
     let missed = missed.filter(|_| !events.any(|event| event.fails_operations()));
-    let why = violation.or(missed.map(|flag| flag.text.clone()));
+    let missed = missed.map(|flag| flag.text.clone());
+    let none = (audit.acknowledged == 0).then(|| NONE_ACKNOWLEDGED.to_string());
+    let why = violation.or(missed).or(none);
     why.filter(|_| !audit.has_losses())
 }
 

@@ -199,8 +199,7 @@ fn a_loss_in_a_trial_that_is_invalid_counts_and_so_does_one_in_a_single_block() 
 }
 
 #[test]
-fn an_audit_without_a_loss_is_no_evidence_where_the_crash_never_came_or_the_data_broke_other_rules()
-{
+fn an_audit_without_a_loss_is_no_evidence_without_a_crash_or_a_commit_or_where_rules_broke() {
     let audited = |block: u32| Trial {
         audit: Some(AuditNote {
             acknowledged: 1_000,
@@ -215,7 +214,10 @@ fn an_audit_without_a_loss_is_no_evidence_where_the_crash_never_came_or_the_data
     let violation = "node 2: order 3001 of warehouse 1, district 1, has no lines";
     broken.audit.as_mut().unwrap().violations = vec![violation.to_string()];
     broken.invalidate(FlagKind::AuditFailed, violation);
-    for (untold, why) in [(uncut, missed), (broken, violation)] {
+    let mut refused = audited(1);
+    refused.audit.as_mut().unwrap().acknowledged = 0;
+    let none = "no transaction was acknowledged";
+    for (untold, why) in [(uncut, missed), (broken, violation), (refused, none)] {
         let trials = [audited(0), untold];
         for finding in [Finding::NoLosses, Finding::Losses] {
             let (verdict, words) = finds(&trials, finding, Cell::default());
