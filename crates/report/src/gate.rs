@@ -343,6 +343,7 @@ fn of_failing(failing: Failing, allowed: &Allowed) -> Check {
     let (what, most) = match failing.of {
         FailingOf::Losses => ("lost transactions", 0.0),
         FailingOf::Failures => ("failed operations", allowed.failures),
+        FailingOf::Dropped => ("dropped arrivals", allowed.failures),
         FailingOf::Work => ("same work", allowed.failures),
         FailingOf::Tables => ("same data", 0.0),
         FailingOf::Clients => ("clients as the limit", 0.0),

@@ -59,6 +59,9 @@ pub struct Basis {
     pub clients_limit: Option<String>,
     /// None where the shares are the same, and without a second side.
     pub failed: Option<FailedShares>,
+    /// Shares of the arrivals of an open loop that were dropped; None where they are the same, and for sides that differ in more than server
+    /// and run.
+    pub dropped: Option<FailedShares>,
     /// None where no side lost any, without a second side, and for a figure of the audit itself.
     pub lost: Option<LostTransactions>,
     /// The operation that does other work on one side; None where all do the same, and without a second side.
@@ -71,7 +74,7 @@ pub struct Basis {
     pub other_answer: Option<String>,
 }
 
-/// Shares of the operations of a timed load that failed, were lost or have no known outcome, from 0 to 1.
+/// Shares of the operations of a timed load that failed, were lost or have no known outcome, or of arrivals that were dropped, from 0 to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailedShares {
     /// The one whose shares differ most; None for all of the mix together.
@@ -145,6 +148,7 @@ impl Basis {
                 (Subject::Spread { .. }, [among]) => failed_among(among),
                 _ => None,
             },
+            dropped: alike.and_then(|(old, new)| dropped(old, new)),
             lost: match (value, sides.as_slice()) {
                 (Some(Value::Audit(_)), _) => None,
                 (_, [new, old]) => lost(old, new),
@@ -292,6 +296,25 @@ fn failed(old: &[&Trial], new: &[&Trial]) -> Option<FailedShares> {
     let most = most.filter(|most| most.difference() > whole.difference());
     most.or(Some(whole))
         .filter(|found| found.difference() > 0.0)
+}
+
+fn dropped(old: &[&Trial], new: &[&Trial]) -> Option<FailedShares> {
+    let sums = |trials: &[&Trial]| {
+        let loads = trials.iter().filter(|trial| trial.is_valid());
+        let open = loads.filter_map(|trial| trial.load.as_deref()?.open.as_ref());
+        open.fold((0, 0), |(dropped, arrived), open| {
+            (dropped + open.dropped, arrived + open.arrived)
+        })
+    };
+    let share = |(dropped, arrived): (u64, u64)| dropped as f64 / arrived.max(1) as f64;
+    let (of_old, of_new) = (sums(old), sums(new));
+    let shares = FailedShares {
+        operation: None,
+        old: share(of_old),
+        new: share(of_new),
+        is_chance: of_old.0.max(of_new.0) <= FEW,
+    };
+    Some(shares).filter(|shares| shares.difference() > 0.0)
 }
 
 fn lost(old: &[&Trial], new: &[&Trial]) -> Option<LostTransactions> {

@@ -519,6 +519,35 @@ fn a_failure_by_chance_fails_where_none_is_allowed_and_half_of_few_operations_ev
 }
 
 #[test]
+fn arrivals_that_one_side_dropped_are_named_and_fail_where_more_were_than_is_allowed() {
+    let case = Case {
+        sides: [Side::open(1000.0); 2],
+        ..Case::spoilt(|trials| {
+            for trial in trials.iter_mut().filter(is_new) {
+                let load = trial.load.as_mut().unwrap();
+                let open = load.open.as_mut().unwrap();
+                (open.arrived, open.dropped) = (30_000, 150);
+            }
+        })
+    };
+    let case = case.recorded();
+    let status = |failures: f64| {
+        let gating = Gating {
+            failures,
+            ..gating(Some(Mode::Strict))
+        };
+        [case.of_run(&gating, When::Now), case.of_comparison(&gating)]
+    };
+    assert_eq!(status(0.01), [Some(Status::Done); 2]);
+    assert_eq!(status(0.001), [Some(Status::ClaimFailed); 2]);
+    let run = run(&["old", "new"], Vec::new(), case.planned);
+    let trials = (case.trials.as_slice(), case.controls.as_slice());
+    let headline = Document::within(0.05, &run, trials, Detail::Brief).headline;
+    let named = "0.5 % of the arrivals of new were dropped, 0.0 % of old";
+    assert!(headline.to_string().contains(named), "{headline}");
+}
+
+#[test]
 fn a_control_that_differs_by_more_than_the_tolerance_is_undecided() {
     let status = |tolerance: f64| {
         let case = Case {

@@ -38,6 +38,8 @@ pub(crate) enum FailingOf {
     Losses,
     /// Operations that failed, were lost or have no known outcome.
     Failures,
+    /// Arrivals that were dropped.
+    Dropped,
     /// Operations that changed or found other rows, or none.
     Work,
     /// Tables of the user's that differ.
@@ -159,6 +161,17 @@ fn all(row: &str, (of, to): (&str, &str), basis: &Basis, least: f64) -> Vec<Fail
             ..failing(FailingOf::Failures, sentence, Some(shares.difference()))
         }
     });
+    let dropped = basis.dropped.as_ref();
+    let dropped = dropped.filter(|shares| shares.difference() >= least);
+    let dropped = dropped.map(|shares| {
+        let (new, old) = (share(shares, shares.new), share(shares, shares.old));
+        let sentence = format!("{new} of the arrivals of {of} were dropped, {old} of {to}");
+        Failing {
+            is_chance: shares.is_chance,
+            ..failing(FailingOf::Dropped, sentence, Some(shares.difference()))
+        }
+    });
+    let failed = failed.into_iter().chain(dropped);
     let work = basis.other_work.as_ref().map(|work| {
         let sentence = work.sentence(of, to);
         failing(FailingOf::Work, sentence, work.difference_of_shares())
@@ -192,16 +205,20 @@ fn failed_sentence((of, to): (&str, &str), shares: &FailedShares) -> String {
         Some(operation) => format!("{operation} on {of}"),
         None => format!("the operations of {of}"),
     };
-    let share = |share: f64| match shares.difference() >= NAMED {
-        true => percent(share),
-        false => format!("{:.4} %", 100.0 * share),
-    };
-    let (new, old) = (share(shares.new), share(shares.old));
+    let (new, old) = (share(shares, shares.new), share(shares, shares.old));
     let chance = match shares.is_chance {
         true => ", which may be chance",
         false => "",
     };
     format!("{new} of {what} failed, {old} of {to}{chance}")
+}
+
+/// With more digits where they hardly differ.
+fn share(shares: &FailedShares, share: f64) -> String {
+    match shares.difference() >= NAMED {
+        true => percent(share),
+        false => format!("{:.4} %", 100.0 * share),
+    }
 }
 
 /// `800 of 10,000 acknowledged transactions of new were lost, 0 of 10,000 of old`
