@@ -34,6 +34,8 @@ pub enum Work {
     FoundNothing,
     RowsChanged,
     RowsFound,
+    /// The share that caused warnings: a value was cut, or a clause is deprecated.
+    Warned,
 }
 
 impl OtherWork {
@@ -44,14 +46,15 @@ impl OtherWork {
             Work::FoundNothing => "found_nothing",
             Work::RowsChanged => "rows_changed",
             Work::RowsFound => "rows_found",
+            Work::Warned => "warned",
         }
     }
 
-    /// By how much the shares differ; None for rows.
+    /// By how much the shares without effect differ; None for rows and warnings, which tell less.
     pub fn difference_of_shares(&self) -> Option<f64> {
         match self.what {
             Work::ChangedNothing | Work::FoundNothing => Some((self.new - self.old).abs()),
-            Work::RowsChanged | Work::RowsFound => None,
+            Work::RowsChanged | Work::RowsFound | Work::Warned => None,
         }
     }
 
@@ -60,15 +63,16 @@ impl OtherWork {
         let OtherWork { operation, .. } = self;
         let share = |did: &str| {
             let (of_new, of_old) = (percent(self.new), percent(self.old));
-            format!("{of_new} of {operation} on {new} {did} no row, {of_old} on {old}")
+            format!("{of_new} of {operation} on {new} {did}, {of_old} on {old}")
         };
         let rows = |did: &str| {
             let (of_new, of_old) = (figure(self.new), figure(self.old));
             format!("{operation} {did} {of_new} rows per operation on {new}, {of_old} on {old}")
         };
         match self.what {
-            Work::ChangedNothing => share("changed"),
-            Work::FoundNothing => share("found"),
+            Work::ChangedNothing => share("changed no row"),
+            Work::FoundNothing => share("found no row"),
+            Work::Warned => share("caused warnings"),
             Work::RowsChanged => rows("changed"),
             Work::RowsFound => rows("returned"),
         }
@@ -84,7 +88,8 @@ fn figure(rows: f64) -> String {
     }
 }
 
-/// The operation whose work differs most, shares without effect first; None where all do the same, or a record does not say.
+/// The operation whose work differs most, shares without effect first and warnings last; None where all do the same, or a record does not
+/// say.
 pub(crate) fn other(old: &[&Trial], new: &[&Trial]) -> Option<OtherWork> {
     let names = operations(old);
     let shares = names.iter().flat_map(|name| {
@@ -98,7 +103,11 @@ pub(crate) fn other(old: &[&Trial], new: &[&Trial]) -> Option<OtherWork> {
     let most = shares
         .flatten()
         .max_by(|a, b| difference(a).total_cmp(&difference(b)));
-    most.or_else(|| {
+    let warned = || {
+        let mut names = names.iter();
+        names.find_map(|name| share(name, Work::Warned, |one| one.warned, (old, new)))
+    };
+    let rows = || {
         let rows = names.iter().flat_map(|name| {
             let kinds: [Counted<RowsNote>; 2] = [
                 (Work::RowsChanged, |one| one.changed),
@@ -107,7 +116,8 @@ pub(crate) fn other(old: &[&Trial], new: &[&Trial]) -> Option<OtherWork> {
             kinds.map(|(what, count)| self::rows(name, what, count, (old, new)))
         });
         rows.flatten().next()
-    })
+    };
+    most.or_else(rows).or_else(warned)
 }
 
 /// What is counted, and how it is read from a note.
@@ -277,6 +287,16 @@ mod tests {
         let mixed = [trial(0, 5), trial(0, 11)];
         assert_eq!(says(&full, &mixed), None);
         assert_eq!(says(&full, &full), None);
+    }
+
+    #[test]
+    fn an_operation_that_causes_warnings_on_one_side_is_named() {
+        let mut cut = trial(0, 10);
+        cut.load.as_mut().unwrap().engine.effects[0].warned = 100;
+        let expected = "100 % of look on new caused warnings, 0.0 % on old";
+        let found = says(&[trial(0, 10)], &[cut.clone()]);
+        assert_eq!(found.as_deref(), Some(expected));
+        assert_eq!(says(&[cut.clone()], &[cut]), None);
     }
 
     #[test]
