@@ -249,6 +249,10 @@ pub trait Queries: Send + Sync {
 pub trait Dataset: Send + Sync {
     /// Identifies the loaded tables: workload, scale, engine, schema text and generator, but not the queries. Fit for a file name.
     fn fingerprint(&self) -> String;
+    /// Identifies the rows alone, whatever engine and indexes hold them: a query has the same answer on all tables with these rows.
+    fn rows_key(&self) -> String {
+        self.fingerprint()
+    }
     /// One line for people: `Star Schema Benchmark, scale 0.1, InnoDB`.
     fn summary(&self) -> String;
     /// prony's own schema; prony touches nothing outside it.

@@ -95,6 +95,13 @@ impl Dataset for Stored {
         self.fingerprint.clone()
     }
 
+    /// What stands before the engine is all that the generator needs to know.
+    fn rows_key(&self) -> String {
+        let engine = format!("-{}", self.engine);
+        let rows = self.fingerprint.split(&engine).next();
+        rows.unwrap_or_default().to_string()
+    }
+
     fn summary(&self) -> String {
         self.summary.clone()
     }

@@ -175,6 +175,9 @@ fn the_fingerprint_follows_the_tables_and_not_the_queries() {
         index_build: None,
     });
     assert_ne!(fingerprint(0.1, Joins::Ansi), myisam.data.fingerprint);
+    let rows = |scale| benchmark(scale, Joins::Ansi).data.rows_key();
+    assert_eq!(rows(0.1), myisam.data.rows_key(), "the same rows");
+    assert_ne!(rows(0.1), rows(0.2));
 }
 
 #[test]

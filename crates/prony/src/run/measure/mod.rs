@@ -168,8 +168,7 @@ impl<'r> Measuring<'r> {
             trial.flag(FlagKind::CollationsDiffer, text);
         }
         if !trial.is_not_available() {
-            let data = self.fingerprint(planned)? + &contents(planned);
-            judge_answers(answers, &data, trial, self.bench.samples);
+            judge_answers(answers, &self.answers_key(planned)?, trial, self.bench.samples);
         }
         Ok(())
     }
@@ -283,22 +282,24 @@ impl<'r> Measuring<'r> {
             last_plans.compare(&mut trial);
             let mut planned = self.plan.trials();
             if let Some(planned) = planned.find(|planned| planned.key == trial.key) {
-                let fingerprint = self.fingerprint(&planned)?;
+                let workload = self.request.workload(&planned)?;
+                let fingerprint = workload.data().map(|data| data.fingerprint());
                 let ready = self.prepared.ready.of(self.request, &planned);
                 let now = ready.and_then(|ready| Some(&ready.as_ref().ok()?.note));
-                is_the_same(&trial, &fingerprint, now)?;
-                let dataset = fingerprint + &contents(&planned);
-                answers.check(&dataset, &mut trial, self.bench.samples);
+                is_the_same(&trial, &fingerprint.unwrap_or_default(), now)?;
+                let key = self.answers_key(&planned)?;
+                answers.check(&key, &mut trial, self.bench.samples);
             }
         }
         Ok((answers, last_plans))
     }
 
-    /// Identifies the data that a trial's answers depend on; empty if its workload has none.
-    fn fingerprint(&self, planned: &PlannedTrial) -> Result<String, RunError> {
+    /// Identifies what a trial's answers depend on: its rows, and what the settings make of them.
+    fn answers_key(&self, planned: &PlannedTrial) -> Result<String, RunError> {
         let workload = self.request.workload(planned)?;
-        let data = workload.data();
-        Ok(data.map(|data| data.fingerprint()).unwrap_or_default())
+        let rows = workload.data().map(|data| data.rows_key());
+        let settings = settings::resolve(&planned.settings, 0);
+        Ok(rows.unwrap_or_default() + &layout::of_contents(&settings))
     }
 }
 
@@ -491,13 +492,8 @@ fn earlier(store: &Store, plan: &Plan, before: &[Trial]) -> Result<Vec<Finished>
     Ok(kept)
 }
 
-/// What tells the data of trials apart beside its fingerprint: see [`layout`].
-fn contents(planned: &PlannedTrial) -> String {
-    layout::of_contents(&settings::resolve(&planned.settings, 0))
-}
-
-fn judge_answers(answers: &mut Answers, fingerprint: &str, trial: &mut Trial, samples: &Samples) {
-    for flag in answers.check(fingerprint, trial, samples) {
+fn judge_answers(answers: &mut Answers, key: &str, trial: &mut Trial, samples: &Samples) {
+    for flag in answers.check(key, trial, samples) {
         trial.invalidate(flag.kind, flag.text);
     }
 }
