@@ -344,6 +344,35 @@ fn servers_of_one_run_that_had_other_loads_are_not_compared() {
     assert!(found.old_value.is_some() && found.judged.measured.is_none());
 }
 
+#[test]
+fn with_think_times_a_gate_tests_the_response_too() {
+    let tested = |think_s: f64| {
+        let side = |server: &str, p99_ms: f64| {
+            let mut trials = loads(server, &OLD).1;
+            for load in trials.iter_mut().filter_map(|trial| trial.load.as_mut()) {
+                load.mode = Mode::Closed {
+                    clients: 8,
+                    think_s,
+                };
+                let response = load.summary.as_mut().unwrap().latency.response.as_mut();
+                response.unwrap().p99_ms = Some(p99_ms);
+            }
+            trials
+        };
+        let (mut question, _) = loads("old", &OLD);
+        question.servers = vec!["old".into(), "new".into()];
+        let trials = [side("old", 1.0), side("new", 10.0)].concat();
+        let found = against_first(&question, &trials, TOLERANCE).into_iter();
+        let found = found.filter(|found| found.subject.decides);
+        found
+            .map(|found| found.judged.verdict)
+            .collect::<Vec<Verdict>>()
+    };
+    assert_eq!(tested(0.0), [Verdict::Reproduced]);
+    let with_think_times = [Verdict::Reproduced, Verdict::NotReproduced];
+    assert_eq!(tested(1.0), with_think_times);
+}
+
 /// Records of loads name no operations in their question.
 #[test]
 fn loads_of_other_operations_are_not_compared_between_runs_nor_within_one() {

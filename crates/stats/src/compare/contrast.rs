@@ -188,7 +188,8 @@ fn lacking<'t>(trials: impl Iterator<Item = &'t &'t Trial>, name: Option<&str>) 
     }
 }
 
-/// In closed loop a gate tests the throughput. In open loop the throughput is the offered rate, so it tests the 99th percentile.
+/// In closed loop a gate tests the throughput. In open loop the throughput is the offered rate, so it tests the 99th percentile. With think
+/// times the throughput is largely set by them, so it tests both.
 fn values(trial: &Trial) -> Vec<Compared> {
     let of_load = |value, decides| Compared {
         value,
@@ -202,10 +203,10 @@ fn values(trial: &Trial) -> Vec<Compared> {
         percentile,
     };
     match trial.load.as_ref().map(|load| &load.mode) {
-        Some(Mode::Closed { .. }) => vec![
+        Some(Mode::Closed { think_s, .. }) => vec![
             of_load(Value::Throughput, true),
             of_load(response(Percentile::P50), false),
-            of_load(response(Percentile::P99), false),
+            of_load(response(Percentile::P99), *think_s > 0.0),
         ],
         Some(Mode::Open { .. }) => vec![
             of_load(response(Percentile::P99), true),
