@@ -347,6 +347,7 @@ fn of_failing(failing: Failing, allowed: &Allowed) -> Check {
         FailingOf::Work => ("same work", allowed.failures),
         FailingOf::Tables => ("same data", 0.0),
         FailingOf::Clients => ("clients as the limit", 0.0),
+        FailingOf::OneSided => ("same conditions", 0.0),
     };
     let result = match failing.difference {
         None => CheckResult::Undecided,

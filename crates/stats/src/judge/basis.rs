@@ -12,7 +12,7 @@ use crate::load::summary::{of_trial, summary};
 use crate::values::cells::{self, RowKey, row_key, row_words, why_it_does_not_count};
 use crate::values::{load_value, resolution, words};
 use record::claim::{Cell, Claim, Subject, Use, Value};
-use record::{Account, FlagKind, Question, Summary, Trial, TrialState};
+use record::{Account, Flag, FlagKind, Question, Summary, Trial, TrialState};
 use std::collections::BTreeMap;
 
 /// The factors that a comparison of servers or runs is about.
@@ -66,6 +66,9 @@ pub struct Basis {
     pub lost: Option<LostTransactions>,
     /// The operation that does other work on one side; None where all do the same, and without a second side.
     pub other_work: Option<OtherWork>,
+    /// What happened to a trial of one side and to none of the other, so that they did not do the same: the first flag. None for sides that
+    /// differ in more than server and run.
+    pub one_sided: Option<String>,
     /// How the user's own tables differ on two servers of a run; None between runs, whose data `other_data` compares.
     pub other_tables: Option<String>,
     /// How the data of two runs differ; None within a run.
@@ -155,6 +158,7 @@ impl Basis {
                 _ => None,
             },
             other_work: alike.and_then(|(old, new)| same_work::other(old, new)),
+            one_sided: alike.and_then(|(old, new)| one_sided(old, new)),
             other_tables: alike.and_then(|(old, new)| same_tables::other(old, new)),
             other_data: None,
             other_answer: None,
@@ -254,6 +258,34 @@ fn clients_limit(trial: &Trial) -> Option<String> {
     };
     let why = link.map(|flag| flag.text.clone()).or_else(own)?;
     Some(format!("{}: {why}", trial.key))
+}
+
+/// What makes a valid trial another measurement, if the other side has none of it.
+const OF_ONE_SIDE: [FlagKind; 5] = [
+    FlagKind::DataMoved,
+    FlagKind::EventMissed,
+    FlagKind::ForeignClients,
+    FlagKind::LimitNotReached,
+    FlagKind::QueryCache,
+];
+
+fn one_sided(old: &[&Trial], new: &[&Trial]) -> Option<String> {
+    let flags = |trials: &[&Trial]| -> Vec<(String, Flag)> {
+        let valid = trials.iter().filter(|trial| trial.is_valid());
+        let each = valid.flat_map(|trial| {
+            let flags = trial.flags.iter().cloned();
+            flags.map(move |flag| (trial.key.to_string(), flag))
+        });
+        each.collect()
+    };
+    let (old, new) = (flags(old), flags(new));
+    let alone = |own: &[(String, Flag)], other: &[(String, Flag)]| {
+        let is_alone = |kind: &FlagKind| other.iter().all(|(_, flag)| flag.kind != *kind);
+        let mut own = own.iter();
+        let found = own.find(|(_, one)| OF_ONE_SIDE.contains(&one.kind) && is_alone(&one.kind));
+        found.map(|(trial, flag)| format!("{trial}: {}", flag.text))
+    };
+    alone(&new, &old).or_else(|| alone(&old, &new))
 }
 
 /// An open load that exceeded what its server can serve, a percentile that lies among arrivals that were never answered, or a

@@ -298,6 +298,11 @@ fn path(name: &str) -> Case {
                 }
             })
         },
+        "an event ran on one side alone" => Case::spoilt(|trials| {
+            for trial in trials.iter_mut().filter(is_new) {
+                trial.flag(FlagKind::EventMissed, "this \"dump\" event never ran");
+            }
+        }),
         "the load generator was the limit of a side" => Case::spoilt(|trials| {
             for trial in trials.iter_mut().filter(is_new) {
                 busy(trial, 0.97);

@@ -19,7 +19,7 @@ pub(crate) struct Failing {
     pub(crate) of: FailingOf,
     /// `50 % of the operations of new failed, 0 % of old`
     pub(crate) sentence: String,
-    /// Of the shares of operations, from 0 to 1; None for rows per operation, for tables, for clients, and where both sides lost
+    /// Of the shares of operations, from 0 to 1; None for rows per operation, for tables, clients and conditions, and where both sides lost
     /// transactions.
     pub(crate) difference: Option<f64>,
     /// The difference may be chance.
@@ -46,6 +46,8 @@ pub(crate) enum FailingOf {
     Tables,
     /// Clients that limited a side.
     Clients,
+    /// What happened on one side alone.
+    OneSided,
 }
 
 /// The sides of the claims whose shares differ by `least` or more, each pair once.
@@ -184,11 +186,16 @@ fn all(row: &str, (of, to): (&str, &str), basis: &Basis, least: f64) -> Vec<Fail
         sentence: why.clone(),
         ..failing(FailingOf::Clients, String::new(), None)
     });
+    let one_sided = basis.one_sided.as_ref().map(|what| Failing {
+        sentence: format!("{what}, and no trial of the other side has that"),
+        ..failing(FailingOf::OneSided, String::new(), None)
+    });
     let tables = basis.other_tables.as_ref().map(|tables| {
         let sentence = format!("{of} has {tables}, unlike {to}");
         failing(FailingOf::Tables, sentence, None)
     });
     let work = work.into_iter().chain(tables).chain(clients);
+    let work = work.chain(one_sided);
     lost.into_iter().chain(failed).chain(work).collect()
 }
 
