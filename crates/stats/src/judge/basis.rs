@@ -208,7 +208,7 @@ fn by_row<'t>(trials: &[&'t Trial]) -> BTreeMap<RowKey<'t>, Vec<&'t Trial>> {
     rows
 }
 
-/// The first level or row of a cell without a valid trial, and why. `by_audit`: one that was audited is enough.
+/// The first row of a cell without a valid trial, and why, or the first level without any. `by_audit`: one that was audited is enough.
 pub(crate) fn unmeasured_row(cell: &Cell, trials: &[&Trial], by_audit: bool) -> Option<String> {
     if trials.is_empty() {
         return Some(format!(
@@ -216,21 +216,19 @@ pub(crate) fn unmeasured_row(cell: &Cell, trials: &[&Trial], by_audit: bool) -> 
             words::cell_words(cell)
         ));
     }
-    if let Some(why) = cells::unmeasured_level(cell, trials) {
-        return Some(why);
-    }
     let rows = by_row(trials);
     let counts = |trial: &Trial| trial.is_valid() || (by_audit && trial.audit.is_some());
     let lacking = rows
         .iter()
         .find(|(_, trials)| !trials.iter().any(|trial| counts(trial)));
-    lacking.map(|(row, trials)| {
+    let lacking = lacking.map(|(row, trials)| {
         let why = match trials[0].not_applied() {
             Some(why) if trials[0].state == TrialState::Done => why.to_string(),
             _ => why_it_does_not_count(trials[0]),
         };
         format!("no valid trial of {}: {why}", row_words(*row))
-    })
+    });
+    lacking.or_else(|| cells::unmeasured_level(cell, trials))
 }
 
 fn overloaded(trials: &[&Trial], value: Option<&Value>) -> Option<String> {

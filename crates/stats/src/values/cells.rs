@@ -62,9 +62,10 @@ pub(crate) fn series<'t>(
 ) -> Result<Vec<Series<'t>>, String> {
     let matching = matching(trials, cell);
     all_applied(&matching)?;
+    let rows = series_as_measured(trials, cell, value, until)?;
     match unmeasured_level(cell, &matching) {
         Some(why) => Err(why),
-        None => series_as_measured(trials, cell, value, until),
+        None => Ok(rows),
     }
 }
 
