@@ -95,7 +95,8 @@ impl FailedShares {
     }
 }
 
-/// Acknowledged transactions that are missing, of all trials of the two sides that have an audit.
+/// Acknowledged transactions that are missing, of all trials of the two sides that have an audit; among several rows, of the ones that lost
+/// least and most.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LostTransactions {
     pub old: Losses,
@@ -154,7 +155,8 @@ impl Basis {
             dropped: alike.and_then(|(old, new)| dropped(old, new)),
             lost: match (value, sides.as_slice()) {
                 (Some(Value::Audit(_)), _) => None,
-                (_, [new, old]) => lost(old, new),
+                (_, [new, old]) => lost(losses(old), losses(new)),
+                (Some(_), [among]) => lost_among(among),
                 _ => None,
             },
             other_work: alike.and_then(|(old, new)| same_work::other(old, new)),
@@ -347,16 +349,24 @@ fn dropped(old: &[&Trial], new: &[&Trial]) -> Option<FailedShares> {
     Some(shares).filter(|shares| shares.difference() > 0.0)
 }
 
-fn lost(old: &[&Trial], new: &[&Trial]) -> Option<LostTransactions> {
-    let sum = |trials: &[&Trial]| {
-        let audits = trials.iter().filter_map(|trial| trial.audit.as_ref());
-        audits.fold(Losses::default(), |sum, audit| Losses {
-            lost: sum.lost + audit.lost + audit.partly_applied,
-            acknowledged: sum.acknowledged + audit.acknowledged,
-        })
-    };
-    let (old, new) = (sum(old), sum(new));
+fn lost(old: Losses, new: Losses) -> Option<LostTransactions> {
     (old.lost + new.lost > 0).then_some(LostTransactions { old, new })
+}
+
+/// Of the rows that lost the smallest and the largest share.
+fn lost_among(trials: &[&Trial]) -> Option<LostTransactions> {
+    let rows = by_row(trials).into_values();
+    let mut rows: Vec<Losses> = rows.map(|trials| losses(&trials)).collect();
+    rows.sort_by(|a, b| a.share().total_cmp(&b.share()));
+    lost(*rows.first()?, *rows.last()?)
+}
+
+fn losses(trials: &[&Trial]) -> Losses {
+    let audits = trials.iter().filter_map(|trial| trial.audit.as_ref());
+    audits.fold(Losses::default(), |sum, audit| Losses {
+        lost: sum.lost + audit.lost + audit.partly_applied,
+        acknowledged: sum.acknowledged + audit.acknowledged,
+    })
 }
 
 /// So many failures say nothing about a share: of few operations they are a large one.

@@ -504,6 +504,18 @@ fn a_headline_names_the_transactions_that_one_side_lost() {
 }
 
 #[test]
+fn a_claim_among_rows_of_which_one_lost_transactions_fails() {
+    let case = Case {
+        claims: vec![among(&["old", "new"])],
+        ..path("one side lost acknowledged transactions in a crash")
+    };
+    let status = case
+        .recorded()
+        .of_run(&gating(Some(Mode::Decided)), When::Now);
+    assert_eq!(status, Some(Status::ClaimFailed));
+}
+
+#[test]
 fn a_failure_by_chance_fails_where_none_is_allowed_and_half_of_few_operations_everywhere() {
     let status = |case: Case, failures: f64| {
         let gating = Gating {
