@@ -186,11 +186,15 @@ fn a_claim_whose_cell_names_a_level_without_trials_is_not_available() {
         claim
     };
     let mut trials = p1(3);
-    assert_eq!(judged(names_large(), &trials).verdict, Verdict::NotReproduced);
+    let found = judged(names_large(), &trials);
+    assert_eq!(found.verdict, Verdict::NotReproduced);
     trials.retain(|trial| trial.key.level("variant") != Some(LARGE));
     let found = judged(names_large(), &trials);
     assert_eq!(found.verdict, Verdict::NotAvailable, "{found:?}");
-    assert_eq!(reason(&found), "no trial of variant large pool was measured");
+    assert_eq!(
+        reason(&found),
+        "no trial of variant large pool was measured"
+    );
 }
 
 #[test]

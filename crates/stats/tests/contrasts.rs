@@ -249,7 +249,8 @@ fn a_round_that_one_run_alone_has_is_left_out_by_name() {
     }
     for (runs, run) in [((blocks(), hot.clone()), 1), ((hot, blocks()), 2)] {
         let found = across(vec![(&question, runs.0), (&question, runs.1)], TOLERANCE);
-        let left_out: Vec<_> = found.left_out.iter().map(|one| (one.run, &one.why)).collect();
+        let left_out = found.left_out.iter();
+        let left_out: Vec<_> = left_out.map(|one| (one.run, &one.why)).collect();
         let why = "only this run has the round cold".to_string();
         assert_eq!(left_out, [(run, &why)]);
         assert!(!found.contrasts.is_empty());

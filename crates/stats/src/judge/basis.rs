@@ -146,7 +146,7 @@ impl Basis {
             overloaded: sides.first().and_then(|side| overloaded(side, value)),
             clients_limit: value
                 .filter(|value| value.used() == Use::Speed)
-                .and_then(|_| sides.iter().flatten().find_map(|trial| clients_limit(trial))),
+                .and_then(|_| sides.iter().flatten().copied().find_map(clients_limit)),
             failed: match (&claim.subject, sides.as_slice()) {
                 (_, [new, old]) => failed(old, new),
                 (Subject::Spread { .. }, [among]) => failed_among(among),

@@ -168,7 +168,8 @@ impl<'r> Measuring<'r> {
             trial.flag(FlagKind::CollationsDiffer, text);
         }
         if !trial.is_not_available() {
-            judge_answers(answers, &self.answers_key(planned)?, trial, self.bench.samples);
+            let key = self.answers_key(planned)?;
+            judge_answers(answers, &key, trial, self.bench.samples);
         }
         Ok(())
     }

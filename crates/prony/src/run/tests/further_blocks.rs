@@ -157,9 +157,8 @@ fn the_newest_run_of_the_same_experiment_predicts_what_the_next_one_sees() {
     let setup = Setup::with(comparable());
     let request = request_to_compare(&setup, compared("3"));
     let planned = spec::plan::expand(&request.experiment, request.seed).unwrap();
-    let sees_in = |own: Option<&str>| {
-        budget::sees(&request, &planned, setup.folder.path(), own).unwrap()
-    };
+    let sees_in =
+        |own: Option<&str>| budget::sees(&request, &planned, setup.folder.path(), own).unwrap();
     let sees = || sees_in(None);
     assert!(sees().contains("has no comparable run of t"), "{}", sees());
     let mut runs = Vec::new();

@@ -384,7 +384,7 @@ mod tests {
         for sql in [
             "DROP TABLE IF EXISTS `orders`",
             "/*!40101 SET NAMES utf8mb4 */",
-            "/*M!100616 SET @OLD_NOTE_VERBOSITY=@@NOTE_VERBOSITY, NOTE_VERBOSITY=0 */",
+            "/*M!100616 SET NOTE_VERBOSITY=@OLD_NOTE_VERBOSITY */",
             "SET @MYSQLDUMP_TEMP_LOG_BIN = @@SESSION.SQL_LOG_BIN",
             "LOCK TABLES `orders` WRITE",
             "INSERT INTO `orders` VALUES (1,'SET GLOBAL a=1','DEFINER=`a`@`b`')",

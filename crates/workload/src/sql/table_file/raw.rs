@@ -2,7 +2,9 @@
 
 /// The sentence for the first lines of a file and its clauses, up to the clause to be added; None if nothing is missing.
 pub(crate) fn unsaid(options: &str, start: &[u8]) -> Option<&'static str> {
-    let options = options.to_ascii_uppercase();
+    // A statement may have several spaces or the end of a line between two words.
+    let words: Vec<&str> = options.split_whitespace().collect();
+    let options = words.join(" ").to_ascii_uppercase();
     let has = |word: &str| options.contains(word);
     let line = start.split_inclusive(|byte| *byte == b'\n').next()?;
     if line.ends_with(b"\r\n") && !has("LINES TERMINATED") && !has("LINES STARTING") {
@@ -39,6 +41,7 @@ mod tests {
                 "fields terminated by ';' optionally enclosed by '\"'",
                 b"\"1\";2\n",
             ),
+            ("lines\n terminated by '\\r\\n'", b"1;a\r\n"),
             (semicolon, b"1;a\n2;b\r\n"),
             (semicolon, b""),
         ] {

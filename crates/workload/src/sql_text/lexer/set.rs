@@ -100,9 +100,8 @@ pub fn hinted_sets(sql: &str) -> Vec<SessionSet> {
 
 fn of_hint(hint: &str) -> Vec<SessionSet> {
     let tokens: Vec<Token> = Lexer::new(hint.as_bytes(), Quoting::default()).collect();
-    let is_set = |five: &&[Token]| {
-        five[0].is("SET_VAR") && five[1].is_sign(b'(') && five[3].is_sign(b'=')
-    };
+    let is_set =
+        |five: &&[Token]| five[0].is("SET_VAR") && five[1].is_sign(b'(') && five[3].is_sign(b'=');
     let set = |five: &[Token]| SessionSet {
         name: five[2].content().to_ascii_lowercase(),
         value: single(&five[4..]).unwrap_or_default(),
