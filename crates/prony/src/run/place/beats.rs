@@ -20,10 +20,9 @@ const AGAIN_AFTER: Duration = Duration::from_millis(100);
 /// Limit for each statement, since a node may be cut off.
 const WITHIN: Duration = Duration::from_secs(2);
 pub(super) const SCHEMA: &str = "CREATE DATABASE IF NOT EXISTS prony_beats";
-const TABLE: [&str; 3] = [
+const TABLE: [&str; 2] = [
     SCHEMA,
     "CREATE TABLE IF NOT EXISTS prony_beats.beats (id INT NOT NULL PRIMARY KEY, n BIGINT NOT NULL) ENGINE=InnoDB",
-    "REPLACE INTO prony_beats.beats VALUES (1, 0)",
 ];
 const READ: &str = "SELECT n FROM prony_beats.beats WHERE id = 1";
 
@@ -36,6 +35,7 @@ pub(crate) struct PreparedBeats {
     /// Run first on each connection of the reader: the session settings of the trial.
     first: Vec<String>,
     behind: Option<Behind>,
+    zero: i64,
 }
 
 /// The beat during a load.
@@ -56,16 +56,22 @@ impl PreparedBeats {
         first: Vec<String>,
         behind: Option<Behind>,
     ) -> Result<PreparedBeats, ServerError> {
+        // The beats of an earlier trial on the server are smaller, and a node that lags behind may still hold them.
+        let zero = host::now_ns();
         if let Some((_, connect)) = nodes.first() {
             let mut session = connect()?.for_control();
             for statement in TABLE {
                 session.execute(statement)?;
             }
+            session.execute(&format!(
+                "REPLACE INTO prony_beats.beats VALUES (1, {zero})"
+            ))?;
         }
         Ok(PreparedBeats {
             nodes,
             first,
             behind,
+            zero,
         })
     }
 
@@ -79,9 +85,10 @@ impl PreparedBeats {
             .map(|(number, connect)| (number, Arc::new(connect)))
             .collect();
         let (_, first_node) = nodes.first()?.clone();
+        let zero = self.zero;
         let writer = std::thread::spawn({
             let (stop, acknowledged) = (stop.clone(), acknowledged.clone());
-            move || write(&first_node, &acknowledged, &stop)
+            move || write(&first_node, zero, &acknowledged, &stop)
         });
         let reader = std::thread::spawn({
             let stop = stop.clone();
@@ -90,7 +97,8 @@ impl PreparedBeats {
                 behind: self.behind,
                 acknowledged,
                 origin,
-                seen: 0,
+                zero,
+                seen: None,
                 series: BTreeMap::new(),
             };
             move || reader.read(&nodes, &stop)
@@ -112,12 +120,12 @@ impl Beats {
     }
 }
 
-fn write(connect: &Connector, acknowledged: &Acknowledged, stop: &AtomicBool) {
+fn write(connect: &Connector, zero: i64, acknowledged: &Acknowledged, stop: &AtomicBool) {
     let mut session = None;
     let mut due = Instant::now();
     while !stop.load(Relaxed) {
         due += BEAT_EVERY;
-        let n = held(acknowledged).len();
+        let n = zero + held(acknowledged).len() as i64;
         let sql = format!("UPDATE prony_beats.beats SET n = {n} WHERE id = 1");
         match with(&mut session, connect, &[], |session| session.execute(&sql)) {
             Some(_) => held(acknowledged).push(Instant::now()),
@@ -153,8 +161,10 @@ struct Reader {
     behind: Option<Behind>,
     acknowledged: Acknowledged,
     origin: Instant,
-    /// The largest beat so far.
-    seen: usize,
+    /// What the first beat wrote.
+    zero: i64,
+    /// The largest beat so far; None is one of an earlier trial.
+    seen: Option<usize>,
     series: BTreeMap<u32, Series>,
 }
 
@@ -166,9 +176,9 @@ impl Reader {
             for ((number, connect), session) in nodes.iter().zip(&mut sessions) {
                 let began = Instant::now();
                 let read = with(session, connect, &self.first, |session| session.query(READ));
-                let beat = read.and_then(|reply| reply.first_text()?.parse().ok());
-                if let Some(beat) = beat {
-                    self.note(*number, beat, began);
+                let n = read.and_then(|reply| reply.first_text()?.parse().ok());
+                if let Some(n) = n {
+                    self.note(*number, n, began);
                 }
                 if *number > 1
                     && let Some(session) = session
@@ -203,7 +213,8 @@ impl Reader {
     }
 
     /// Notes what a read that began at this time returned.
-    fn note(&mut self, node: u32, beat: usize, began: Instant) {
+    fn note(&mut self, node: u32, n: i64, began: Instant) {
+        let beat = usize::try_from(n - self.zero).ok();
         let age = age(&held(&self.acknowledged), beat, began);
         let steps_back = f64::from(beat < self.seen);
         self.seen = self.seen.max(beat);
@@ -214,9 +225,9 @@ impl Reader {
     }
 }
 
-/// How long the next beat had been acknowledged when a read began that did not return it.
-fn age(acknowledged: &[Instant], beat: usize, began: Instant) -> Duration {
-    let next = acknowledged.get(beat + 1);
+/// How long the next beat had been acknowledged when a read began that did not return it. None: a beat of an earlier trial.
+fn age(acknowledged: &[Instant], beat: Option<usize>, began: Instant) -> Duration {
+    let next = acknowledged.get(beat.map_or(0, |beat| beat + 1));
     next.map_or(Duration::ZERO, |next| {
         began.saturating_duration_since(*next)
     })
@@ -247,7 +258,8 @@ mod tests {
             behind: None,
             acknowledged: Arc::new(Mutex::new(acknowledged)),
             origin,
-            seen: 0,
+            zero: 0,
+            seen: None,
             series: BTreeMap::new(),
         }
     }
@@ -257,9 +269,12 @@ mod tests {
         let origin = Instant::now();
         let at = |ms| origin + Duration::from_millis(ms);
         let acknowledged = [at(0), at(50), at(100)];
-        assert_eq!(age(&acknowledged, 0, at(80)), Duration::from_millis(30));
-        assert_eq!(age(&acknowledged, 0, at(40)), Duration::ZERO);
-        assert_eq!(age(&acknowledged, 2, at(500)), Duration::ZERO);
+        assert_eq!(
+            age(&acknowledged, Some(0), at(80)),
+            Duration::from_millis(30)
+        );
+        assert_eq!(age(&acknowledged, Some(0), at(40)), Duration::ZERO);
+        assert_eq!(age(&acknowledged, Some(2), at(500)), Duration::ZERO);
     }
 
     #[test]
@@ -272,6 +287,22 @@ mod tests {
         }
         assert_eq!(reader.series[&1][READS_BACK], [Some(0.0)]);
         assert_eq!(reader.series[&2][READS_BACK], [Some(1.0), Some(1.0)]);
+        assert_eq!(reader.series[&2][READ_AGE], [Some(30.0), Some(1100.0)]);
+    }
+
+    #[test]
+    fn a_beat_of_an_earlier_trial_is_older_than_all_of_this_one() {
+        let origin = Instant::now();
+        let at = |ms| origin + Duration::from_millis(ms);
+        let mut reader = Reader {
+            zero: 1_000,
+            ..reader(vec![at(0), at(50)], origin)
+        };
+        for (node, n, ms) in [(2, 900, 30), (1, 1_001, 90), (2, 900, 1_100)] {
+            reader.note(node, n, at(ms));
+        }
+        assert_eq!(reader.series[&1][READS_BACK], [Some(0.0)]);
+        assert_eq!(reader.series[&2][READS_BACK], [Some(0.0), Some(1.0)]);
         assert_eq!(reader.series[&2][READ_AGE], [Some(30.0), Some(1100.0)]);
     }
 }
