@@ -165,6 +165,8 @@ pub enum Audited<'a> {
 pub trait Files: Send + Sync {
     /// The space that they take.
     fn bytes(&self) -> u64;
+    /// What a load can write until more than a tenth of it goes to blocks that it has written before.
+    fn new_bytes(&self) -> u64;
     /// Whether every byte is written when they are made. If not, their blocks are only allocated.
     fn are_written(&self) -> bool;
     /// Whether the load bypasses the page cache.

@@ -7,6 +7,7 @@ use super::places::{Block, IoKind, Places};
 use super::section::{Extents, Section, SyncCall, SyncPolicy};
 use super::stamp::{MADE, Stamp};
 use crate::interface::{Files, FilesError, Precondition};
+use datagen::oltp::Distribution;
 use datagen::random::stream;
 use load::{Aligned, Tally};
 use rustix::fs::{AtFlags, FallocateFlags, OFlags, StatxFlags, fallocate, statx};
@@ -108,6 +109,15 @@ impl Pass<'_> {
 impl Files for Section {
     fn bytes(&self) -> u64 {
         self.file_bytes * u64::from(self.files)
+    }
+
+    fn new_bytes(&self) -> u64 {
+        match self.distribution {
+            _ if !self.pattern.is_random() => self.bytes(),
+            // Of so many uniform draws, one in ten is the same as an earlier one.
+            Distribution::Uniform => self.bytes() / 5,
+            _ => 0,
+        }
     }
 
     fn are_written(&self) -> bool {

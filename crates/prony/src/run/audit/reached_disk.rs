@@ -45,14 +45,16 @@ pub(crate) fn overwritten(
     transferred_bytes: u64,
     are_new: bool,
 ) -> Option<Flag> {
+    let (wrote, hold) = (disk::shown(transferred_bytes), disk::shown(files.bytes()));
     let why = match are_new {
         _ if files.are_written() => return None,
         false => "an earlier trial of the series has written to the files".to_string(),
-        true if transferred_bytes > files.bytes() => format!(
-            "the load wrote {}, and its files hold {}",
-            disk::shown(transferred_bytes),
-            disk::shown(files.bytes())
-        ),
+        true if transferred_bytes > files.bytes() => {
+            format!("the load wrote {wrote}, and its files hold {hold}")
+        }
+        true if transferred_bytes > files.new_bytes() => {
+            format!("the load wrote {wrote} at random places of {hold}")
+        }
         true => return None,
     };
     Some(Flag {
@@ -150,6 +152,22 @@ mod tests {
             assert!(text.starts_with("an earlier trial of the series"), "{text}");
         }
         assert_eq!(flagged("written", 4_000_000, false), None);
+    }
+
+    #[test]
+    fn random_writes_that_meet_each_other_are_flagged_before_the_files_are_full() {
+        let flagged = |keys: &str, bytes| {
+            let unwritten = "pattern = \"random-write\"\nextents = \"unwritten\"\nsize = \"1M\"";
+            let workload = fileio(&format!("{unwritten}\n{keys}"));
+            let flag = overwritten(workload.files().unwrap(), bytes, true);
+            flag.map(|flag| flag.text)
+        };
+        assert_eq!(flagged("", 200_000), None);
+        let text = flagged("", 900_000).unwrap();
+        let says = "the load wrote 900.0 kB at random places of 1.0 MB: the load wrote over";
+        assert!(text.starts_with(says), "{text}");
+        // Most writes go to the same fifth of the blocks.
+        assert!(flagged("distribution = \"pareto\"", 200_000).is_some());
     }
 
     /// The flag after the files of 4 MiB were made in a folder in `place`.
