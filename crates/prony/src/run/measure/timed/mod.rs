@@ -133,8 +133,8 @@ impl Timed<'_> {
         }
     }
 
-    /// Makes a trial invalid whose direct I/O did not reach the disk, and flags one that wrote over its own blocks. `moved_bytes`: by the
-    /// device during the load, if it is known.
+    /// Makes a trial invalid whose direct I/O did not reach the disk, and flags one whose buffered I/O did not, or that wrote over its own
+    /// blocks. `moved_bytes`: by the device during the load, if it is known.
     fn look_at_the_disk(
         &self,
         place: &AnyPlace,
@@ -148,11 +148,18 @@ impl Timed<'_> {
         let bytes = files.transferred_bytes(tallies);
         let cached = match place.target()? {
             Target::Folder(folder) => reached_disk::after(files, &folder)
-                .or_else(|| reached_disk::served_from_elsewhere(bytes, moved_bytes?)),
+                .or_else(|| reached_disk::served_from_elsewhere(files, bytes, moved_bytes?)),
             Target::Server { .. } => None,
         };
-        if let Some(flag) = cached {
-            trial.invalidate(flag.kind, flag.text);
+        match cached {
+            Some(flag) if flag.kind == FlagKind::DirectIoCached => {
+                trial.invalidate(flag.kind, flag.text);
+            }
+            // It may be known from the size of the files.
+            Some(flag) if trial.flagged(FlagKind::SmallerThanCaches).is_none() => {
+                trial.flags.push(flag);
+            }
+            _ => {}
         }
         let over = reached_disk::overwritten(files, bytes, trial.data_bytes > 0);
         trial.flags.extend(over);
