@@ -176,6 +176,10 @@ pub trait Workload: Sync {
     fn take(&self, _session: &mut Self::Session) -> Option<Left> {
         None
     }
+    /// Takes the next piece of work that no worker will do, because the drive was given up: it counts as lost.
+    fn give_up(&self) -> Option<Left> {
+        None
+    }
     /// What the target's replies said of the operations that were done since this workload was made, in the order of
     /// [`Workload::operations`]; empty if the workload does not read them. Complete once all sessions are closed.
     fn effects(&self) -> Vec<Effects> {

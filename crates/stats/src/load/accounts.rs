@@ -49,18 +49,34 @@ pub fn total(accounts: &[Account]) -> Account {
     sum
 }
 
+/// A sentence on work of the background of which more than 1 % failed or was given up. What it completes after the end of the load is
+/// done all the same.
+fn given_up(one: &Account) -> Option<String> {
+    let is_given_up = !one.is_in_mix && one.failed_share() > SPOILED_SHARE;
+    is_given_up.then(|| {
+        format!(
+            "{}: {} of {} ({}) failed or never completed",
+            one.name,
+            grouped(one.errors),
+            grouped(one.starts),
+            percent(one.failed_share())
+        )
+    })
+}
+
 /// If more than 1 % of the operations failed, were lost or did not finish, or of those of one name: a sentence on all together, then
-/// one on each such name.
+/// one on each such name, and on such work of the background.
 pub fn spoiled(accounts: &[Account]) -> Vec<String> {
     let mix: Vec<&Account> = accounts.iter().filter(|one| one.is_in_mix).collect();
     let all = total(accounts);
     let all = is_spoiled(&all).then(|| words(&all, " operations"));
     let named = mix.iter().filter(|one| is_spoiled(one));
     let named = named.map(|one| format!("{}: {}", one.name, words(one, "")));
+    let behind = accounts.iter().filter_map(given_up);
     match mix.len() {
         // With one operation, its sentence is that of all.
-        1 => all.into_iter().collect(),
-        _ => all.into_iter().chain(named).collect(),
+        1 => all.into_iter().chain(behind).collect(),
+        _ => all.into_iter().chain(named).chain(behind).collect(),
     }
 }
 
@@ -92,7 +108,7 @@ pub fn too_long(load: &Loaded, accounts: &[Account]) -> Option<String> {
     })
 }
 
-fn account(load: &Loaded, steady: &Steady, name: &str) -> Account {
+pub(super) fn account(load: &Loaded, steady: &Steady, name: &str) -> Account {
     let own = |error: &&ErrorCount| {
         error.second >= steady.from_s && error.operation.as_deref() == Some(name)
     };
@@ -161,7 +177,7 @@ mod tests {
     use super::*;
     use crate::fixture::{closed, histogram, series};
     use crate::summarise;
-    use record::load::{HistogramNote, Unfinished, Warmup};
+    use record::load::{HistogramNote, Requirement, Standard, Unfinished, Warmup};
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -280,6 +296,33 @@ mod tests {
         assert_eq!(
             with(2001, 0).unwrap(),
             "less than half of the operations were done: 2,001 of 4,001 failed"
+        );
+    }
+
+    #[test]
+    fn work_of_the_background_that_never_completes_is_named() {
+        let requirement = |operation: &str, is_in_mix| Requirement {
+            operation: operation.into(),
+            minimum_share: None,
+            is_in_mix,
+            p90_limit_s: 5.0,
+        };
+        let with = |given_up: u64| {
+            let mut load = load();
+            load.standard = Some(Standard {
+                counted: "read".into(),
+                per_minute: "reads per minute".into(),
+                requirements: vec![requirement("read", true), requirement("report", false)],
+            });
+            load.series
+                .insert(done_series("report"), series(20, |_| 5.0));
+            load.errors = vec![lost(50, "report", ErrorKind::Lost, 0, given_up)];
+            spoiled(&summarise(&load).accounts)
+        };
+        assert!(with(1).is_empty());
+        assert_eq!(
+            with(100),
+            ["report: 100 of 200 (50 %) failed or never completed"]
         );
     }
 

@@ -3,6 +3,7 @@
 //! Boundaries: the requirements are the workload's (`record::load::Standard`). A run that meets them is not a result of the
 //! benchmark: the standard has further rules.
 
+use super::accounts::account;
 use super::measured::{known, measured};
 use super::percentiles::quantile_ms;
 use record::histogram::merged;
@@ -11,6 +12,8 @@ use record::{Conformance, Conforming, Steady};
 
 /// Minimum number of operations above the 90th percentile, so that it means something.
 const SAMPLES_ABOVE: f64 = 10.0;
+/// Where more failed or never completed, the 90th percentile is among them.
+const FAILED_SHARE_MAX: f64 = 0.1;
 
 /// None without a standard. `has_percentiles`: an unstable load has none.
 pub(crate) fn conformance(
@@ -47,12 +50,14 @@ pub(crate) fn conformance(
 fn conforming(load: &Loaded, steady: &Steady, requirement: &Requirement) -> Conforming {
     let name = &requirement.operation;
     let done = known(load.seconds(&done_series(name)), steady);
+    let failed_share = account(load, steady, name).failed_share();
+    let p90_ms = p90_ms(load, steady, name);
     Conforming {
         name: name.clone(),
         count: done.iter().sum::<f64>() as u64,
         share: None,
         minimum_share: requirement.minimum_share,
-        p90_ms: p90_ms(load, steady, name),
+        p90_ms: p90_ms.filter(|_| failed_share <= FAILED_SHARE_MAX),
         limit_ms: requirement.p90_limit_s * 1e3,
     }
 }
@@ -86,7 +91,7 @@ mod tests {
     use super::*;
     use crate::fixture::{closed, histogram, open, series};
     use crate::summarise;
-    use record::load::{HistogramNote, Warmup};
+    use record::load::{ErrorCount, ErrorKind, HistogramNote, Warmup};
 
     const MS: u64 = 1_000_000;
 
@@ -159,6 +164,22 @@ mod tests {
         assert_eq!([4_900, 5_100].map(met), [Some(true), Some(false)]);
         let deliver = &of(&load(10.0, 20)).operations[2];
         assert_eq!((deliver.count, deliver.limit_met()), (30, None));
+    }
+
+    #[test]
+    fn a_limit_is_unknown_where_more_than_a_tenth_never_completed() {
+        let met = |never: u64| {
+            let mut load = load(10.0, 20);
+            load.errors = vec![ErrorCount {
+                second: 41,
+                kind: Some(ErrorKind::Lost),
+                operation: Some("pay".into()),
+                code: 0,
+                count: never,
+            }];
+            of(&load).operations[1].limit_met()
+        };
+        assert_eq!([30, 40].map(met), [Some(true), None]);
     }
 
     /// Half of the arrivals are dropped by a short queue, so those that are served wait for little.

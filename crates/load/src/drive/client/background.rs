@@ -1,9 +1,9 @@
 //! Workers in the background: run what operations left behind.
 //!
 //! Goal: an operation that only queues its work is answered at once, and the work has its own response time, from queueing to
-//! completion. Non-goal: the queue, which is the workload's.
+//! completion. What is still queued when the drive is given up counts as lost. Non-goal: the queue, which is the workload's.
 
-use super::Client;
+use super::{Client, Gone};
 use crate::seam::{Left, Request, Workload};
 
 /// How often an idle worker looks for work.
@@ -13,16 +13,7 @@ const LOOK_INTERVAL_NS: u64 = 2_000_000;
 pub(super) async fn run<W: Workload>(worker: &mut Client<'_, W>) {
     worker.recorder.mark_busy();
     while let Some(left) = next(worker).await {
-        let request = Request {
-            operation: worker.shared.background_operation(),
-            number: left.number,
-            scheduled_ns: left.since_ns,
-            started_ns: worker
-                .shared
-                .background_start(left.since_ns, worker.now_ns()),
-            zero_ns: worker.zero_ns,
-            retries: 0,
-        };
+        let request = request(worker, left);
         if worker.operate(request, None).await.is_err() {
             break;
         }
@@ -30,7 +21,25 @@ pub(super) async fn run<W: Workload>(worker: &mut Client<'_, W>) {
             break;
         }
     }
+    while worker.io.is_interrupted()
+        && let Some(left) = worker.shared.workload.give_up()
+    {
+        worker.count_lost(&request(worker, left), Gone(0));
+    }
     worker.recorder.mark_idle();
+}
+
+fn request<W: Workload>(worker: &Client<'_, W>, left: Left) -> Request {
+    Request {
+        operation: worker.shared.background_operation(),
+        number: left.number,
+        scheduled_ns: left.since_ns,
+        started_ns: worker
+            .shared
+            .background_start(left.since_ns, worker.now_ns()),
+        zero_ns: worker.zero_ns,
+        retries: 0,
+    }
 }
 
 async fn next<W: Workload>(worker: &mut Client<'_, W>) -> Option<Left> {

@@ -11,6 +11,7 @@ struct Leaving {
     /// The clients that ran each operation.
     ran_by: Mutex<[Vec<u32>; 2]>,
     pauses: Pauses,
+    never_completes: bool,
     /// Scheduled times of `queue`.
     times: Mutex<Vec<u64>>,
 }
@@ -59,6 +60,10 @@ impl Workload for Leaving {
         self.left.lock().unwrap().pop_front()
     }
 
+    fn give_up(&self) -> Option<Left> {
+        self.left.lock().unwrap().pop_front()
+    }
+
     async fn open(&self, io: &Io, number: u32) -> Result<Terminal, Failure> {
         let io = io.clone();
         Ok(Terminal { io, number })
@@ -68,11 +73,15 @@ impl Workload for Leaving {
         self.ran_by.lock().unwrap()[usize::from(request.operation)].push(terminal.number);
         let service_ns = match request.operation {
             0 => self.leave(request),
+            _ if self.never_completes => 3_600_000 * MS,
             _ => MS,
         };
         let until_ns = terminal.io.now_ns() + service_ns;
         terminal.io.sleep_until(until_ns).await;
-        Outcome::Done
+        match self.never_completes && request.operation == 1 {
+            true => Outcome::Lost(2013),
+            false => Outcome::Done,
+        }
     }
 
     async fn close(&self, _: Terminal) {}
@@ -130,6 +139,25 @@ fn work_left_to_the_background_is_completed_by_its_worker_and_counted_apart() {
                 .all(|client| *client == settings.load.clients())
         );
     }
+}
+
+#[test]
+fn work_that_is_still_queued_when_the_drive_is_given_up_counts_as_lost() {
+    let workload = Leaving {
+        never_completes: true,
+        ..Leaving::default()
+    };
+    let settings = Drive {
+        drain_timeout: Some(Duration::from_millis(50)),
+        ..closed(2, 300)
+    };
+    let (driven, _, _) = run(&workload, &settings);
+    let [queued, completed] = &driven.tallies[..] else {
+        panic!("{:?}", driven.tallies);
+    };
+    assert!(queued.done() > 1, "{queued:?}");
+    assert_eq!(completed[Ending::Lost], queued.done());
+    assert_eq!(driven.late[1], *completed);
 }
 
 #[test]

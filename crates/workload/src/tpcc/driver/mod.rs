@@ -280,6 +280,10 @@ impl Workload for Driver {
         Some(queued.left)
     }
 
+    fn give_up(&self) -> Option<Left> {
+        Some(self.queue.as_ref()?.pop()?.left)
+    }
+
     async fn open(&self, io: &Io, client: u32) -> Result<Terminal, Failure> {
         let home = terminal::Home::of(client, self.warehouses);
         let book = self.ledger.book();
