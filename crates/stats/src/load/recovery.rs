@@ -5,6 +5,7 @@
 
 use crate::series::running::median;
 use record::FlagKind;
+use record::event::PAUSE;
 use record::load::Mode;
 use record::trial::{EventNote, Trial};
 
@@ -17,6 +18,7 @@ const REACH_S: usize = 2;
 const BACK: f64 = 0.95;
 /// The number that this module computes.
 pub(crate) const RECOVERED: &str = "recovered_s";
+const COMMITTED: &str = "commit_s";
 /// Ends the flag of an outage without recovery.
 const NOT_BACK: &str =
     "the throughput did not return to 95 % of that before the outage while it was measured";
@@ -34,7 +36,7 @@ impl Outage {
     fn from_event(event: &EventNote, started_ns: i64) -> Option<Outage> {
         let at_s = (event.at_ns - started_ns) as f64 / 1e9;
         let before_s = event.numbers.get("down_s").copied().unwrap_or(0.0);
-        let commit_s = event.numbers.get("commit_s").copied();
+        let commit_s = event.numbers.get(COMMITTED).copied();
         Some(Outage {
             at_s,
             down_s: at_s - before_s,
@@ -120,11 +122,24 @@ pub(crate) fn not_back<'t>(trial: &'t Trial, number: &str) -> Option<&'t str> {
     flags.next().map(|flag| flag.text.as_str())
 }
 
+/// Why a trial has no mean of a number: the throughput did not return after one of its outages, or nothing was committed.
+pub(crate) fn lacking(trial: &Trial, number: &str) -> Option<String> {
+    let awaits_commit = |event: &&EventNote| event.takes_a_node_away() || event.kind == PAUSE;
+    let mut awaiting = trial.events.iter().filter(awaits_commit);
+    let never = awaiting.find(|event| !event.numbers.contains_key(COMMITTED));
+    let says = |event: &EventNote| {
+        let kind = &event.kind;
+        format!("nothing was committed after a \"{kind}\" event before the load ended")
+    };
+    let never = never.filter(|_| number == COMMITTED).map(says);
+    never.or_else(|| not_back(trial, number).map(String::from))
+}
+
 /// A number of the trial's outages, the mean of those that have it. There is no `recovered_s` if the throughput did not return after one of
-/// them: the others alone would bias it.
+/// them, and no `commit_s` if nothing was committed: the others alone would bias it.
 pub(crate) fn mean(trial: &Trial, number: &str) -> Result<f64, String> {
-    if let Some(why) = not_back(trial, number) {
-        return Err(why.to_string());
+    if let Some(why) = lacking(trial, number) {
+        return Err(why);
     }
     let of_event = |event: &EventNote| event.numbers.get(number).copied();
     let found: Vec<f64> = trial.events.iter().filter_map(of_event).collect();
@@ -287,6 +302,19 @@ mod tests {
         assert_eq!(rows.len(), 1);
         let numbers: Vec<&str> = rows[0].numbers.keys().copied().collect();
         assert_eq!(numbers, ["accept_s"]);
+    }
+
+    #[test]
+    fn a_trial_in_which_nothing_was_committed_after_its_second_outage_has_no_mean() {
+        let mut trial = Trial::unmeasured(TrialKey::default(), STARTED_NS);
+        trial.events = vec![
+            event(20.0, &[("other_nodes", 2.0), ("commit_s", 5.0)]),
+            event(40.0, &[("other_nodes", 1.0)]),
+        ];
+        let why = mean(&trial, "commit_s").unwrap_err();
+        let says = "nothing was committed after a \"kill\" event before the load ended";
+        assert_eq!(why, says);
+        assert!(recoveries(&[trial]).is_empty());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The matrix of recoveries: rows of servers and levels, the numbers of their outages across.
 
 use crate::inference::estimate::Estimate;
-use crate::load::recovery::{self, not_back};
+use crate::load::recovery;
 use crate::values::cells::{RowKey, row_key};
 use crate::values::resolution;
 use record::names::RECOVERY_NUMBERS;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// The recovery of a row of the matrix.
 pub struct Recovery<'t> {
     pub row: RowKey<'t>,
-    /// Each number over the blocks that have it; no `recovered_s` where a trial did not recover.
+    /// Each number over the blocks that have it; no `recovered_s` and no `commit_s` where an outage of a trial has none.
     pub numbers: BTreeMap<&'static str, Estimate>,
     /// The trials that are done, and those of them whose throughput did not return after an outage.
     pub trials: usize,
@@ -21,7 +21,7 @@ pub struct Recovery<'t> {
 impl<'t> Recovery<'t> {
     fn of(row: RowKey<'t>, trials: &[&Trial]) -> Recovery<'t> {
         let lacking = |name: &str| {
-            let is_lacking = |trial: &&&Trial| not_back(trial, name).is_some();
+            let is_lacking = |trial: &&&Trial| recovery::lacking(trial, name).is_some();
             trials.iter().filter(is_lacking).count()
         };
         let number = |name: &'static str| {
