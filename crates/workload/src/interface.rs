@@ -56,6 +56,11 @@ pub trait Workload: Send + Sync {
         None
     }
 
+    /// The key that makes clients pause around their operations, which they do in a closed loop only. None: they do not pause.
+    fn pauses(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Whether operations that only read go to the readers of a target. If not, clients have one connection each.
     fn routes_reads(&self) -> bool {
         false

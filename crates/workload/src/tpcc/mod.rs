@@ -60,6 +60,10 @@ impl Workload for Tpcc {
         Some(self.section.warehouses)
     }
 
+    fn pauses(&self) -> Option<&'static str> {
+        (self.section.waits == Waits::Standard).then_some("waits = \"standard\"")
+    }
+
     fn work(&self, target: &Target, seed: u64) -> Option<Work> {
         let load = Constants::load(SEED);
         let ledger = Ledger::new();

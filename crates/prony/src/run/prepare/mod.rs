@@ -139,8 +139,9 @@ pub(crate) fn check_workload(
     for trial in trials {
         // Every block has the same statements and levels.
         if rows.insert(stats::row_key(&trial.key)) {
-            let written = request.workload(trial)?.written();
-            overridden::check(&request.experiment, trial, &written)?;
+            let workload = request.workload(trial)?;
+            preflight::can_pause(workload.as_ref(), &request.experiment.load)?;
+            overridden::check(&request.experiment, trial, &workload.written())?;
         }
     }
     Ok(events::read(&request.experiment, &KINDS)?)

@@ -8,7 +8,8 @@ use super::servers::Provided;
 use crate::run::RunError;
 use spec::known::{Known, SettingKind, Wanted};
 use spec::plan::PlannedTrial;
-use spec::{Experiment, ServerSpec, Setting, settings, without_loose};
+use spec::{Experiment, LoadSpec, ServerSpec, Setting, settings, without_loose};
+use workload::Workload;
 
 /// Reads which settings this server knows.
 pub(crate) fn known_settings(server: &Provided) -> Result<Known, RunError> {
@@ -36,6 +37,20 @@ pub(crate) fn fits(
         data_bytes,
         memory_bytes,
     )?)
+}
+
+/// Checks that the clients of this load can pause as their workload says.
+///
+/// # Errors
+/// Requests arrive at a rate, and wait for no client that pauses.
+pub(crate) fn can_pause(workload: &dyn Workload, load: &LoadSpec) -> Result<(), RunError> {
+    let is_open = matches!(load, LoadSpec::Open(_));
+    match workload.pauses().filter(|_| is_open) {
+        None => Ok(()),
+        Some(key) => Err(RunError::Usage(format!(
+            "{key} in [workload] lets clients pause around their operations, but with [load.open] requests arrive at a rate and no client would pause; write [load.closed], or remove {key}"
+        ))),
+    }
 }
 
 /// Why this trial cannot be measured: the settings or hints that its server lacks. None if it lacks nothing.
@@ -111,6 +126,28 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         let says = "server a does not know loose_innodb_old_block_time and ignores it";
         assert!(found[0].starts_with(says), "{found:?}");
+    }
+
+    #[test]
+    fn clients_that_pause_are_refused_where_requests_arrive_at_a_rate() {
+        let refused = |waits: &str, load: &str| {
+            let source = format!(
+                "title = 't'\n[server.a]\nbuild = 'mariadb'\n[workload.tpcc]\n\
+                 {load}\n[protocol]\ntime = '60s'\n"
+            );
+            let on_a_server = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
+            let experiment = spec::parse("t", "t.toml", &source, &on_a_server).unwrap();
+            let section = format!("waits = '{waits}'").parse().unwrap();
+            let tpcc = workload::open("tpcc", &section).unwrap();
+            let checked = can_pause(tpcc.as_ref(), &experiment.load);
+            checked.err().map(|error| error.to_string())
+        };
+        let (open, closed) = ("[load.open]\nrate = [100]", "[load.closed]\nclients = [8]");
+        let says = refused("standard", open).unwrap();
+        let begins = "waits = \"standard\" in [workload] lets clients pause";
+        assert!(says.starts_with(begins), "{says}");
+        assert_eq!(refused("standard", closed), None);
+        assert_eq!(refused("none", open), None);
     }
 
     #[test]
