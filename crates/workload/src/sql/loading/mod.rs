@@ -224,8 +224,11 @@ impl<'a> Load<'a> {
         let sql_text = String::from_utf8_lossy(sql);
         // The ends of lines mean nothing to LOAD XML.
         let is_data = sql_text.to_ascii_uppercase().starts_with("LOAD DATA");
-        if let Some(says) = table_file::unsaid(&sql_text, start).filter(|_| is_data) {
-            return Err(format!("{file}: {says} to the statement"));
+        let is_checked = is_data && !self.sources.accept_warnings;
+        if let Some(says) = table_file::unsaid(&sql_text, start).filter(|_| is_checked) {
+            return Err(format!(
+                "{file}: {says} to the statement, or accept it with --accept-warnings (accept_warnings = true)"
+            ));
         }
         let producer = move |to: &mut dyn std::io::Write| std::io::copy(&mut from, to).map(drop);
         let loaded = session.load(&sql_text, Box::new(producer));
