@@ -173,7 +173,7 @@ impl Kept {
     }
 }
 
-/// Of the record `p1/scale-0.1-pinned`.
+/// Of the record `p1/pinned`.
 pub(super) fn path(name: &str) -> PathBuf {
     let results = crate::support::root().join("bench/results");
     results.join(format!("{name}.sqlite.zst"))
