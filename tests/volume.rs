@@ -11,6 +11,7 @@ use host::volume::{
 use host::{Home, LeaseError, Leases};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -50,12 +51,16 @@ fn is_in_mounts(folder: &Path) -> bool {
     mounts.contains(folder.to_str().unwrap())
 }
 
-fn has_loop_device(folder: &Path) -> bool {
+/// The files below the loop devices of the machine.
+fn backing_files() -> Vec<String> {
     let devices = fs::read_dir("/sys/block").unwrap();
-    devices.into_iter().any(|device| {
-        let below = device.unwrap().path().join("loop/backing_file");
-        fs::read_to_string(below).is_ok_and(|below| below.contains(folder.to_str().unwrap()))
-    })
+    let files = devices.map(|device| device.unwrap().path().join("loop/backing_file"));
+    files.flat_map(fs::read_to_string).collect()
+}
+
+fn has_loop_device(folder: &Path) -> bool {
+    let folder = folder.to_str().unwrap();
+    backing_files().iter().any(|file| file.contains(folder))
 }
 
 fn write_synced(path: &Path, text: &str) {
@@ -150,6 +155,26 @@ fn every_mode_leaves_a_file_system_that_mounts_with_what_was_synced() {
 /// ext4 then refuses to mount it (EBADMSG).
 fn has_torn_superblock(error: &VolumeError) -> bool {
     matches!(error, VolumeError::Lease(LeaseError::Mount { cause, .. }) if cause.raw_os_error() == Some(74))
+}
+
+/// A device is found by the file below it, of which the kernel no longer knows the whole path once the disk is unmounted.
+#[test]
+fn a_disk_that_cannot_be_mounted_after_the_cut_leaves_no_loop_device() {
+    if !can_have(&volatile(Filesystem::Ext4)) {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let leases = leases(home.path());
+    let folder = leases.temporary("test").unwrap();
+    let mut volume = made(volatile(Filesystem::Ext4), folder.path(), &leases);
+    volume.freeze().unwrap();
+    let image = folder.path().join("volume/image");
+    let image = File::options().write(true).open(image).unwrap();
+    image.write_all_at(&[0; 1 << 16], 0).unwrap();
+    let says = volume.cut(Survive::None, 1).unwrap_err().to_string();
+    assert!(says.contains("cannot mount ext4"), "{says}");
+    assert!(!is_in_mounts(folder.path()) && !has_loop_device(folder.path()));
+    assert!(!backing_files().iter().any(|file| file.trim() == "/disk"));
 }
 
 #[test]

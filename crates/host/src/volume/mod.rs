@@ -229,6 +229,12 @@ pub struct Volume {
 /// What a volume holds, in the order of its teardown.
 struct Layers {
     _mount: Lease,
+    below: Below,
+}
+
+/// What holds the device of a file system, in the order of its teardown: once the disk is unmounted, its loop device is no longer found.
+#[derive(Default)]
+struct Below {
     /// None: a block device.
     _loop: Option<Lease>,
     disk: Option<ServedDisk>,
@@ -242,7 +248,7 @@ struct ServedDisk {
 /// Nothing is written back to a disk that is thrown away, and nothing waits for it.
 impl Drop for Layers {
     fn drop(&mut self) {
-        if let Some(disk) = &mut self.disk {
+        if let Some(disk) = &mut self.below.disk {
             let _ = disk.daemon.freeze();
         }
     }
@@ -277,7 +283,7 @@ impl Volume {
         volume.layers = Some(match &volume.options.device {
             Some(device) => {
                 volume.make_filesystem(device, false)?;
-                volume.mounted(device, None, None)?
+                volume.mounted(device, Below::default())?
             }
             None => {
                 volume.make_image(bytes)?;
@@ -332,7 +338,7 @@ impl Volume {
 
     /// The process id of a volatile disk's daemon.
     pub fn daemon_pid(&self) -> Option<u32> {
-        let disk = self.layers.as_ref()?.disk.as_ref()?;
+        let disk = self.layers.as_ref()?.below.disk.as_ref()?;
         Some(disk.daemon.pid())
     }
 
@@ -375,7 +381,8 @@ impl Volume {
     }
 
     fn daemon(&mut self) -> Result<&mut Daemon, VolumeError> {
-        let disk = self.layers.as_mut().and_then(|layers| layers.disk.as_mut());
+        let layers = self.layers.as_mut();
+        let disk = layers.and_then(|layers| layers.below.disk.as_mut());
         disk.map(|disk| &mut disk.daemon)
             .ok_or(VolumeError::NotVolatile)
     }
@@ -489,15 +496,14 @@ impl Volume {
     fn on(&self, file: &Path, disk: Option<ServedDisk>) -> Result<Layers, VolumeError> {
         let lease = self.leases.lease(file.to_path_buf(), LeaseKind::Loop)?;
         let device = loops::attach(file).map_err(failed("attach a loop device to", file))?;
-        self.mounted(&device, Some(lease), disk)
+        let below = Below {
+            _loop: Some(lease),
+            disk,
+        };
+        self.mounted(&device, below)
     }
 
-    fn mounted(
-        &self,
-        device: &Path,
-        attached: Option<Lease>,
-        disk: Option<ServedDisk>,
-    ) -> Result<Layers, VolumeError> {
+    fn mounted(&self, device: &Path, below: Below) -> Result<Layers, VolumeError> {
         let (filesystem, own) = (self.options.filesystem, &self.options.mount_options);
         let options = [filesystem.mount_options(), own.as_str()];
         let options: Vec<&str> = options.into_iter().filter(|one| !one.is_empty()).collect();
@@ -517,8 +523,7 @@ impl Volume {
         })?;
         Ok(Layers {
             _mount: mount,
-            _loop: attached,
-            disk,
+            below,
         })
     }
 }
