@@ -150,53 +150,46 @@ fn all(row: &str, (of, to): (&str, &str), basis: &Basis, least: f64) -> Vec<Fail
     let failing = |what: FailingOf, sentence: String, difference: Option<f64>| Failing {
         sides: format!("{place}{of} against {to}"),
         of: what,
-        sentence: format!("{place}{sentence}"),
+        sentence,
         difference,
         is_chance: false,
     };
-    let failed = basis.failed.as_ref();
-    let failed = failed.filter(|shares| shares.difference() >= least);
-    let failed = failed.map(|shares| {
-        let sentence = failed_sentence((of, to), shares);
-        Failing {
+    let of_shares = |what: FailingOf, shares: &Option<FailedShares>| {
+        let shares = shares.as_ref();
+        let shares = shares.filter(|shares| shares.difference() >= least)?;
+        let sentence = match what {
+            FailingOf::Dropped => dropped_sentence((of, to), shares),
+            _ => failed_sentence((of, to), shares),
+        };
+        let sentence = format!("{place}{sentence}");
+        Some(Failing {
             is_chance: shares.is_chance,
-            ..failing(FailingOf::Failures, sentence, Some(shares.difference()))
-        }
-    });
-    let dropped = basis.dropped.as_ref();
-    let dropped = dropped.filter(|shares| shares.difference() >= least);
-    let dropped = dropped.map(|shares| {
-        let (new, old) = (share(shares, shares.new), share(shares, shares.old));
-        let sentence = format!("{new} of the arrivals of {of} were dropped, {old} of {to}");
-        Failing {
-            is_chance: shares.is_chance,
-            ..failing(FailingOf::Dropped, sentence, Some(shares.difference()))
-        }
-    });
-    let failed = failed.into_iter().chain(dropped);
-    let work = basis.other_work.as_ref().map(|work| {
-        let sentence = work.sentence(of, to);
-        failing(FailingOf::Work, sentence, work.difference_of_shares())
-    });
+            ..failing(what, sentence, Some(shares.difference()))
+        })
+    };
     let lost = basis.lost.as_ref().map(|lost| {
-        let sentence = lost_sentence((of, to), lost);
+        let sentence = format!("{place}{}", lost_sentence((of, to), lost));
         failing(FailingOf::Losses, sentence, lost.difference())
     });
-    let clients = basis.clients_limit.as_ref().map(|why| Failing {
-        sentence: why.clone(),
-        ..failing(FailingOf::Clients, String::new(), None)
-    });
-    let one_sided = basis.one_sided.as_ref().map(|what| Failing {
-        sentence: format!("{what}, and no trial of the other side has that"),
-        ..failing(FailingOf::OneSided, String::new(), None)
+    let work = basis.other_work.as_ref().map(|work| {
+        let sentence = format!("{place}{}", work.sentence(of, to));
+        failing(FailingOf::Work, sentence, work.difference_of_shares())
     });
     let tables = basis.other_tables.as_ref().map(|tables| {
-        let sentence = format!("{of} has {tables}, unlike {to}");
+        let sentence = format!("{place}{of} has {tables}, unlike {to}");
         failing(FailingOf::Tables, sentence, None)
     });
-    let work = work.into_iter().chain(tables).chain(clients);
-    let work = work.chain(one_sided);
-    lost.into_iter().chain(failed).chain(work).collect()
+    // These name their trial.
+    let clients = basis.clients_limit.clone();
+    let clients = clients.map(|why| failing(FailingOf::Clients, why, None));
+    let one_sided = basis.one_sided.as_ref().map(|what| {
+        let sentence = format!("{what}, and no trial of the other side has that");
+        failing(FailingOf::OneSided, sentence, None)
+    });
+    let failed = of_shares(FailingOf::Failures, &basis.failed);
+    let dropped = of_shares(FailingOf::Dropped, &basis.dropped);
+    let all = [lost, failed, dropped, work, tables, clients, one_sided];
+    all.into_iter().flatten().collect()
 }
 
 fn place(row: &str) -> String {
@@ -218,6 +211,11 @@ fn failed_sentence((of, to): (&str, &str), shares: &FailedShares) -> String {
         false => "",
     };
     format!("{new} of {what} failed, {old} of {to}{chance}")
+}
+
+fn dropped_sentence((of, to): (&str, &str), shares: &FailedShares) -> String {
+    let (new, old) = (share(shares, shares.new), share(shares, shares.old));
+    format!("{new} of the arrivals of {of} were dropped, {old} of {to}")
 }
 
 /// With more digits where they hardly differ.
