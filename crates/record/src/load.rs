@@ -89,6 +89,8 @@ pub struct Requirement {
 /// The series of further operations that were done in each second of the measured part of an open loop and were due in the warm-up. They
 /// are in no other series, and have no latency. Absent without any, and in older records, where they count as measured.
 pub const CARRIED: &str = "carried";
+/// The backend of clients that are threads of their own.
+pub const THREADS: &str = "threads";
 
 /// The series of such operations that were not done. Absent without any.
 pub const CARRIED_ERRORS: &str = "carried errors";
@@ -217,7 +219,7 @@ pub struct ErrorCount {
 /// Rule 8: the load generator watches itself.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct EngineNote {
-    /// `io_uring`, `epoll`, `threads`
+    /// `io_uring`, `epoll`, `libaio`, or [`THREADS`]
     pub backend: String,
     pub reactors: u32,
     pub cpu_user_s: f64,

@@ -12,6 +12,7 @@ use crate::load::summary::{of_trial, summary};
 use crate::values::cells::{self, RowKey, row_key, row_words, why_it_does_not_count};
 use crate::values::{load_value, resolution, words};
 use record::claim::{Cell, Claim, Subject, Use, Value};
+use record::load::THREADS;
 use record::{Account, Flag, FlagKind, Question, Summary, Trial, TrialState};
 use std::collections::BTreeMap;
 
@@ -244,17 +245,14 @@ fn overloaded(trials: &[&Trial], value: Option<&Value>) -> Option<String> {
     unserved.next()
 }
 
-/// Clients that are threads do the work themselves, as with SQLite and files.
-const THREADS: &str = "threads";
-
-/// The load generator or the link to it was full, so that a faster server would show the same figures.
+/// The load generator or the link to it was full, so that a faster server would show the same figures. Clients that are threads do the work
+/// themselves, as with SQLite and files.
 fn clients_limit(trial: &Trial) -> Option<String> {
     let load = trial.load.as_deref().filter(|_| trial.is_valid())?;
     let link = trial.flagged(FlagKind::ClientsLink);
-    let own = || {
-        let is_own = load.engine.backend != THREADS;
-        let why = is_own.then(|| reactors_full(load, summary(load).engine.cores));
-        why.flatten()
+    let own = || match load.engine.backend.as_str() {
+        THREADS => None,
+        _ => reactors_full(load, summary(load).engine.cores),
     };
     let why = link.map(|flag| flag.text.clone()).or_else(own)?;
     Some(format!("{}: {why}", trial.key))
@@ -270,22 +268,19 @@ const OF_ONE_SIDE: [FlagKind; 5] = [
 ];
 
 fn one_sided(old: &[&Trial], new: &[&Trial]) -> Option<String> {
-    let flags = |trials: &[&Trial]| -> Vec<(String, Flag)> {
-        let valid = trials.iter().filter(|trial| trial.is_valid());
-        let each = valid.flat_map(|trial| {
-            let flags = trial.flags.iter().cloned();
-            flags.map(move |flag| (trial.key.to_string(), flag))
-        });
-        each.collect()
+    let alone = |own: &[&Trial], other: &[&Trial]| {
+        let is_alone = |kind: &FlagKind| flags(other).all(|(_, flag)| flag.kind != *kind);
+        let mut own = flags(own).filter(|(_, flag)| OF_ONE_SIDE.contains(&flag.kind));
+        let found = own.find(|(_, flag)| is_alone(&flag.kind));
+        found.map(|(trial, flag)| format!("{}: {}", trial.key, flag.text))
     };
-    let (old, new) = (flags(old), flags(new));
-    let alone = |own: &[(String, Flag)], other: &[(String, Flag)]| {
-        let is_alone = |kind: &FlagKind| other.iter().all(|(_, flag)| flag.kind != *kind);
-        let mut own = own.iter();
-        let found = own.find(|(_, one)| OF_ONE_SIDE.contains(&one.kind) && is_alone(&one.kind));
-        found.map(|(trial, flag)| format!("{trial}: {}", flag.text))
-    };
-    alone(&new, &old).or_else(|| alone(&old, &new))
+    alone(new, old).or_else(|| alone(old, new))
+}
+
+/// Of the valid trials.
+fn flags<'t>(trials: &[&'t Trial]) -> impl Iterator<Item = (&'t Trial, &'t Flag)> {
+    let valid = trials.iter().filter(|trial| trial.is_valid());
+    valid.flat_map(|trial| trial.flags.iter().map(move |flag| (*trial, flag)))
 }
 
 /// An open load that exceeded what its server can serve, a percentile that lies among arrivals that were never answered, or a

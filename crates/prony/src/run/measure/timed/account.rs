@@ -10,6 +10,7 @@ use host::machine;
 use load::{Backend, Driven, Ending, OwnStall, Second, Tally, Window};
 use observe::{Gap, Sampled};
 use record::event::START;
+use record::load::THREADS;
 use record::{
     Account, CARRIED, CARRIED_ERRORS, EngineNote, EngineStall, ErrorCount, ErrorKind, EventNote,
     FlagKind, HistogramNote, LatencyKind, LiveSample, Loaded, Mode, OpenNote, Requirement,
@@ -381,7 +382,7 @@ fn engine(operations: &[String], driven: &Driven) -> EngineNote {
             Backend::Uring => "io_uring",
             Backend::Epoll => "epoll",
             Backend::Aio => "libaio",
-            Backend::Blocking => "threads",
+            Backend::Blocking => THREADS,
         }
         .to_string(),
         reactors: driven.reactors as u32,
