@@ -4,7 +4,7 @@
 //! not in the statements.
 
 use super::Written;
-use crate::sql_text::lexer::{Lexer, Quoting, Token, user_variables};
+use crate::sql_text::lexer::{Lexer, Quoting, Token, is_for_a_statement, user_variables};
 use crate::sql_text::{session_sets, statements};
 
 /// Checked elsewhere: an operation turns it on again.
@@ -60,10 +60,10 @@ fn set_by(sql: &str) -> Vec<String> {
 
 /// Whether a SET holds for the next transaction alone, or for its own statement.
 fn is_for_one(sql: &str) -> bool {
-    let mut tokens = Lexer::new(sql.as_bytes(), Quoting::default());
-    let is_set = tokens.next().is_some_and(|first| first.is("SET"));
-    let second = tokens.next();
-    is_set && second.is_some_and(|word| word.is_one_of(&["TRANSACTION", "STATEMENT"]))
+    let tokens: Vec<Token> = Lexer::new(sql.as_bytes(), Quoting::default()).collect();
+    let is_of_transaction =
+        matches!(&tokens[..], [set, word, ..] if set.is("SET") && word.is("TRANSACTION"));
+    is_of_transaction || is_for_a_statement(&tokens)
 }
 
 /// An operation that reads a user variable which no operation sets.
