@@ -29,6 +29,7 @@ use spec::{BuildSpec, SliceSpec};
 use std::collections::{BTreeMap, BTreeSet};
 use store::{Store, StoreError};
 use trial::{failed, not_available};
+use workload::Dataset;
 use workload::{TargetKind, Workload};
 
 /// What all trials of a run share.
@@ -168,7 +169,8 @@ impl<'r> Measuring<'r> {
             trial.flag(FlagKind::CollationsDiffer, text);
         }
         if !trial.is_not_available() {
-            let key = self.answers_key(planned)?;
+            let workload = self.request.workload(planned)?;
+            let key = answers_key(workload.data(), planned);
             judge_answers(answers, &key, trial, self.bench.samples);
         }
         Ok(())
@@ -284,23 +286,16 @@ impl<'r> Measuring<'r> {
             let mut planned = self.plan.trials();
             if let Some(planned) = planned.find(|planned| planned.key == trial.key) {
                 let workload = self.request.workload(&planned)?;
-                let fingerprint = workload.data().map(|data| data.fingerprint());
+                let data = workload.data();
+                let fingerprint = data.map(Dataset::fingerprint).unwrap_or_default();
                 let ready = self.prepared.ready.of(self.request, &planned);
                 let now = ready.and_then(|ready| Some(&ready.as_ref().ok()?.note));
-                is_the_same(&trial, &fingerprint.unwrap_or_default(), now)?;
-                let key = self.answers_key(&planned)?;
+                is_the_same(&trial, &fingerprint, now)?;
+                let key = answers_key(data, &planned);
                 answers.check(&key, &mut trial, self.bench.samples);
             }
         }
         Ok((answers, last_plans))
-    }
-
-    /// Identifies what a trial's answers depend on: its rows, and what the settings make of them.
-    fn answers_key(&self, planned: &PlannedTrial) -> Result<String, RunError> {
-        let workload = self.request.workload(planned)?;
-        let rows = workload.data().map(|data| data.rows_key());
-        let settings = settings::resolve(&planned.settings, 0);
-        Ok(rows.unwrap_or_default() + &layout::of_contents(&settings))
     }
 }
 
@@ -491,6 +486,13 @@ fn earlier(store: &Store, plan: &Plan, before: &[Trial]) -> Result<Vec<Finished>
         kept.push(finished(trial, load.as_ref(), false, elapsed_s));
     }
     Ok(kept)
+}
+
+/// Identifies what a trial's answers depend on: its rows, and what the settings make of them.
+fn answers_key(data: Option<&dyn Dataset>, planned: &PlannedTrial) -> String {
+    let rows = data.map(Dataset::rows_key).unwrap_or_default();
+    let settings = settings::resolve(&planned.settings, 0);
+    rows + &layout::of_contents(&settings)
 }
 
 fn judge_answers(answers: &mut Answers, key: &str, trial: &mut Trial, samples: &Samples) {
