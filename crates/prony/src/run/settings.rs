@@ -3,8 +3,7 @@
 //! Purpose: convert sizes relative to the data to bytes, add the protocol's own settings, and turn session settings into statements.
 //! Outside this module: which settings a server has (`preflight`).
 
-use spec::{Pairs, Setting};
-pub(crate) use spec::{listed, plain};
+use spec::{Pairs, Setting, listed, plain};
 
 /// Smallest innodb_buffer_pool_size that every server accepts: 5 MiB in MySQL, 6 MiB in recent releases of MariaDB (such as 10.11.18).
 const POOL_BYTES_MIN: u64 = 6 << 20;

@@ -6,12 +6,12 @@
 use crate::run::RunError;
 use crate::run::machine::redo_log;
 use crate::run::results::recording::Recording;
-use crate::run::settings::listed;
 use host::volume::{self, DiskOptions, Filesystem, Survive, Volume, VolumeError, VolumeOptions};
 use host::{Leases, disk};
 use record::event::POWER_CUT;
 use record::{Flag, FlagKind};
 use server::ServerError;
+use spec::listed;
 use spec::plan::PlannedTrial;
 use spec::{DiskSpec, Experiment, FilesystemSpec, HostPatch, Requested, VolumeSpec};
 use std::path::{Path, PathBuf};

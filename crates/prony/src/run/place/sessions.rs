@@ -3,9 +3,9 @@
 //! Purpose: a trial measures the server's work, not its query cache, and the record says in what state its sessions were. Outside this
 //! module: autocommit, which every session sets when it is opened.
 
-use crate::run::settings::listed;
 use record::{Counters, FlagKind, Trial, grouped};
 use server::{ServerError, Session};
+use spec::listed;
 use spec::{Pairs, Setting};
 use std::collections::BTreeMap;
 

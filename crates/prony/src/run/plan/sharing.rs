@@ -6,8 +6,8 @@
 
 use super::request::Request;
 use crate::run::RunError;
-use crate::run::settings::listed;
 use record::{Role, TrialKey};
+use spec::listed;
 use spec::memory::POOL_BYTES_DEFAULT;
 use spec::plan::PlannedTrial;
 use spec::{Observe, Pairs, Protocol, RoundKind, Setting, SliceSpec, setting_of};

@@ -3,8 +3,8 @@
 //! Purpose: variants that differ in one of them are measured on data that was loaded with it, and not with the other's. Outside this
 //! module: settings that change only how the data is read.
 
-use crate::run::settings::listed;
 use Shapes::{Contents, Files, Tables};
+use spec::listed;
 
 /// What a setting shapes.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -67,7 +67,7 @@ pub(crate) fn of_trials<'t>(
 
 /// The grammar depends on the SQL mode, which the file can set for the server too. Sizes relative to the data do not matter here.
 fn session_of(trial: &PlannedTrial) -> Vec<String> {
-    let is_mode = |(name, _): &&(String, spec::Setting)| settings::plain(name) == "sql_mode";
+    let is_mode = |(name, _): &&(String, spec::Setting)| spec::plain(name) == "sql_mode";
     let modes = trial.settings.iter().filter(is_mode).cloned().collect();
     let session = settings::session_statements(&trial.session, 0);
     [settings::session_statements(&modes, 0), session].concat()

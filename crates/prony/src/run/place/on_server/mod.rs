@@ -363,7 +363,7 @@ impl<'a> ServerPlace<'a> {
         self.effective.extend(sessions::recorded(&in_force));
         self.adjusted.extend(adjusted(&requested, &in_force));
         for (name, _) in requested {
-            let name = settings::plain(&name);
+            let name = spec::plain(&name);
             if let Some(value) = in_force.get(&name) {
                 self.effective.insert(name, value.clone());
             }
