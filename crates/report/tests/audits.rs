@@ -4,6 +4,17 @@ use crate::fixture;
 use crate::fixture::forms;
 use report::{Detail, Document, Screen};
 
+fn rollbacks() -> record::InputCheck {
+    record::InputCheck {
+        name: "rollbacks (%)".into(),
+        observed: 2.0,
+        low: 0.9,
+        high: 1.1,
+        samples: 10_000,
+        is_advisory: false,
+    }
+}
+
 #[test]
 fn a_report_shows_what_was_lost_and_which_inputs_are_wrong() {
     let (run, mut trials) = fixture::small();
@@ -15,14 +26,7 @@ fn a_report_shows_what_was_lost_and_which_inputs_are_wrong() {
         lost: 68,
         loss_window_s: Some(0.058),
         findings: vec!["lost: order 3466 of warehouse 1, district 1".into()],
-        inputs: vec![record::InputCheck {
-            name: "rollbacks (%)".into(),
-            observed: 2.0,
-            low: 0.9,
-            high: 1.1,
-            samples: 10_000,
-            is_advisory: false,
-        }],
+        inputs: vec![rollbacks()],
         ..record::AuditNote::default()
     });
     trials[0].events = vec![record::EventNote {
@@ -70,14 +74,7 @@ fn json_has_the_counts_of_an_audit_and_its_evidence() {
     trials[0].audit = Some(record::AuditNote {
         acknowledged: 300,
         violations: vec!["condition 1 does not hold".into()],
-        inputs: vec![record::InputCheck {
-            name: "rollbacks (%)".into(),
-            observed: 2.0,
-            low: 0.9,
-            high: 1.1,
-            samples: 10_000,
-            is_advisory: false,
-        }],
+        inputs: vec![rollbacks()],
         ..record::AuditNote::default()
     });
     let document: serde_json::Value = serde_json::from_str(&forms::json(&run, &trials)).unwrap();
