@@ -19,9 +19,6 @@ use std::sync::atomic::{
 };
 use std::sync::{Arc, OnceLock};
 
-/// Data that is written is unique in each of these parts, so that no device can deduplicate it.
-const STAMPED_BYTES: usize = 4_096;
-
 /// The operations of one load.
 pub(super) struct Driver {
     section: Section,
@@ -126,7 +123,7 @@ impl Driver {
     }
 
     async fn doublewrite(&self, buffer: &mut Transfer, number: u64) -> Result<(), Fault> {
-        stamp(buffer.buffer(), number);
+        renew(buffer.buffer(), number);
         let start = Block { file: 0, offset: 0 };
         let written = buffer.write(start.file, start.offset).await;
         written.map_err(|cut| fault(IoKind::Doublewrite, start, cut))?;
@@ -136,7 +133,7 @@ impl Driver {
     #[inline]
     async fn write(&self, transfer: &mut Transfer, number: u64) -> Result<(), Fault> {
         let block = self.place_of_write(number);
-        stamp(transfer.buffer(), number);
+        renew(transfer.buffer(), number);
         let Some(ledger) = &self.ledger else {
             return self.write_at(transfer, block).await;
         };
@@ -300,12 +297,16 @@ fn failure(error: &io::Error, what: &str) -> Failure {
     }
 }
 
-/// Marks every part of a buffer with the number of its operation.
-fn stamp(buffer: &mut [u8], number: u64) {
-    for (part, start) in buffer.chunks_mut(STAMPED_BYTES).zip(0u64..) {
-        let mark = datagen::random::hash(number ^ (start << 48)).to_le_bytes();
-        let length = part.len().min(mark.len());
-        part[..length].copy_from_slice(&mark[..length]);
+/// Changes every word of a buffer of random bytes by the number of its operation. What a client writes has nothing in common with what it
+/// wrote or read before, so a file system that compresses or deduplicates finds nothing.
+fn renew(buffer: &mut [u8], number: u64) {
+    let mask = datagen::random::hash(number);
+    let (words, rest) = buffer.as_chunks_mut::<8>();
+    for word in words {
+        *word = (u64::from_le_bytes(*word) ^ mask).to_le_bytes();
+    }
+    for (byte, mask) in rest.iter_mut().zip(mask.to_le_bytes()) {
+        *byte ^= mask;
     }
 }
 
