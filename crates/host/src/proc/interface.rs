@@ -3,6 +3,7 @@
 //! Sources: `/proc/net/route`, `/proc/net/snmp` (proc_pid_net(5)), and `/sys/class/net` (Documentation/ABI/testing/sysfs-class-net). IPv4
 //! only. The interfaces are those of the namespace of prony.
 
+use std::cmp::Reverse;
 use std::fs;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -71,19 +72,21 @@ fn number(file: &Path) -> Option<u64> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
-/// The interface of the route with the longest mask that contains the address.
+/// The interface of the route with the longest mask that contains the address; of several, that with the lowest metric, as the kernel
+/// chooses.
 fn route(routes: &str, address: Ipv4Addr) -> Option<&str> {
     let address = u32::from_ne_bytes(address.octets());
     let parsed = routes.lines().skip(1).filter_map(|line| {
         let mut fields = line.split_whitespace();
         let (interface, destination) = (fields.next()?, fields.next()?);
-        let mask = u32::from_str_radix(fields.nth(5)?, 16).ok()?;
+        let metric: u32 = fields.nth(4)?.parse().ok()?;
+        let mask = u32::from_str_radix(fields.next()?, 16).ok()?;
         let destination = u32::from_str_radix(destination, 16).ok()?;
-        (address & mask == destination).then_some((mask.count_ones(), interface))
+        (address & mask == destination).then_some((mask.count_ones(), metric, interface))
     });
     parsed
-        .max_by_key(|(length, _)| *length)
-        .map(|(_, name)| name)
+        .max_by_key(|(length, metric, _)| (*length, Reverse(*metric)))
+        .map(|(_, _, name)| name)
 }
 
 /// TCP segments of the namespace that were sent again since boot, of all connections.
@@ -114,6 +117,14 @@ mod tests {
         assert_eq!(of([198, 18, 7, 11]), Some("pronyc01"));
         assert_eq!(of([198, 18, 8, 11]), Some("eth0"));
         assert_eq!(Interface::to(Ipv4Addr::LOCALHOST), None);
+    }
+
+    #[test]
+    fn of_two_default_routes_that_with_the_lower_metric_counts() {
+        let routes = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n\
+            eth0\t00000000\t0100000A\t0003\t0\t0\t100\t00000000\t0\t0\t0\n\
+            wlan0\t00000000\t0100000A\t0003\t0\t0\t600\t00000000\t0\t0\t0\n";
+        assert_eq!(route(routes, Ipv4Addr::new(198, 18, 8, 11)), Some("eth0"));
     }
 
     #[test]
