@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 use std::fs;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::path::{Path, PathBuf};
 
 const FOLDER: &str = "/sys/class/net";
@@ -35,7 +35,7 @@ impl Interface {
 
     /// The interface that leads to an address; None if no route does, and for the machine's own addresses.
     pub fn to(address: Ipv4Addr) -> Option<Interface> {
-        if address.is_loopback() {
+        if is_own(address) {
             return None;
         }
         let routes = fs::read_to_string("/proc/net/route").ok()?;
@@ -66,6 +66,11 @@ impl Interface {
     fn file(&self, name: &str) -> PathBuf {
         Path::new(FOLDER).join(&self.name).join(name)
     }
+}
+
+/// Whether packets to the address stay on this machine: they cross the loopback interface, whatever its route says.
+fn is_own(address: Ipv4Addr) -> bool {
+    address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
 }
 
 fn number(file: &Path) -> Option<u64> {
@@ -106,6 +111,7 @@ fn retransmitted(snmp: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::SocketAddr;
 
     const ROUTES: &str = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n\
         eth0\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\t0\t0\n\
@@ -125,6 +131,17 @@ mod tests {
             eth0\t00000000\t0100000A\t0003\t0\t0\t100\t00000000\t0\t0\t0\n\
             wlan0\t00000000\t0100000A\t0003\t0\t0\t600\t00000000\t0\t0\t0\n";
         assert_eq!(route(routes, Ipv4Addr::new(198, 18, 8, 11)), Some("eth0"));
+    }
+
+    #[test]
+    fn no_interface_leads_to_an_address_of_the_machine_itself() {
+        // Sends nothing; chooses the machine's address on the way there, if there is one.
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+        let way = socket.connect((Ipv4Addr::new(198, 51, 100, 1), 9));
+        let own = way.and_then(|()| socket.local_addr());
+        if let Ok(SocketAddr::V4(own)) = own {
+            assert_eq!(Interface::to(*own.ip()), None, "{own}");
+        }
     }
 
     #[test]
