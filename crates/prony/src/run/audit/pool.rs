@@ -3,6 +3,7 @@
 //! `innodb_buffer_pool_size = "data * 2"` promises a load without disk reads. Data that grows, undo, or a size that the server reported too
 //! small can break the promise, and the figures are then of another question.
 
+use record::names::SERVER_READ;
 use record::{Counters, FlagKind, Loaded, Trial};
 use spec::{Pairs, Setting, setting_of};
 use std::collections::BTreeMap;
@@ -40,8 +41,8 @@ pub(crate) fn check(settings: &Pairs<Setting>, trial: &mut Trial) {
     ));
 }
 
-/// Whether a pass read its data into the pool, so that it was no hot one: many of the pages that it requested, or of those that the data has.
-/// `settings` are those in force.
+/// Whether a pass read its data into memory, so that it was no hot one: many of the pages that it requested, or of those that the data has,
+/// of whatever engine. `settings` are those in force.
 pub(crate) fn was_filled_by(
     counters: &Counters,
     data_bytes: u64,
@@ -49,12 +50,16 @@ pub(crate) fn was_filled_by(
 ) -> bool {
     let page_bytes = settings.get(PAGE_SIZE).and_then(|bytes| bytes.parse().ok());
     let page_bytes: f64 = page_bytes.unwrap_or(PAGE_BYTES);
-    let read = of_counters(counters);
-    read.is_some_and(|(misses, requests)| {
-        let of_data = misses * page_bytes / data_bytes as f64;
-        (misses >= MISSES_MIN && misses > MISS_RATIO_MAX * requests)
-            || (misses >= FILLED_MIN && data_bytes > 0 && of_data > FILLED_SHARE)
-    })
+    let are_of_data = |pages: f64| {
+        let of_data = pages * page_bytes / data_bytes as f64;
+        pages >= FILLED_MIN && data_bytes > 0 && of_data > FILLED_SHARE
+    };
+    let has_missed = of_counters(counters).is_some_and(|(misses, requests)| {
+        (misses >= MISSES_MIN && misses > MISS_RATIO_MAX * requests) || are_of_data(misses)
+    });
+    // The rows of other engines are in no pool that counts its misses.
+    let read_bytes = counters.get(SERVER_READ);
+    has_missed || read_bytes.is_some_and(|bytes| are_of_data(*bytes as f64 / page_bytes))
 }
 
 /// The size as the file writes it, or as the server has it, if it is at least that of the data.
@@ -202,5 +207,21 @@ mod tests {
         assert!(!was_filled_by(&Counters::new(), mib_200, &unknown));
         assert!(!of_pages("4096", 4_000), "8 % of the data");
         assert!(of_pages("65536", 600), "19 % of the data");
+    }
+
+    /// MyISAM keeps its rows in the page cache, and InnoDB counts nothing.
+    #[test]
+    fn a_pass_of_another_engine_that_reads_the_data_from_disk_is_no_hot_one() {
+        let after_reading = |bytes: i64| {
+            let counters = Counters::from([
+                (MISSES[0].into(), 0),
+                (REQUESTS.into(), 40),
+                (SERVER_READ.into(), bytes),
+            ]);
+            was_filled_by(&counters, 200 << 20, &BTreeMap::new())
+        };
+        assert!(after_reading(150 << 20));
+        assert!(!after_reading(2 << 20), "1 % of the data");
+        assert!(!after_reading(0));
     }
 }
