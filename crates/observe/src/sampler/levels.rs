@@ -30,7 +30,7 @@ const PREFIXES: [&str; 19] = [
 ];
 
 /// Further levels, sorted.
-const NAMES: [&str; 77] = [
+const NAMES: [&str; 90] = [
     "Delayed_insert_threads",
     "Error_log_buffered_bytes",
     "Error_log_buffered_events",
@@ -103,11 +103,24 @@ const NAMES: [&str; 77] = [
     "log_pending_checkpoint_writes",
     "log_pending_log_writes",
     "trx_active_transactions",
+    "wsrep_applier_thread_count",
+    "wsrep_cert_index_size",
+    "wsrep_cluster_conf_id",
     "wsrep_cluster_size",
+    "wsrep_desync_count",
     "wsrep_local_cached_downto",
+    "wsrep_local_index",
     "wsrep_local_recv_queue",
+    "wsrep_local_recv_queue_max",
+    "wsrep_local_recv_queue_min",
     "wsrep_local_send_queue",
+    "wsrep_local_send_queue_max",
+    "wsrep_local_send_queue_min",
     "wsrep_local_state",
+    "wsrep_open_connections",
+    "wsrep_open_transactions",
+    "wsrep_rollbacker_thread_count",
+    "wsrep_thread_count",
 ];
 
 /// Whether the status value with this name is a level.
@@ -140,5 +153,14 @@ mod tests {
         assert!(names.into_iter().all(is_level));
         let names = ["Threads_created", "Opened_tables", "Innodb_lsn_current"];
         assert!(!names.into_iter().any(is_level));
+    }
+
+    #[test]
+    fn sizes_and_longest_queues_of_galera_are_levels_and_what_it_received_is_a_counter() {
+        let names = ["cert_index_size", "local_recv_queue_max", "thread_count"];
+        let is_level_of = |name: &str| is_level(&format!("wsrep_{name}"));
+        assert!(names.into_iter().all(is_level_of));
+        let names = ["received", "replicated_bytes", "local_cert_failures"];
+        assert!(!names.into_iter().any(is_level_of));
     }
 }
