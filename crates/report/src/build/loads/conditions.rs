@@ -158,10 +158,8 @@ fn factor(scaling: &[Scaling], cell: &Point) -> Cell {
 fn cpu(cell: &Point) -> [Cell; 3] {
     let cores = |value: Option<f64>| Cell::figure(value, |cores| format!("{cores:.2}"));
     let available = cell.over_blocks(|block| block.load.engine.cores);
-    let machine = cell
-        .mean(MACHINE_CPU)
-        .zip(available.filter(|cores| *cores > 0.0));
-    let machine = machine.map(|(used, cores)| used / cores);
+    let machine = cell.mean(MACHINE_CPU).zip(available);
+    let machine = machine.and_then(|(used, cores)| share_of_machine(used, cores));
     [
         cores(cell.mean(SERVER_CPU)),
         cores(cell.over_blocks(|block| block.summary.engine.cores)),
@@ -170,4 +168,23 @@ fn cpu(cell: &Point) -> [Cell; 3] {
             false => format::percent(share),
         }),
     ]
+}
+
+/// None if more than the cores that prony may use were used: the machine has further ones, and how many is not known.
+fn share_of_machine(used: f64, cores: f64) -> Option<f64> {
+    let share = used / cores;
+    (cores > 0.0 && share <= 2.0 - SATURATED).then_some(share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_that_uses_more_cores_than_prony_may_use_shows_no_share() {
+        assert_eq!(share_of_machine(1.5, 2.0), Some(0.75));
+        assert!(share_of_machine(2.04, 2.0).is_some(), "by rounding");
+        assert_eq!(share_of_machine(6.5, 2.0), None, "taskset -c 0,1");
+        assert_eq!(share_of_machine(1.0, 0.0), None);
+    }
 }
