@@ -14,7 +14,9 @@ const ALPHA: f64 = 0.01;
 /// Below this length the slope depends on a few points, so the completed share decides.
 const SHORT_S: usize = 2 * BATCHES;
 /// How the reason of a drive begins that stopped at a full queue.
-pub(crate) const FULL: &str = "the queue";
+const FULL: &str = "the queue";
+/// How the reason of a merged load begins: with the shard that stopped, and a colon.
+const SHARD: &str = "shard ";
 /// A queue that holds the arrivals of less time is full after a short stall.
 const SMALL_S: f64 = 1.0;
 /// A queue at the beginning is a backlog above so many times the usual one, and the arrivals of this time, and a few by chance.
@@ -72,6 +74,12 @@ pub(crate) fn queued_before(load: &Loaded, second: usize) -> f64 {
     let before = second.checked_sub(1);
     let before = before.and_then(|second| load.at("queued", second));
     before.unwrap_or(0.0)
+}
+
+/// Whether this is why a drive stopped at a full queue: `the queue of 10 was full at 1.2 s`, `shard 1/2: the queue of 5 was full at 1.2 s`.
+pub(crate) fn is_full(stopped: &str) -> bool {
+    let of_shard = stopped.split_once(": ").filter(|_| stopped.starts_with(SHARD));
+    of_shard.map_or(stopped, |(_, why)| why).starts_with(FULL)
 }
 
 /// A sentence if more operations of the warm-up waited when measuring began than this load usually queues.
@@ -138,7 +146,7 @@ fn part(load: &Loaded, name: &str, from: usize, until: usize) -> Vec<f64> {
 
 fn why_unstable(offered: &Offered, load: &Loaded, queue: &Queue) -> Option<String> {
     let stopped = load.engine.stopped.as_deref();
-    let full = stopped.filter(|why| why.starts_with(FULL));
+    let full = stopped.filter(|why| is_full(why));
     let held_s = load.open.as_ref().map_or(0.0, |open| open.held_s);
     let driven_s = load.driven_s();
     if queue.dropped_per_s > (1.0 - SERVED_MIN) * offered.offered {
@@ -370,6 +378,17 @@ mod tests {
             judged(&load).unstable.as_deref(),
             Some("unstable: the queue of 2 was full at 0.1 s")
         );
+    }
+
+    #[test]
+    fn a_merged_load_whose_shards_stopped_at_full_queues_is_unstable() {
+        let mut load = open(100.0, 60, |_| 0.0);
+        load.engine.stopped = Some("shard 1/2: the queue of 500 was full at 60.0 s".into());
+        assert_eq!(
+            judged(&load).unstable.as_deref(),
+            Some("unstable: shard 1/2: the queue of 500 was full at 60.0 s")
+        );
+        assert!(!is_full("shard 1/2: interrupted at 60.0 s"));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! threads did not run. Boundaries: its lateness for single operations and its CPU use are in `bottleneck`.
 
 use crate::load::measured::{measured, not_run, throughput as each_second};
+use crate::load::stability::is_full;
 use hdrhistogram::Histogram;
 use record::claim::Percentile;
 use record::histogram::merged;
@@ -181,7 +182,7 @@ impl<'l> Stalls<'l> {
         let stopped = self.load.engine.stopped.as_ref()?;
         let last = self.steady.until_s.saturating_sub(1);
         let is_near = seconds.iter().any(|second| second + 1 >= last);
-        (stopped.starts_with(crate::load::stability::FULL) && is_near).then(|| stopped.clone())
+        (is_full(stopped) && is_near).then(|| stopped.clone())
     }
 
     fn sentence(&self) -> String {
