@@ -5,6 +5,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The folders of all block devices, by their numbers.
+const DEVICES: &str = "/sys/dev/block";
+
 /// A mounted file system: a line of `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
@@ -82,8 +85,12 @@ impl Mount {
 
     /// The number of the whole device, such as `254:0`; for a partition, that of its disk.
     pub fn whole_device(&self) -> Result<String, String> {
+        self.whole_device_in(Path::new(DEVICES))
+    }
+
+    fn whole_device_in(&self, devices: &Path) -> Result<String, String> {
         self.has_device()?;
-        let own = Path::new("/sys/dev/block").join(&self.number);
+        let own = devices.join(&self.number);
         if !own.join("partition").exists() {
             return Ok(self.number.clone());
         }
@@ -113,21 +120,41 @@ impl Mount {
     /// Bytes that the device has read and written since boot, for all processes. None: no single device, or it does not count
     /// (`queue/iostats`).
     pub fn moved_bytes(&self) -> Option<u64> {
-        let switch = format!("/sys/dev/block/{}/queue/iostats", self.whole_device().ok()?);
+        let switch = format!("{DEVICES}/{}/queue/iostats", self.whole_device().ok()?);
         let is_counted = fs::read_to_string(switch).is_ok_and(|text| text.trim() == "1");
         let counts = self.counts().ok()?;
         let bytes = counts.read_bytes + counts.written_bytes;
         (is_counted && bytes > 0).then_some(bytes)
     }
 
-    /// The device's I/O counts since boot, as in its line of `/proc/diskstats`.
+    /// The device's I/O counts since boot, as in its line of `/proc/diskstats`. The flushes are those of the whole disk: the kernel does not
+    /// count them for partitions (Documentation/admin-guide/iostats.rst, field 16).
     pub fn counts(&self) -> Result<DeviceCounts, String> {
-        self.has_device()?;
-        let file = format!("/sys/dev/block/{}/stat", self.number);
-        let text =
-            fs::read_to_string(&file).map_err(|error| format!("cannot read {file}: {error}"))?;
-        DeviceCounts::parse(&text).ok_or_else(|| format!("{file} has an unexpected format: {text}"))
+        self.counts_in(Path::new(DEVICES))
     }
+
+    fn counts_in(&self, devices: &Path) -> Result<DeviceCounts, String> {
+        let disk = self.whole_device_in(devices)?;
+        let own = counts_of(devices, &self.number)?;
+        if disk == self.number {
+            return Ok(own);
+        }
+        let DeviceCounts {
+            flushes, flush_ms, ..
+        } = counts_of(devices, &disk)?;
+        Ok(DeviceCounts {
+            flushes,
+            flush_ms,
+            ..own
+        })
+    }
+}
+
+fn counts_of(devices: &Path, number: &str) -> Result<DeviceCounts, String> {
+    let file = devices.join(number).join("stat");
+    let shown = file.display();
+    let text = fs::read_to_string(&file).map_err(|error| format!("cannot read {shown}: {error}"))?;
+    DeviceCounts::parse(&text).ok_or_else(|| format!("{shown} has an unexpected format: {text}"))
 }
 
 /// The I/O counts of a block device since boot, and its queue now.
@@ -244,6 +271,27 @@ mod tests {
         );
         assert!(below(Path::new("/proc")).unwrap().read_bytes().is_err());
     }
+
+    /// Folders as the kernel lays them out, with its zeros for the flushes of a partition.
+    #[test]
+    fn the_flushes_below_a_partition_are_those_of_its_disk() {
+        let sys = tempfile::tempdir().unwrap();
+        let partition = sys.path().join("sda/sda1");
+        fs::create_dir_all(&partition).unwrap();
+        fs::write(partition.join("partition"), "1\n").unwrap();
+        fs::write(partition.join("stat"), "1 0 8 1 2 0 16 1 0 1 1 0 0 0 0 0 0\n").unwrap();
+        fs::write(sys.path().join("sda/dev"), "8:0\n").unwrap();
+        let of_disk = "9 0 72 9 9 0 72 9 0 9 9 0 0 0 0 886 22\n";
+        fs::write(sys.path().join("sda/stat"), of_disk).unwrap();
+        for (number, folder) in [("8:0", "sda"), ("8:1", "sda/sda1")] {
+            std::os::unix::fs::symlink(folder, sys.path().join(number)).unwrap();
+        }
+        let mount = Mount::parse("36 35 8:1 / /data rw - ext4 /dev/sda1 rw").unwrap();
+        let counts = mount.counts_in(sys.path()).unwrap();
+        assert_eq!((counts.reads, counts.writes), (1, 2));
+        assert_eq!((counts.flushes, counts.flush_ms), (Some(886), Some(22)));
+    }
+
     #[test]
     fn the_kernels_block_stat_format_is_parsed() {
         let text = "   30540     6004  2722738    22627    27074    83034 37238680   442349        3    14888   470522    10790       46  3211000     5523      886       22\n";
