@@ -135,6 +135,12 @@ impl Mount {
 
     fn counts_in(&self, devices: &Path) -> Result<DeviceCounts, String> {
         let disk = self.whole_device_in(devices)?;
+        if is_switched_off(&devices.join(&disk)) {
+            return Err(format!(
+                "the disk of {} does not count its I/O (its queue/iostats is 0)",
+                self.source
+            ));
+        }
         let own = counts_of(devices, &self.number)?;
         if disk == self.number {
             return Ok(own);
@@ -148,6 +154,14 @@ impl Mount {
             ..own
         })
     }
+}
+
+/// Whether the counts of a disk stand still. Disks that are made of others (device mapper, RAID) may count whatever their switch says.
+fn is_switched_off(disk: &Path) -> bool {
+    let switch = fs::read_to_string(disk.join("queue/iostats"));
+    let below = fs::read_dir(disk.join("slaves"));
+    let is_stacked = below.is_ok_and(|mut below| below.next().is_some());
+    switch.is_ok_and(|text| text.trim() == "0") && !is_stacked
 }
 
 fn counts_of(devices: &Path, number: &str) -> Result<DeviceCounts, String> {
@@ -272,9 +286,8 @@ mod tests {
         assert!(below(Path::new("/proc")).unwrap().read_bytes().is_err());
     }
 
-    /// Folders as the kernel lays them out, with its zeros for the flushes of a partition.
-    #[test]
-    fn the_flushes_below_a_partition_are_those_of_its_disk() {
+    /// A disk with a partition, as the kernel lays them out, with its zeros for the flushes of a partition; and the mounted partition.
+    fn partition() -> (tempfile::TempDir, Mount) {
         let sys = tempfile::tempdir().unwrap();
         let partition = sys.path().join("sda/sda1");
         fs::create_dir_all(&partition).unwrap();
@@ -287,9 +300,28 @@ mod tests {
             std::os::unix::fs::symlink(folder, sys.path().join(number)).unwrap();
         }
         let mount = Mount::parse("36 35 8:1 / /data rw - ext4 /dev/sda1 rw").unwrap();
+        (sys, mount)
+    }
+
+    #[test]
+    fn the_flushes_below_a_partition_are_those_of_its_disk() {
+        let (sys, mount) = partition();
         let counts = mount.counts_in(sys.path()).unwrap();
         assert_eq!((counts.reads, counts.writes), (1, 2));
         assert_eq!((counts.flushes, counts.flush_ms), (Some(886), Some(22)));
+    }
+
+    #[test]
+    fn a_disk_whose_statistics_are_off_has_no_counts() {
+        let (sys, mount) = partition();
+        let disk = sys.path().join("sda");
+        fs::create_dir(disk.join("queue")).unwrap();
+        for (switch, counts) in [("1\n", true), ("0\n", false)] {
+            fs::write(disk.join("queue/iostats"), switch).unwrap();
+            assert_eq!(mount.counts_in(sys.path()).is_ok(), counts, "{switch}");
+        }
+        fs::create_dir_all(disk.join("slaves/sdb")).unwrap();
+        assert!(mount.counts_in(sys.path()).is_ok(), "device mapper");
     }
 
     #[test]
