@@ -56,8 +56,8 @@ pub trait Workload: Send + Sync {
         None
     }
 
-    /// The key that makes clients pause around their operations, which they do in a closed loop only. None: they do not pause.
-    fn pauses(&self) -> Option<&'static str> {
+    /// How clients pause around their operations, which they do in a closed loop only. None: they do not pause.
+    fn pauses(&self) -> Option<Pausing> {
         None
     }
 
@@ -75,6 +75,15 @@ pub trait Workload: Send + Sync {
     fn work(&self, _target: &Target, _seed: u64) -> Option<Work> {
         None
     }
+}
+
+/// Pauses of clients around their operations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pausing {
+    /// The key that requests them, with its value.
+    pub key: &'static str,
+    /// The mean pause between two operations of a client (s).
+    pub mean_s: f64,
 }
 
 /// One timed load: its operations and the audit that belongs to them.

@@ -23,7 +23,7 @@ pub mod tpch;
 
 pub use interface::{
     AfterLoad, AuditError, Audited, Auditor, Dataset, Divided, Ended, Estimate, Files, FilesError,
-    Further, Precondition, Queries, Readers, Target, Work, Workload,
+    Further, Pausing, Precondition, Queries, Readers, Target, Work, Workload,
 };
 pub use load_outcome::{LoadError, Loaded, Progress, Unit};
 pub use loader::Connect;

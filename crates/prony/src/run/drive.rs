@@ -45,13 +45,24 @@ pub(crate) fn share(shard: Shard, workload: &dyn Workload) -> Share {
 }
 
 /// What a share of a load is in the record: its own clients or workers, and its own part of the rate and the queue. A rate that changes is
-/// the mean of the measured part.
-pub(crate) fn mode_of(share: &Share, planned: &PlannedLoad, protocol: &Protocol) -> Mode {
+/// the mean of the measured part. Pauses of the workload are think times.
+pub(crate) fn mode_of(
+    share: &Share,
+    planned: &PlannedLoad,
+    protocol: &Protocol,
+    workload: &dyn Workload,
+) -> Mode {
     let clients = |whole: u32| share.clients(whole).len() as u32;
     let part = |rate: f64| rate / f64::from(share.of());
     let mut mode = planned.mode();
     match &mut mode {
-        Mode::Closed { clients: own, .. } => *own = clients(*own),
+        Mode::Closed {
+            clients: own,
+            think_s,
+        } => {
+            *own = clients(*own);
+            *think_s += workload.pauses().map_or(0.0, |pauses| pauses.mean_s);
+        }
         Mode::Open { workers, queue, .. } => {
             *workers = clients(*workers);
             *queue = share.part(*queue);
@@ -129,4 +140,34 @@ fn schedule(rate: f64, arrivals: &ArrivalsSpec) -> Arrivals {
 /// The first second over which the server's counters are taken.
 pub(crate) fn measured_from_s(protocol: &Protocol) -> u32 {
     protocol.warmup_note().known_s().ceil() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keying_and_think_times_of_a_workload_are_think_times_of_its_load() {
+        let source = "title = 't'\n[server.a]\nbuild = 'mariadb'\n[workload.tpcc]\n\
+             [load.closed]\nclients = [8]\n[protocol]\ntime = '60s'\n";
+        let on_a_server = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
+        let experiment = spec::parse("t", "t.toml", source, &on_a_server).unwrap();
+        let closed = PlannedLoad::Closed {
+            clients: 8,
+            think: Duration::from_millis(500),
+        };
+        let mode = |section: &str| {
+            let section = section.parse().unwrap();
+            let tpcc = workload::open("tpcc", &section).unwrap();
+            mode_of(&Share::WHOLE, &closed, &experiment.protocol, tpcc.as_ref())
+        };
+        let thinking = |think_s: f64| Mode::Closed {
+            clients: 8,
+            think_s,
+        };
+        assert_eq!(mode("waits = 'none'"), thinking(0.5));
+        assert_eq!(mode("waits = 'standard'"), thinking(0.5 + 20.696));
+        let payments = "waits = 'standard'\nmix = 'weights'\nweights = { payment = 3 }";
+        assert_eq!(mode(payments), thinking(0.5 + 15.0));
+    }
 }

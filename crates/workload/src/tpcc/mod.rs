@@ -14,7 +14,7 @@ mod tables;
 
 pub use section::{Delivery, LARGEST_SCALE, Mix, Section, TRANSACTIONS, Waits};
 
-use super::{Dataset, Target, Work, Workload};
+use super::{Dataset, Pausing, Target, Work, Workload};
 use crate::generated::stored_tables::Stored;
 use audit::Audit;
 use datagen::tpcc::{Constants, SEED};
@@ -60,8 +60,11 @@ impl Workload for Tpcc {
         Some(self.section.warehouses)
     }
 
-    fn pauses(&self) -> Option<&'static str> {
-        (self.section.waits == Waits::Standard).then_some("waits = \"standard\"")
+    fn pauses(&self) -> Option<Pausing> {
+        (self.section.waits == Waits::Standard).then(|| Pausing {
+            key: "waits = \"standard\"",
+            mean_s: driver::mean_pause_s(self.section.mix),
+        })
     }
 
     fn work(&self, target: &Target, seed: u64) -> Option<Work> {

@@ -9,7 +9,7 @@ use crate::run::RunError;
 use spec::known::{Known, SettingKind, Wanted};
 use spec::plan::PlannedTrial;
 use spec::{Experiment, LoadSpec, ServerSpec, Setting, settings, without_loose};
-use workload::Workload;
+use workload::{Pausing, Workload};
 
 /// Reads which settings this server knows.
 pub(crate) fn known_settings(server: &Provided) -> Result<Known, RunError> {
@@ -47,7 +47,7 @@ pub(crate) fn can_pause(workload: &dyn Workload, load: &LoadSpec) -> Result<(), 
     let is_open = matches!(load, LoadSpec::Open(_));
     match workload.pauses().filter(|_| is_open) {
         None => Ok(()),
-        Some(key) => Err(RunError::Usage(format!(
+        Some(Pausing { key, .. }) => Err(RunError::Usage(format!(
             "{key} in [workload] lets clients pause around their operations, but with [load.open] requests arrive at a rate and no client would pause; write [load.closed], or remove {key}"
         ))),
     }

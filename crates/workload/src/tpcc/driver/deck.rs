@@ -44,6 +44,15 @@ impl Picks {
     }
 }
 
+/// The number of cards of each transaction in a deck, or its weight.
+pub(super) fn parts(mix: Mix) -> [f64; 5] {
+    let cards = |transaction: u16| CARDS.iter().filter(|card| **card == transaction).count();
+    match mix {
+        Mix::Deck => [0, 1, 2, 3, 4].map(|transaction| cards(transaction) as f64),
+        Mix::Weights(weights) => weights.map(f64::from),
+    }
+}
+
 /// The card with this number: shuffles its deck from the back (Fisher and Yates) until the card's place is decided.
 fn card(seed: u64, number: u64) -> u16 {
     let size = CARDS.len();

@@ -24,7 +24,7 @@ pub use inputs::{Inputs, Line, NewOrder, OrderStatus, Payment, StockLevel};
 pub use terminal::Home;
 
 use super::ledger::{Ledger, Write};
-use super::{Delivery, SCHEMA, Section, TRANSACTIONS, Waits};
+use super::{Delivery, Mix, SCHEMA, Section, TRANSACTIONS, Waits};
 use crate::Target;
 use crate::script::{Policy, Verdict};
 use datagen::tpcc::Constants;
@@ -41,6 +41,11 @@ use wire::Login;
 const RETRIES_MAX: u16 = 100;
 /// Deferred deliveries that were completed: an operation of its own, with its own response times (2.7.2.2).
 const COMPLETED: &str = "delivery-completed";
+
+/// The mean of the standard's pauses around a transaction of this mix (s).
+pub(super) fn mean_pause_s(mix: Mix) -> f64 {
+    waits::mean_s(deck::parts(mix))
+}
 
 /// The transactions of a run, shared by all clients.
 pub struct Driver {

@@ -20,6 +20,14 @@ pub(super) fn pauses(operation: u16, random: &mut Random) -> Pauses {
     }
 }
 
+/// The mean of both pauses together, to the millisecond (s). `parts`: how often each transaction runs.
+pub(super) fn mean_s(parts: [f64; 5]) -> f64 {
+    let each = KEYING_S.iter().zip(THINK_S);
+    let each = each.map(|(keying_s, think_s)| *keying_s as f64 + think_s);
+    let cycle_s: f64 = parts.iter().zip(each).map(|(part, s)| part * s).sum();
+    (1e3 * cycle_s / parts.iter().sum::<f64>()).round() / 1e3
+}
+
 /// -ln(r) times the mean, for r above 0 and at most 1, cut at ten times the mean (5.2.5.4).
 fn think_s(mean_s: f64, random: &mut Random) -> f64 {
     const STEPS: u64 = 1 << 53;

@@ -45,7 +45,12 @@ pub(super) fn enter(
     trial.flags.extend(effects::flags(&effects));
     let foreign = foreign_clients(timed, &observed.sampled);
     observed.happened.enter(trial);
-    let mode = drive::mode_of(&timed.share(), &timed.planned.load, timed.bench.protocol);
+    let mode = drive::mode_of(
+        &timed.share(),
+        &timed.planned.load,
+        timed.bench.protocol,
+        timed.workload,
+    );
     let end_ns = driven.started_ns + driven.until.as_nanos() as i64;
     refused::flag(trial, &driven.refused_to_end, (driven.started_ns, end_ns));
     let throughput = recorded
