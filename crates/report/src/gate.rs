@@ -4,6 +4,7 @@
 //! `stats`; the exit status belongs to the command line.
 
 use crate::build::ratios::contrasts;
+use crate::build::setup::differences;
 use crate::build::trials::failures::{self, Failing, FailingOf, Other, OtherOf};
 use crate::build::trials::noise;
 use crate::document::{Claim, Comparison, Document, Faults};
@@ -174,6 +175,7 @@ impl Gate {
                         .map(of_other),
                 )
                 .chain((comparison.controls.iter()).filter_map(|one| of_control(one, allowed)))
+                .chain(other_machines(comparison))
                 .chain(left_out)
                 .chain(untested_runs(comparison))
                 .collect(),
@@ -322,6 +324,17 @@ fn of_control(control: &Control, allowed: &Allowed) -> Option<Check> {
         result: CheckResult::Undecided,
         text: noise::bad(control, stats::MARGIN.min(allowed.tolerance))?,
     })
+}
+
+/// Of servers on other machines a slowdown may be that of the machine.
+fn other_machines(comparison: &Comparison) -> Vec<Check> {
+    let check = |(run, text): (usize, String)| Check {
+        name: format!("run {run} against run 1, same machine"),
+        result: CheckResult::Undecided,
+        text,
+    };
+    let machines = differences::of_machines(&comparison.differences);
+    machines.into_iter().map(check).collect()
 }
 
 /// On other data a build cannot be judged; on the same data another answer is a fault.

@@ -334,6 +334,28 @@ fn a_comparison_with_an_invalid_trial_does_not_pass_and_counts_the_blocks() {
 }
 
 #[test]
+fn a_run_on_another_machine_is_named_in_headline_and_gate() {
+    let (comparison, gate) = changed(|new| {
+        let environment = &mut new.run.environment;
+        environment.cpu = "Another CPU at 2 GHz".into();
+        environment.cores = 4;
+        environment.kernel = "6.99".into();
+    });
+    let says = "Run 2 differs from run 1 in cpu and cores, so the ratios are not those of the servers alone";
+    assert!(
+        comparison.headline.contains(says),
+        "{}",
+        comparison.headline
+    );
+    let mut checks = gate.checks.iter();
+    let machine = checks.find(|check| check.name == "run 2 against run 1, same machine");
+    assert_eq!(machine.unwrap().result, CheckResult::Undecided);
+    let (same, gate) = changed(|new| new.run.environment.kernel = "6.99".into());
+    assert!(!same.headline.contains("differs"), "{}", same.headline);
+    assert_eq!(gate.count(CheckResult::Undecided), 0);
+}
+
+#[test]
 fn figures_by_other_rules_are_a_difference() {
     let (comparison, _) = changed(|new| {
         new.run.slim = Some(record::Slim {

@@ -55,13 +55,16 @@ impl Comparison {
         let others = failures::other(question, &across.contrasts);
         let of_rows = differences::of_rows(&others, runs.len(), &differences);
         differences.extend(of_rows);
-        let others = others.first().map(|other| {
+        let others = others.into_iter().map(|other| other.sentence).take(1);
+        let machines = differences::of_machines(&differences).into_iter();
+        let others = others.chain(machines.map(|(_, sentence)| sentence));
+        let others = others.map(|sentence| {
             Headline::default()
-                .stress(format::capitalised(&other.sentence))
+                .stress(format::capitalised(&sentence))
                 .plain(".")
         });
         let doubts = headline::doubts(&faults, failing, &controls);
-        let doubts = others.into_iter().chain(doubts);
+        let doubts = others.chain(doubts);
         let mut comparison = Comparison {
             differences,
             contrasts: across.contrasts,

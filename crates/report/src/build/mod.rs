@@ -11,7 +11,7 @@ pub(crate) mod loads;
 pub(crate) mod ratios;
 mod rounds;
 mod rows;
-mod setup;
+pub(crate) mod setup;
 mod slices;
 pub(crate) mod trials;
 

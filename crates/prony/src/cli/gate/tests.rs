@@ -7,7 +7,7 @@ use super::*;
 use record::{Bound, Cell, Claim, Environment, FlagKind, Role, Run, Subject, Trial, Value};
 use report::{Detail, Measured};
 use side::{OLD, Side, trial};
-use spoilt::{busy, dataset, few, killed, losing, round};
+use spoilt::{busy, changing, dataset, few, half_idle, killed, losing, round};
 
 #[test]
 fn a_tolerance_is_a_percentage() {
@@ -26,6 +26,8 @@ struct Case {
     /// The throughput of the control in each block; none without a control.
     control: Option<f64>,
     part: Option<String>,
+    /// The machine of the new side, if it is in a run of its own. The old side's is `m`.
+    machine: &'static str,
     claims: Vec<Claim>,
     /// What happens to the trials, the old side's and the new side's of each block.
     spoil: fn(&mut Vec<Trial>),
@@ -39,6 +41,7 @@ impl Case {
             sides: [old, new],
             control: None,
             part: None,
+            machine: "m",
             claims: Vec::new(),
             spoil: |_| (),
             planned: None,
@@ -81,6 +84,7 @@ impl Case {
             controls: self.controls(),
             planned: self.planned.unwrap_or(2 * u64::from(self.blocks)),
             part: self.part,
+            machine: self.machine,
             claims: self.claims,
         }
     }
@@ -92,6 +96,7 @@ struct Recorded {
     controls: Vec<Trial>,
     planned: u64,
     part: Option<String>,
+    machine: &'static str,
     claims: Vec<Claim>,
 }
 
@@ -137,8 +142,9 @@ impl Recorded {
                 _ => Vec::new(),
             },
         };
-        let comparison =
-            Comparison::of(vec![side("old"), side("new")], Vec::new(), gating.tolerance);
+        let mut new = side("new");
+        new.run.environment.machine = self.machine.into();
+        let comparison = Comparison::of(vec![side("old"), new], Vec::new(), gating.tolerance);
         gating.of_comparison(&comparison).ok()
     }
 }
@@ -264,20 +270,7 @@ fn path(name: &str) -> Case {
         "the shares of failed operations differ by more than `--failures`" => failing(0.3),
         "the shares of failed operations differ by less" => failing(0.005),
         "operations of one side change or find no row, in shares that differ by more than `--failures`" => {
-            Case::spoilt(|trials| {
-                for trial in trials.iter_mut().filter(is_new) {
-                    let Some(load) = &mut trial.load else {
-                        continue;
-                    };
-                    load.engine.effects = vec![record::EffectNote {
-                        operation: "update".into(),
-                        done: 100,
-                        changed_nothing: 50,
-                        found_nothing: 0,
-                        warned: 0,
-                    }];
-                }
-            })
+            Case::spoilt(|trials| trials.iter_mut().filter(is_new).for_each(half_idle))
         }
         "the user's own tables differ on two servers of a run" => Case::spoilt(|trials| {
             for trial in trials.iter_mut() {
@@ -329,15 +322,7 @@ fn path(name: &str) -> Case {
             Case::spoilt(|trials| {
                 for trial in trials.iter_mut() {
                     let is_new = trial.key.server_name() == "new";
-                    let Some(load) = &mut trial.load else {
-                        continue;
-                    };
-                    load.engine.rows = vec![record::RowsNote {
-                        operation: "update".into(),
-                        done: 100,
-                        changed: if is_new { 50 } else { 100 },
-                        found: 0,
-                    }];
+                    changing(trial, if is_new { 50 } else { 100 });
                 }
             })
         }
@@ -407,6 +392,10 @@ fn path(name: &str) -> Case {
                 trial.dataset = Some(dataset(trial.key.server_name()));
             }
         }),
+        "two runs are from other machines" => Case {
+            machine: "other",
+            ..Case::slower_by(1.0)
+        },
         "the run is a part of its matrix (`--part`) or load (`--shard`)" => Case {
             part: Some("1/2".into()),
             ..Case::slower_by(1.0)

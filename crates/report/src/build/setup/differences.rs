@@ -27,6 +27,38 @@ pub(crate) fn of_environments(runs: &[Run]) -> Vec<Difference> {
     found
 }
 
+/// What of the environments makes a machine.
+const OF_MACHINE: [&str; 4] = ["machine", "cpu", "cores", "file system"];
+
+/// The numbers of the runs that took place on another machine than the first one, each with a sentence.
+///
+/// `run 2 differs from run 1 in cpu and cores, so the ratios are not those of the servers alone: measure both in one run`
+pub(crate) fn of_machines(all: &[Difference]) -> Vec<(usize, String)> {
+    let runs = all.iter().map(|one| one.values.len()).max().unwrap_or(0);
+    let sentence = |place: usize| {
+        let is_other = |one: &&Difference| {
+            let is_of_machine = OF_MACHINE.contains(&one.what.as_str());
+            one.kind == DifferenceKind::Environment
+                && is_of_machine
+                && one.values[place] != one.values[0]
+        };
+        let mut parts: Vec<&str> = (all.iter().filter(is_other))
+            .map(|one| one.what.as_str())
+            .collect();
+        let last = parts.pop()?;
+        let parts = match parts.is_empty() {
+            true => last.to_string(),
+            false => format!("{} and {last}", parts.join(", ")),
+        };
+        let run = place + 1;
+        let sentence = format!(
+            "run {run} differs from run 1 in {parts}, so the ratios are not those of the servers alone: measure both in one run"
+        );
+        Some((run, sentence))
+    };
+    (1..runs).filter_map(sentence).collect()
+}
+
 /// The rules that made the figures of loads: those of a slim record cannot be made again.
 fn of_rules(runs: &[Run]) -> Option<Difference> {
     let rules = |run: &Run| run.slim.as_ref().map_or(stats::RULES, |slim| slim.rules);

@@ -22,6 +22,29 @@ pub(super) fn few(trial: &mut Trial, starts: u64, errors: u64) {
     }
 }
 
+/// Lets 100 operations change so many rows.
+pub(super) fn changing(trial: &mut Trial, changed: u64) {
+    let Some(load) = &mut trial.load else { return };
+    load.engine.rows = vec![record::RowsNote {
+        operation: "update".into(),
+        done: 100,
+        changed,
+        found: 0,
+    }];
+}
+
+/// Lets half of 100 operations change nothing.
+pub(super) fn half_idle(trial: &mut Trial) {
+    let Some(load) = &mut trial.load else { return };
+    load.engine.effects = vec![record::EffectNote {
+        operation: "update".into(),
+        done: 100,
+        changed_nothing: 50,
+        found_nothing: 0,
+        warned: 0,
+    }];
+}
+
 /// Kills the server at 10 s and at 30 s. After the second kill the new side stays at half of its throughput.
 pub(super) fn killed(trial: &mut Trial) {
     let after = match trial.key.server_name() {
