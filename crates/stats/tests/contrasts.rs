@@ -419,11 +419,30 @@ fn nothing_is_equivalent_that_a_gate_of_less_than_two_percent_fails() {
 }
 
 /// Six blocks in which new is 5 % slower: p is 0.036, and 0.21 in the first three.
+const SLOWER: [f64; 6] = [-0.002, -0.102, -0.052, -0.002, -0.102, -0.052];
+
+#[test]
+fn a_run_that_got_further_blocks_is_compared_at_a_share_of_the_error_rate() {
+    let at = |looks: Option<Looks>| {
+        let old = loads("mariadb", &[1000.0; 6]);
+        let mut new = loads("mariadb", &SLOWER.map(|log| 1000.0 * log.exp()));
+        new.0.looks = looks;
+        let found = across(vec![(&old.0, old.1), (&new.0, new.1)], 0.0);
+        let gated = found.contrasts.into_iter();
+        let mut gated = gated.filter(|found| found.subject.decides);
+        gated.next().expect("a throughput").judged
+    };
+    let planned = at(Some(Looks::until_decided(3, 6, None)));
+    assert_eq!(planned.verdict, Verdict::NotReproduced);
+    let added = at(Some(Looks::fixed(3).with_added(3, 6, false)));
+    assert_eq!(added.verdict, Verdict::Inconclusive);
+    assert!(planned.ci.unwrap().1 < added.ci.unwrap().1);
+}
+
 #[test]
 fn blocks_added_to_a_finished_run_share_its_error_rate() {
-    let logs = [-0.002, -0.102, -0.052, -0.002, -0.102, -0.052_f64];
     let (mut question, mut trials) = loads("old", &[1000.0; 6]);
-    trials.extend(loads("new", &logs.map(|log| 1000.0 * log.exp())).1);
+    trials.extend(loads("new", &SLOWER.map(|log| 1000.0 * log.exp())).1);
     question.servers = vec!["old".into(), "new".into()];
     let mut at = |looks: Option<Looks>| {
         question.looks = looks;

@@ -123,6 +123,15 @@ impl Looks {
         }
     }
 
+    /// The share of the error rate that a comparison with another run has. Blocks that were added to a finished run may follow such a
+    /// comparison; planned looks depend on the run's own claims.
+    pub fn share_of_comparison(&self) -> f64 {
+        match self.all.last() {
+            Some(last) if last.added => last.weight,
+            _ => 1.0,
+        }
+    }
+
     pub fn all(&self) -> &[Look] {
         &self.all
     }
@@ -197,5 +206,8 @@ mod tests {
         assert_eq!(shares(&once), [(3, 0.5), (9, 0.5)]);
         let twice = once.with_added(9, 12, false);
         assert_eq!(shares(&twice), [(3, 0.5), (9, 0.25), (12, 0.25)]);
+        let compared = [Looks::until_decided(3, 9, None), once, twice];
+        let compared = compared.map(|looks| looks.share_of_comparison());
+        assert_eq!(compared, [1.0, 0.5, 0.25]);
     }
 }

@@ -88,6 +88,7 @@ fn sections(comparison: &Comparison, runs: Table, settings_in_some: usize) -> Ve
     contrasts.extend(queries::compared(question, &comparison.contrasts, &[]));
     if !contrasts.is_empty() {
         contrasts.push(Block::remark(UNPAIRED).everywhere());
+        contrasts.extend(compared_before(&comparison.runs).map(Block::everywhere));
     }
     let recorded_by = format!("Recorded by prony {}.", comparison.prony());
     let runs = [Block::table(runs), Block::remark(recorded_by)];
@@ -99,6 +100,18 @@ fn sections(comparison: &Comparison, runs: Table, settings_in_some: usize) -> Ve
         left_out(&comparison.left_out),
     ];
     sections.into_iter().flatten().collect()
+}
+
+/// None where no blocks were added to a finished run.
+fn compared_before(runs: &[Run]) -> Option<Block> {
+    let share = |run: &Run| run.question.looks().share_of_comparison();
+    let share: f64 = runs.iter().map(share).product();
+    (share < 1.0).then(|| {
+        Block::remark(format!(
+            "Blocks were added to a finished run, and the runs may have been compared before. So this comparison has {} of the error rate, and its intervals are wider.",
+            format::percent(share)
+        ))
+    })
 }
 
 fn table_of_runs(runs: &[Run], trials: &[Vec<Trial>]) -> Table {

@@ -35,6 +35,8 @@ pub struct LeftOut {
 ///
 /// Rows belong together if they have the same level of every factor that has several levels in one of the two runs. A factor with
 /// one level in each run, the server too, may differ: it is what the runs are compared by.
+///
+/// Each run to which blocks were added leaves a share of the error rate, because the runs may have been compared before.
 pub fn across(runs: Vec<(&Question, Vec<Trial>)>, tolerance: f64) -> Across {
     let rows: Vec<Vec<Row>> = (runs.iter())
         .map(|(question, trials)| self::rows(question, trials))
@@ -47,13 +49,15 @@ pub fn across(runs: Vec<(&Question, Vec<Trial>)>, tolerance: f64) -> Across {
         ];
         matched(place + 1, sides, &mut pairs, &mut left_out);
     }
+    let share = |(question, _): &(&Question, Vec<Trial>)| question.looks().share_of_comparison();
+    let share: f64 = runs.iter().map(share).product();
     let trials: Vec<Trial> = (runs.into_iter().enumerate())
         .flat_map(|(place, (_, trials))| {
             let numbered = move |trial| numbered(trial, place + 1);
             trials.into_iter().map(numbered)
         })
         .collect();
-    let judge = |claims: &[_]| judge::judge_unpaired(claims, &trials);
+    let judge = |claims: &[_]| judge::judge_unpaired(claims, &trials, share);
     Across {
         contrasts: contrast::contrasts(pairs, &trials, tolerance, &judge),
         left_out,

@@ -67,8 +67,8 @@ fn judged_at(
     conclusions(claims, followed, looks.all(), family)
 }
 
-/// The same for ratios of cells of different runs, whose blocks do not belong together. Such a comparison is made once.
-pub(crate) fn judge_unpaired(claims: &[Claim], trials: &[Trial]) -> Vec<Judged> {
+/// The same for ratios of cells of different runs, whose blocks do not belong together, with this share of the error rate.
+pub(crate) fn judge_unpaired(claims: &[Claim], trials: &[Trial], share: f64) -> Vec<Judged> {
     let find = |claim: &Claim| match &claim.subject {
         Subject::Ratio {
             value,
@@ -80,7 +80,7 @@ pub(crate) fn judge_unpaired(claims: &[Claim], trials: &[Trial]) -> Vec<Judged> 
     };
     let found = claims.iter().map(find);
     let found: Vec<Found> = found
-        .map(|found| found.unwrap_or_else(Found::not_available).weighed(1.0))
+        .map(|found| found.unwrap_or_else(Found::not_available).weighed(share))
         .collect();
     let mut decisions = vec![Decision::default(); claims.len()];
     decide(&found, &mut decisions, 0);
