@@ -34,7 +34,7 @@ pub struct Allowed {
 impl Allowed {
     /// The smallest difference of the shares that is checked.
     fn least_named(&self) -> f64 {
-        self.failures.min(failures::NAMED)
+        self.failures.min(self.tolerance).min(failures::NAMED)
     }
 }
 
@@ -350,23 +350,33 @@ fn of_other(other: Other) -> Check {
     }
 }
 
-/// Operations that failed or changed nothing are not throughput, so both sides must have equal shares of them. Other rows may follow from
-/// the speed itself. No transaction may be lost on one side alone. What clients limit says little of the servers.
+/// Operations that failed or changed nothing are not throughput, so both sides must have equal shares of them. Those without effect count as
+/// done, so a difference above the tolerance passes nothing. Other rows may follow from the speed itself. No transaction may be lost on one
+/// side alone. What clients limit says little of the servers.
 fn of_failing(failing: Failing, allowed: &Allowed) -> Check {
     let (what, most) = match failing.of {
         FailingOf::Losses => ("lost transactions", 0.0),
         FailingOf::Failures => ("failed operations", allowed.failures),
         FailingOf::Dropped => ("dropped arrivals", allowed.failures),
-        FailingOf::Work => ("same work", allowed.failures),
+        FailingOf::Work(_) => ("same work", allowed.failures),
         FailingOf::Tables => ("same data", 0.0),
         FailingOf::Clients => ("clients as the limit", 0.0),
         FailingOf::OneSided => ("same conditions", 0.0),
     };
+    let passes = match failing.of {
+        FailingOf::Work(_) => most.min(allowed.tolerance),
+        _ => most,
+    };
     let result = match failing.difference {
         None => CheckResult::Undecided,
-        Some(difference) if difference <= most => CheckResult::Passed,
+        Some(difference) if difference <= passes => CheckResult::Passed,
+        Some(difference) if difference <= most => CheckResult::Undecided,
         Some(_) if failing.is_chance && most > 0.0 => CheckResult::Undecided,
         Some(_) => CheckResult::Failed,
+    };
+    let most = match result {
+        CheckResult::Failed => most,
+        _ => passes,
     };
     Check {
         name: format!("{}, {what}", failing.sides),

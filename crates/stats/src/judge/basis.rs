@@ -65,8 +65,8 @@ pub struct Basis {
     pub dropped: Option<FailedShares>,
     /// None where no side lost any, without a second side, and for a figure of the audit itself.
     pub lost: Option<LostTransactions>,
-    /// The operation that does other work on one side; None where all do the same, and without a second side.
-    pub other_work: Option<OtherWork>,
+    /// The operations that do other work on one side, of each kind of work one; empty where all do the same, and without a second side.
+    pub other_work: Vec<OtherWork>,
     /// What happened to a trial of one side and to none of the other, so that they did not do the same: the first flag. None for sides that
     /// differ in more than server and run.
     pub one_sided: Option<String>,
@@ -160,7 +160,7 @@ impl Basis {
                 (Some(_), [among]) => lost_among(among),
                 _ => None,
             },
-            other_work: alike.and_then(|(old, new)| same_work::other(old, new)),
+            other_work: alike.map_or_else(Vec::new, |(old, new)| same_work::other(old, new)),
             one_sided: alike.and_then(|(old, new)| one_sided(old, new)),
             other_tables: alike.and_then(|(old, new)| same_tables::other(old, new)),
             other_data: None,

@@ -7,7 +7,7 @@ use crate::load::summary::summary;
 use record::load::{EffectNote, Loaded, RowsNote};
 use record::{Trial, percent};
 
-/// Shares of operations without effect that differ by less are the edge of the keys.
+/// Shares that differ by less are the edge of the keys: not named, unless a gate allows less.
 const SHARE: f64 = 0.01;
 /// Standard errors of a difference of shares that is no chance: one of 16,000 equal pairs differs by more.
 const ERRORS: f64 = 4.0;
@@ -50,6 +50,16 @@ impl OtherWork {
         }
     }
 
+    /// Whether shares differ by enough to be named.
+    pub fn is_named(&self) -> bool {
+        match self.what {
+            Work::ChangedNothing | Work::FoundNothing | Work::Warned => {
+                (self.new - self.old).abs() > SHARE
+            }
+            Work::RowsChanged | Work::RowsFound => true,
+        }
+    }
+
     /// By how much the shares without effect differ; None for rows and warnings, which tell less.
     pub fn difference_of_shares(&self) -> Option<f64> {
         match self.what {
@@ -88,9 +98,9 @@ fn figure(rows: f64) -> String {
     }
 }
 
-/// The operation whose work differs most, shares without effect first and warnings last; None where all do the same, or a record does not
-/// say.
-pub(crate) fn other(old: &[&Trial], new: &[&Trial]) -> Option<OtherWork> {
+/// Of shares without effect, rows and warnings the operation whose work differs, in this order; of shares the one that differs most, however
+/// little. Empty where all do the same, or a record does not say.
+pub(crate) fn other(old: &[&Trial], new: &[&Trial]) -> Vec<OtherWork> {
     let names = operations(old);
     let shares = names.iter().flat_map(|name| {
         let kinds: [Counted<EffectNote>; 2] = [
@@ -103,21 +113,18 @@ pub(crate) fn other(old: &[&Trial], new: &[&Trial]) -> Option<OtherWork> {
     let most = shares
         .flatten()
         .max_by(|a, b| difference(a).total_cmp(&difference(b)));
-    let warned = || {
-        let mut names = names.iter();
-        names.find_map(|name| share(name, Work::Warned, |one| one.warned, (old, new)))
-    };
-    let rows = || {
-        let rows = names.iter().flat_map(|name| {
-            let kinds: [Counted<RowsNote>; 2] = [
-                (Work::RowsChanged, |one| one.changed),
-                (Work::RowsFound, |one| one.found),
-            ];
-            kinds.map(|(what, count)| self::rows(name, what, count, (old, new)))
-        });
-        rows.flatten().next()
-    };
-    most.or_else(rows).or_else(warned)
+    let rows = names.iter().flat_map(|name| {
+        let kinds: [Counted<RowsNote>; 2] = [
+            (Work::RowsChanged, |one| one.changed),
+            (Work::RowsFound, |one| one.found),
+        ];
+        kinds.map(|(what, count)| self::rows(name, what, count, (old, new)))
+    });
+    let warned = |name: &String| share(name, Work::Warned, |one| one.warned, (old, new));
+    let mut warned = names.iter().filter_map(warned);
+    let warned = warned.find(OtherWork::is_named);
+    let all = [most, rows.flatten().next(), warned];
+    all.into_iter().flatten().collect()
 }
 
 /// What is counted, and how it is read from a note.
@@ -158,7 +165,7 @@ fn share(
     let (old, new) = (share(of_old), share(of_new));
     let is_chance = of_old.0.max(of_new.0) <= FEW
         || (new - old).abs() <= ERRORS * standard_error(of_old, of_new);
-    (!is_chance && (new - old).abs() > SHARE).then(|| OtherWork {
+    (!is_chance).then(|| OtherWork {
         operation: name.to_string(),
         what,
         old,
@@ -241,11 +248,11 @@ mod tests {
     }
 
     fn says(old: &[Trial], new: &[Trial]) -> Option<String> {
-        let all = |trials: &[Trial]| other(&refs(trials), &refs(new));
         fn refs(trials: &[Trial]) -> Vec<&Trial> {
             trials.iter().collect()
         }
-        all(old).map(|found| found.sentence("new", "old"))
+        let all = other(&refs(old), &refs(new));
+        all.first().map(|found| found.sentence("new", "old"))
     }
 
     #[test]
@@ -287,6 +294,19 @@ mod tests {
         let mixed = [trial(0, 5), trial(0, 11)];
         assert_eq!(says(&full, &mixed), None);
         assert_eq!(says(&full, &full), None);
+    }
+
+    #[test]
+    fn a_small_share_is_found_and_hides_no_other_rows() {
+        let of = |found_nothing: u64, rows_each: u64| {
+            let mut trial = trial(found_nothing, rows_each);
+            trial.load.as_mut().unwrap().engine.effects[0].done = 10_000;
+            trial
+        };
+        let found = other(&[&of(0, 10)], &[&of(90, 5)]);
+        let kinds: Vec<Work> = found.iter().map(|one| one.what).collect();
+        assert_eq!(kinds, [Work::FoundNothing, Work::RowsFound]);
+        assert!(!found[0].is_named() && found[1].is_named());
     }
 
     #[test]

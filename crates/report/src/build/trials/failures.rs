@@ -7,7 +7,7 @@
 use crate::document::{Claim, Headline};
 use crate::{format, names, why};
 use record::{Cell, Question, Run, Subject, percent};
-use stats::{Basis, Contrast, FailedShares, Losses, LostTransactions};
+use stats::{Basis, Contrast, FailedShares, Losses, LostTransactions, Work};
 
 /// Smaller differences of shares are not named, unless a gate allows less.
 pub(crate) const NAMED: f64 = 0.001;
@@ -24,6 +24,8 @@ pub(crate) struct Failing {
     pub(crate) difference: Option<f64>,
     /// The difference may be chance.
     pub(crate) is_chance: bool,
+    /// The difference matters only to a gate that allows less.
+    is_minor: bool,
 }
 
 impl Failing {
@@ -41,7 +43,7 @@ pub(crate) enum FailingOf {
     /// Arrivals that were dropped.
     Dropped,
     /// Operations that changed or found other rows, or none.
-    Work,
+    Work(Work),
     /// Tables of the user's that differ.
     Tables,
     /// Clients that limited a side.
@@ -91,7 +93,8 @@ pub(crate) fn of_contrasts(
 /// The pair that lost most, and the one that differs most otherwise, for the headline.
 pub(crate) fn headline(all: Vec<Failing>) -> Vec<Headline> {
     let is_lost = |one: &Failing| one.of == FailingOf::Losses;
-    let (lost, others): (Vec<Failing>, Vec<Failing>) = all.into_iter().partition(is_lost);
+    let named = all.into_iter().filter(|one| !one.is_minor);
+    let (lost, others): (Vec<Failing>, Vec<Failing>) = named.partition(is_lost);
     [lost, others].into_iter().filter_map(largest).collect()
 }
 
@@ -153,6 +156,7 @@ fn all(row: &str, (of, to): (&str, &str), basis: &Basis, least: f64) -> Vec<Fail
         sentence,
         difference,
         is_chance: false,
+        is_minor: false,
     };
     let of_shares = |what: FailingOf, shares: &Option<FailedShares>| {
         let shares = shares.as_ref();
@@ -171,9 +175,15 @@ fn all(row: &str, (of, to): (&str, &str), basis: &Basis, least: f64) -> Vec<Fail
         let sentence = format!("{place}{}", lost_sentence((of, to), lost));
         failing(FailingOf::Losses, sentence, lost.difference())
     });
-    let work = basis.other_work.as_ref().map(|work| {
+    // The first one last: of equal ones the headline names the last.
+    let work = basis.other_work.iter().rev().filter_map(|work| {
+        let difference = work.difference_of_shares();
         let sentence = format!("{place}{}", work.sentence(of, to));
-        failing(FailingOf::Work, sentence, work.difference_of_shares())
+        let is_small = difference.is_some_and(|difference| difference < least);
+        (!is_small).then(|| Failing {
+            is_minor: !work.is_named(),
+            ..failing(FailingOf::Work(work.what), sentence, difference)
+        })
     });
     let tables = basis.other_tables.as_ref().map(|tables| {
         let sentence = format!("{place}{of} has {tables}, unlike {to}");
@@ -188,8 +198,9 @@ fn all(row: &str, (of, to): (&str, &str), basis: &Basis, least: f64) -> Vec<Fail
     });
     let failed = of_shares(FailingOf::Failures, &basis.failed);
     let dropped = of_shares(FailingOf::Dropped, &basis.dropped);
-    let all = [lost, failed, dropped, work, tables, clients, one_sided];
-    all.into_iter().flatten().collect()
+    let first = [lost, failed, dropped].into_iter().flatten();
+    let last = [tables, clients, one_sided].into_iter().flatten();
+    first.chain(work).chain(last).collect()
 }
 
 fn place(row: &str) -> String {

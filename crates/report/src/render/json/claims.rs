@@ -19,7 +19,7 @@ pub(super) fn claim(claim: &Claim) -> Value {
         "decided_after": judged.decided_after,
         "blocks": judged.blocks,
         "failed_share": basis.failed.as_ref().map(failed),
-        "other_work": basis.other_work.as_ref().map(work),
+        "other_work": work(&basis.other_work),
         "reason": judged.reason,
         "why": claim.why.as_ref().map(why::explained),
     })

@@ -77,7 +77,7 @@ pub(super) fn contrast(contrast: &Contrast) -> Value {
         "blocks_to_decide": judged.blocks_to_decide,
         "blocks": judged.blocks,
         "failed_share": basis.failed.as_ref().map(failed),
-        "other_work": basis.other_work.as_ref().map(work),
+        "other_work": work(&basis.other_work),
         "other_data": basis.other_data,
         "other_answer": basis.other_answer,
         "reason": judged.reason,

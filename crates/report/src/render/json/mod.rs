@@ -100,9 +100,11 @@ fn failed(shares: &FailedShares) -> Value {
     json!({ "operation": shares.operation, "old": shares.old, "new": shares.new })
 }
 
-/// An operation that does other work on one side.
-fn work(work: &OtherWork) -> Value {
-    json!({ "operation": work.operation, "what": work.word(), "old": work.old, "new": work.new })
+/// The first operation that does other work on one side.
+fn work(all: &[OtherWork]) -> Option<Value> {
+    let work = all.iter().find(|work| work.is_named())?;
+    let (operation, what) = (&work.operation, work.word());
+    Some(json!({ "operation": operation, "what": what, "old": work.old, "new": work.new }))
 }
 
 /// The A/A control.

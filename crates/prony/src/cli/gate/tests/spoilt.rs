@@ -33,13 +33,13 @@ pub(super) fn changing(trial: &mut Trial, changed: u64) {
     }];
 }
 
-/// Lets half of 100 operations change nothing.
-pub(super) fn half_idle(trial: &mut Trial) {
+/// Lets so many of these operations change nothing.
+pub(super) fn idle(trial: &mut Trial, changed_nothing: u64, done: u64) {
     let Some(load) = &mut trial.load else { return };
     load.engine.effects = vec![record::EffectNote {
         operation: "update".into(),
-        done: 100,
-        changed_nothing: 50,
+        done,
+        changed_nothing,
         found_nothing: 0,
         warned: 0,
     }];
