@@ -418,6 +418,21 @@ fn nothing_is_equivalent_that_a_gate_of_less_than_two_percent_fails() {
     assert_eq!(strict.judged.verdict, Verdict::NotReproduced);
 }
 
+#[test]
+fn what_the_page_cache_served_on_one_side_alone_is_named() {
+    let of = |is_cached: bool| {
+        let mut run = loads("files", &OLD);
+        for trial in run.1.iter_mut().filter(|_| is_cached) {
+            trial.flag(FlagKind::SmallerThanCaches, "the page cache held it");
+        }
+        run
+    };
+    let named = |old: bool, new: bool| compared(of(old), of(new)).basis.one_sided;
+    assert!(named(false, true).is_some_and(|why| why.contains("page cache")));
+    assert!(named(true, false).is_some());
+    assert_eq!(named(true, true), None);
+}
+
 /// Six blocks in which new is 5 % slower: p is 0.036, and 0.21 in the first three.
 const SLOWER: [f64; 6] = [-0.002, -0.102, -0.052, -0.002, -0.102, -0.052];
 

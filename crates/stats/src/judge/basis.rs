@@ -259,12 +259,14 @@ fn clients_limit(trial: &Trial) -> Option<String> {
 }
 
 /// What makes a valid trial another measurement, if the other side has none of it.
-const OF_ONE_SIDE: [FlagKind; 5] = [
+const OF_ONE_SIDE: [FlagKind; 7] = [
     FlagKind::DataMoved,
     FlagKind::EventMissed,
+    FlagKind::FilesOverwritten,
     FlagKind::ForeignClients,
     FlagKind::LimitNotReached,
     FlagKind::QueryCache,
+    FlagKind::SmallerThanCaches,
 ];
 
 fn one_sided(old: &[&Trial], new: &[&Trial]) -> Option<String> {
