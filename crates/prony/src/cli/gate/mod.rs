@@ -2,7 +2,7 @@
 
 use super::failure::{Failure, Status};
 use super::terminal;
-use record::Question;
+use record::{Question, Run};
 use report::{Allowed, Comparison, Document, Gate, Outcome, Strictness};
 use std::path::{Path, PathBuf};
 
@@ -64,8 +64,16 @@ impl Gating {
     /// The gate of recorded runs against the first one.
     ///
     /// # Errors
-    /// Nothing can be compared, although all was measured. A file that cannot be written.
+    /// Nothing can be compared, although all was measured, or a run is compared with itself. A file that cannot be written.
     pub(super) fn of_comparison(&self, comparison: &Comparison) -> Result<Status, Failure> {
+        let first = &comparison.runs[0];
+        let is_first = |run: &Run| run.id == first.id && run.started_ns == first.started_ns;
+        if self.gate.is_some() && comparison.runs[1..].iter().any(is_first) {
+            return Err(Failure::usage(format!(
+                "nothing to gate: {} is compared with itself; name the run of the other build",
+                first.id
+            )));
+        }
         let gate = Gate::of_comparison(comparison, &self.allowed());
         let is_whole = gate.invalid.is_empty() && gate.missing.is_empty();
         if self.gate.is_some() && comparison.contrasts.is_empty() && is_whole {

@@ -5,7 +5,7 @@ mod side;
 mod spoilt;
 
 use super::*;
-use record::{Bound, Cell, Claim, Environment, FlagKind, Role, Run, Subject, Trial, Value};
+use record::{Bound, Cell, Claim, Environment, FlagKind, Role, Subject, Trial, Value};
 use report::{Detail, Measured};
 use side::{OLD, Side, trial};
 use spoilt::{busy, changing, dataset, few, idle, killed, losing, round};
@@ -144,6 +144,7 @@ impl Recorded {
             },
         };
         let mut new = side("new");
+        new.run.id = "n-2".into();
         new.run.environment.machine = self.machine.into();
         let comparison = Comparison::of(vec![side("old"), new], Vec::new(), gating.tolerance);
         gating.of_comparison(&comparison).ok()
