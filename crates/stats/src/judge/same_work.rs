@@ -13,8 +13,12 @@ const SHARE: f64 = 0.01;
 const ERRORS: f64 = 4.0;
 /// So few operations say nothing about a share.
 const FEW: u64 = 2;
-/// Rows per operation that differ by less are those of the keys that were drawn.
+/// Rows per operation that differ by less may be those of the keys that were drawn.
 const ROWS: f64 = 0.05;
+/// The same where the two sides are further apart than the trials of each.
+const SURE_ROWS: f64 = 0.01;
+/// With so many trials on each side, equal ones are so far apart in 1 of 300 pairs.
+const SURE_TRIALS: usize = 3;
 
 /// An operation that does other work on one side.
 #[derive(Clone, Debug, PartialEq)]
@@ -202,11 +206,21 @@ fn rows(
             .collect()
     };
     let (of_old, of_new) = (means(old), means(new));
-    let least = |means: &[f64]| means.iter().copied().reduce(f64::min);
-    let most = |means: &[f64]| means.iter().copied().reduce(f64::max);
+    let ends = |means: &[f64]| {
+        let least = means.iter().copied().reduce(f64::min);
+        least.zip(means.iter().copied().reduce(f64::max))
+    };
     let are_apart = |low: &[f64], high: &[f64]| {
-        let ends = most(low).zip(least(high));
-        ends.is_some_and(|(most, least)| least > most * (1.0 + ROWS))
+        let (Some((lowest, low_end)), Some((high_end, highest))) = (ends(low), ends(high)) else {
+            return false;
+        };
+        let scatter = (low_end - lowest) + (highest - high_end);
+        let are_enough = low.len().min(high.len()) >= SURE_TRIALS;
+        let least = match are_enough && high_end - low_end > scatter {
+            true => SURE_ROWS,
+            false => ROWS,
+        };
+        high_end > low_end * (1.0 + least)
     };
     let mean = |means: &[f64]| means.iter().sum::<f64>() / means.len() as f64;
     (are_apart(&of_old, &of_new) || are_apart(&of_new, &of_old)).then(|| OtherWork {
@@ -294,6 +308,18 @@ mod tests {
         let mixed = [trial(0, 5), trial(0, 11)];
         assert_eq!(says(&full, &mixed), None);
         assert_eq!(says(&full, &full), None);
+    }
+
+    #[test]
+    fn a_few_rows_less_are_named_where_the_trials_of_a_side_are_nearer() {
+        let of = |rows: [u64; 3]| rows.map(|rows_each| trial(0, rows_each));
+        let old = of([1000, 1001, 1000]);
+        let fewer = of([970, 971, 970]);
+        let expected = "look returned 970 rows per operation on new, 1000 on old";
+        assert_eq!(says(&old, &fewer).as_deref(), Some(expected));
+        assert_eq!(says(&old, &of([970, 995, 960])), None);
+        assert_eq!(says(&old, &of([995; 3])), None);
+        assert_eq!(says(&old[..2], &fewer[..2]), None, "two trials");
     }
 
     #[test]
