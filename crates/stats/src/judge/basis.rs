@@ -58,7 +58,7 @@ pub struct Basis {
     pub overloaded: Option<String>,
     /// Why the clients, and not the server, limited a trial of a side: the first one. None for a value that is no speed.
     pub clients_limit: Option<String>,
-    /// None where the shares are the same, and without a second side.
+    /// None where the shares are the same, and without a second side. Of several rows, as below, of the two that differ most.
     pub failed: Option<FailedShares>,
     /// Shares of the arrivals of an open loop that were dropped; None where they are the same, and for sides that differ in more than server
     /// and run.
@@ -67,8 +67,8 @@ pub struct Basis {
     pub lost: Option<LostTransactions>,
     /// The operations that do other work on one side, of each kind of work one; empty where all do the same, and without a second side.
     pub other_work: Vec<OtherWork>,
-    /// What happened to a trial of one side and to none of the other, so that they did not do the same: the first flag. None for sides that
-    /// differ in more than server and run.
+    /// What happened to a trial of one side and to none of the other, so that they did not do the same: the first flag. None for sides and
+    /// rows that differ in more than server and run.
     pub one_sided: Option<String>,
     /// How the user's own tables differ on two servers of a run; None between runs, whose data `other_data` compares.
     pub other_tables: Option<String>,
@@ -134,12 +134,16 @@ impl Basis {
             .map(|cell| cells::matching(trials, cell))
             .collect();
         let mut unmeasured = cells.iter().zip(&sides);
-        let alike = match (&claim.subject, sides.as_slice()) {
+        let alike: Vec<Sides> = match (&claim.subject, sides.as_slice()) {
             (Subject::Ratio { of, to, .. }, [new, old]) if are_same_setups(of, to) => {
-                Some((old, new))
+                vec![(old.clone(), new.clone())]
             }
-            _ => None,
+            (Subject::Spread { .. }, [among]) => same_setups(among),
+            _ => Vec::new(),
         };
+        let alike = || alike.iter();
+        let by_difference =
+            |a: &FailedShares, b: &FailedShares| a.difference().total_cmp(&b.difference());
         Basis {
             unmeasured: unmeasured
                 .find_map(|(cell, side)| unmeasured_row(cell, side, is_on_losses(claim))),
@@ -153,16 +157,16 @@ impl Basis {
                 (Subject::Spread { .. }, [among]) => failed_among(among),
                 _ => None,
             },
-            dropped: alike.and_then(|(old, new)| dropped(old, new)),
+            dropped: (alike().filter_map(|(old, new)| dropped(old, new))).max_by(by_difference),
             lost: match (value, sides.as_slice()) {
                 (Some(Value::Audit(_)), _) => None,
                 (_, [new, old]) => lost(losses(old), losses(new)),
                 (Some(_), [among]) => lost_among(among),
                 _ => None,
             },
-            other_work: alike.map_or_else(Vec::new, |(old, new)| same_work::other(old, new)),
-            one_sided: alike.and_then(|(old, new)| one_sided(old, new)),
-            other_tables: alike.and_then(|(old, new)| same_tables::other(old, new)),
+            other_work: most_of_each(alike().flat_map(|(old, new)| same_work::other(old, new))),
+            one_sided: alike().find_map(|(old, new)| one_sided(old, new)),
+            other_tables: alike().find_map(|(old, new)| same_tables::other(old, new)),
             other_data: None,
             other_answer: None,
         }
@@ -177,6 +181,35 @@ fn are_same_setups(of: &Cell, to: &Cell) -> bool {
         levels
     };
     rest(of) == rest(to)
+}
+
+/// The trials of an old and a new side.
+type Sides<'t> = (Vec<&'t Trial>, Vec<&'t Trial>);
+
+/// The rows that differ from an earlier one in their server alone, with that one.
+fn same_setups<'t>(trials: &[&'t Trial]) -> Vec<Sides<'t>> {
+    let rows = Vec::from_iter(by_row(trials));
+    let pair = |(place, (row, new)): (usize, &(RowKey, Vec<&'t Trial>))| {
+        let mut earlier = rows[..place].iter();
+        let (_, old) = earlier.find(|(first, _)| first.1 == row.1)?;
+        Some((old.clone(), new.clone()))
+    };
+    rows.iter().enumerate().filter_map(pair).collect()
+}
+
+/// Of each kind of work the one whose shares differ most.
+fn most_of_each(all: impl Iterator<Item = OtherWork>) -> Vec<OtherWork> {
+    let mut found: Vec<OtherWork> = Vec::new();
+    for one in all {
+        match found.iter_mut().find(|known| known.what == one.what) {
+            Some(known) if one.difference_of_shares() > known.difference_of_shares() => {
+                *known = one;
+            }
+            Some(_) => {}
+            None => found.push(one),
+        }
+    }
+    found
 }
 
 fn uncertain(trials: &[Trial], sides: &[&Cell], value: &Value) -> Option<String> {

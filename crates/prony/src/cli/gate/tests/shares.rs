@@ -86,3 +86,18 @@ fn a_small_share_without_effect_fails_where_less_is_allowed_and_decides_no_small
     assert_eq!(status(0.01, 0.005, Mode::Decided), done);
     assert_eq!(status(0.01, 0.005, Mode::Strict), failed);
 }
+
+#[test]
+fn a_claim_among_rows_of_which_one_did_nothing_fails() {
+    let case = Case {
+        claims: vec![among(&["old", "new"])],
+        ..Case::spoilt(|trials| {
+            for trial in trials.iter_mut().filter(is_new) {
+                idle(trial, 50, 100);
+            }
+        })
+    };
+    let gating = gating(Some(Mode::Decided));
+    let status = case.recorded().of_run(&gating, When::Now);
+    assert_eq!(status, Some(Status::ClaimFailed));
+}
