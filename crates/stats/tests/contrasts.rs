@@ -188,7 +188,7 @@ fn the_length_of_a_queue_matters_only_if_the_load_goes_on_when_it_is_full() {
 }
 
 #[test]
-fn another_number_of_clients_another_workload_and_other_data_are_not_comparable() {
+fn another_number_of_clients_another_workload_other_limits_and_other_data_are_not_comparable() {
     let why = |change: &dyn Fn(&mut Question, &mut Trial)| {
         let old = loads("mariadb", &OLD);
         let (mut question, mut trials) = loads("mariadb", &OLD);
@@ -211,6 +211,8 @@ fn another_number_of_clients_another_workload_and_other_data_are_not_comparable(
     assert_eq!(workload, "not comparable: ssb against tpcc");
     let operations = why(&|question, _| question.workload.operations = vec!["Q9".into()]);
     assert_eq!(operations, "not comparable: Q1.1 against Q9");
+    let limits = why(&|_, trial| trial.limits[0].asked = 800.0);
+    assert_eq!(limits, "not comparable: limit read_iops 400 against 800");
     let data = why(&|_, trial| trial.data_bytes *= 10);
     assert!(data.contains("bytes of data against"), "{data}");
     let rounds = why(&|_, trial| *trial = done(trial.key.block));
@@ -419,18 +421,20 @@ fn nothing_is_equivalent_that_a_gate_of_less_than_two_percent_fails() {
 }
 
 #[test]
-fn what_the_page_cache_served_on_one_side_alone_is_named() {
-    let of = |is_cached: bool| {
-        let mut run = loads("files", &OLD);
-        for trial in run.1.iter_mut().filter(|_| is_cached) {
-            trial.flag(FlagKind::SmallerThanCaches, "the page cache held it");
-        }
-        run
-    };
-    let named = |old: bool, new: bool| compared(of(old), of(new)).basis.one_sided;
-    assert!(named(false, true).is_some_and(|why| why.contains("page cache")));
-    assert!(named(true, false).is_some());
-    assert_eq!(named(true, true), None);
+fn what_the_page_cache_served_or_a_volume_held_on_one_side_alone_is_named() {
+    for kind in [FlagKind::SmallerThanCaches, FlagKind::LoopVolume] {
+        let of = |is_flagged: bool| {
+            let mut run = loads("files", &OLD);
+            for trial in run.1.iter_mut().filter(|_| is_flagged) {
+                trial.flag(kind.clone(), "another disk");
+            }
+            run
+        };
+        let named = |old: bool, new: bool| compared(of(old), of(new)).basis.one_sided;
+        assert!(named(false, true).is_some_and(|why| why.contains("another disk")));
+        assert!(named(true, false).is_some());
+        assert_eq!(named(true, true), None);
+    }
 }
 
 /// Six blocks in which new is 5 % slower: p is 0.036, and 0.21 in the first three.

@@ -90,6 +90,7 @@ pub(crate) fn unlike(
     unlike_kinds(one, other, false)
         .or_else(operations)
         .or_else(|| unlike_limits(one, other))
+        .or_else(|| unlike_asked(&one.limits, &other.limits))
         .or_else(|| unlike_data(one, other))
 }
 

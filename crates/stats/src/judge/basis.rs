@@ -292,14 +292,16 @@ fn clients_limit(trial: &Trial) -> Option<String> {
 }
 
 /// What makes a valid trial another measurement, if the other side has none of it.
-const OF_ONE_SIDE: [FlagKind; 7] = [
+const OF_ONE_SIDE: [FlagKind; 9] = [
     FlagKind::DataMoved,
     FlagKind::EventMissed,
     FlagKind::FilesOverwritten,
     FlagKind::ForeignClients,
     FlagKind::LimitNotReached,
+    FlagKind::LoopVolume,
     FlagKind::QueryCache,
     FlagKind::SmallerThanCaches,
+    FlagKind::VolatileVolume,
 ];
 
 fn one_sided(old: &[&Trial], new: &[&Trial]) -> Option<String> {
