@@ -280,15 +280,16 @@ impl<'t> Side<'t> {
     }
 }
 
-/// The mean time of an operation: in closed loop by the throughput of its clients, in open loop the mean response. None if it is
-/// unstable or has no throughput.
+/// The mean time of an operation: in closed loop by the throughput of its clients, in open loop the mean response. So with think times, which
+/// scatter by more than an operation takes. None if it is unstable or has no throughput.
 fn operation_s(mode: &Mode, summary: &Summary) -> Option<f64> {
     match mode {
-        Mode::Closed { clients, think_s } => {
-            let between_s = f64::from(*clients) / summary.throughput.filter(|ops| *ops > 0.0)?;
-            Some(between_s - think_s).filter(|waited_s| *waited_s > 0.0)
+        Mode::Closed { clients, think_s } if *think_s == 0.0 => {
+            Some(f64::from(*clients) / summary.throughput.filter(|ops| *ops > 0.0)?)
         }
-        Mode::Open { .. } => Some(summary.latency.response.as_ref()?.mean_ms / 1e3),
+        Mode::Closed { .. } | Mode::Open { .. } => {
+            Some(summary.latency.response.as_ref()?.mean_ms / 1e3)
+        }
     }
 }
 
@@ -327,4 +328,56 @@ fn of_query(query: &Query) -> Option<(Line<'_>, Time)> {
         at_least,
     };
     (at_least || query.error.is_none()).then_some((line, time))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{EngineNote, HistogramNote, LatencyKind, Warmup};
+
+    /// A minute of 100 clients that do 5 operations of 10 ms per second together.
+    fn load(think_s: f64) -> Loaded {
+        let histogram = |start_s: u32| {
+            let mut nanoseconds = hdrhistogram::Histogram::<u64>::new(3).unwrap();
+            (0..5).for_each(|_| nanoseconds += 10_000_000);
+            HistogramNote {
+                operation: None,
+                kind: LatencyKind::Response,
+                every_s: 1,
+                start_s,
+                nanoseconds: nanoseconds.into(),
+            }
+        };
+        Loaded {
+            mode: Mode::Closed {
+                clients: 100,
+                think_s,
+            },
+            warmup: Warmup::Seconds(0.0),
+            started_ns: 0,
+            elapsed_s: 60.0,
+            operations: vec!["pay".into()],
+            standard: None,
+            histograms: (0..60).map(histogram).collect(),
+            series: BTreeMap::from([("throughput".to_string(), vec![Some(5.0); 60])]),
+            node_series: BTreeMap::new(),
+            errors: Vec::new(),
+            counters: BTreeMap::new(),
+            engine: EngineNote::default(),
+            open: None,
+            summary: None,
+        }
+    }
+
+    #[test]
+    fn with_think_times_an_operation_takes_its_response_time() {
+        let takes_s = |think_s: f64| {
+            let load = load(think_s);
+            operation_s(&load.mode, &stats::summarise(&load)).unwrap()
+        };
+        assert!((takes_s(0.0) - 20.0).abs() < 0.01);
+        // The clients happened to think for 20 s minus 10 ms.
+        assert!((takes_s(19.5) - 0.01).abs() < 1e-4);
+        assert!((takes_s(20.5) - 0.01).abs() < 1e-4);
+    }
 }
