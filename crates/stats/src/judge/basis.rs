@@ -341,7 +341,7 @@ fn unserved(trial: &Trial, summary: &Summary, value: Option<&Value>) -> Option<S
     })
 }
 
-/// Of the mix together, or of the operation where they differ more; None where nothing differs.
+/// Of the mix together, or of the operation where they differ more, work of the background among them; None where nothing differs.
 fn failed(old: &[&Trial], new: &[&Trial]) -> Option<FailedShares> {
     let (old, new) = (sums(old), sums(new));
     let shares = |operation: Option<&str>, old: &Account, new: &Account| FailedShares {
@@ -353,8 +353,7 @@ fn failed(old: &[&Trial], new: &[&Trial]) -> Option<FailedShares> {
     let whole = shares(None, &total(&old), &total(&new));
     let each = old.iter().filter_map(|old| {
         let new = new.iter().find(|new| new.name == old.name)?;
-        let is_counted = old.is_in_mix && !are_few(old, new);
-        is_counted.then(|| shares(Some(&old.name), old, new))
+        (!are_few(old, new)).then(|| shares(Some(&old.name), old, new))
     });
     let most = each.max_by(|a, b| a.difference().total_cmp(&b.difference()));
     let most = most.filter(|most| most.difference() > whole.difference());

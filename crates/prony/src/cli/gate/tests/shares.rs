@@ -101,3 +101,26 @@ fn a_claim_among_rows_of_which_one_did_nothing_fails() {
     let status = case.recorded().of_run(&gating, When::Now);
     assert_eq!(status, Some(Status::ClaimFailed));
 }
+
+#[test]
+fn work_of_the_background_that_one_side_gave_up_fails() {
+    let case = Case::spoilt(|trials| {
+        for trial in trials.iter_mut() {
+            let is_new = trial.key.server_name() == "new";
+            let errors = if is_new { 50 } else { 0 };
+            let load = trial.load.as_mut().unwrap();
+            let accounts = &mut load.summary.as_mut().unwrap().accounts;
+            accounts.push(record::Account {
+                name: "delivery-completed".into(),
+                starts: 100,
+                ends: 100,
+                done: 100 - errors,
+                errors,
+                ..record::Account::default()
+            });
+        }
+    });
+    let gating = gating(Some(Mode::Decided));
+    let status = case.recorded().of_run(&gating, When::Now);
+    assert_eq!(status, Some(Status::ClaimFailed));
+}
