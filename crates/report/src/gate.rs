@@ -175,7 +175,7 @@ impl Gate {
                         .map(of_other),
                 )
                 .chain((comparison.controls.iter()).filter_map(|one| of_control(one, allowed)))
-                .chain(other_machines(comparison))
+                .chain(confounded(comparison))
                 .chain(left_out)
                 .chain(untested_runs(comparison))
                 .collect(),
@@ -326,15 +326,15 @@ fn of_control(control: &Control, allowed: &Allowed) -> Option<Check> {
     })
 }
 
-/// Of servers on other machines a slowdown may be that of the machine.
-fn other_machines(comparison: &Comparison) -> Vec<Check> {
+/// Of servers on other machines a slowdown may be that of the machine, and of figures by other rules that of the rules.
+fn confounded(comparison: &Comparison) -> Vec<Check> {
     let check = |(run, text): (usize, String)| Check {
-        name: format!("run {run} against run 1, same machine"),
+        name: format!("run {run} against run 1, same machine and rules"),
         result: CheckResult::Undecided,
         text,
     };
-    let machines = differences::of_machines(&comparison.differences);
-    machines.into_iter().map(check).collect()
+    let confounded = differences::confounding(&comparison.differences);
+    confounded.into_iter().map(check).collect()
 }
 
 /// On other data a build cannot be judged; on the same data another answer is a fault.

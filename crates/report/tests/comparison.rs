@@ -348,7 +348,7 @@ fn a_run_on_another_machine_is_named_in_headline_and_gate() {
         comparison.headline
     );
     let mut checks = gate.checks.iter();
-    let machine = checks.find(|check| check.name == "run 2 against run 1, same machine");
+    let machine = checks.find(|check| check.name == "run 2 against run 1, same machine and rules");
     assert_eq!(machine.unwrap().result, CheckResult::Undecided);
     let (same, gate) = changed(|new| new.run.environment.kernel = "6.99".into());
     assert!(!same.headline.contains("differs"), "{}", same.headline);
@@ -357,7 +357,7 @@ fn a_run_on_another_machine_is_named_in_headline_and_gate() {
 
 #[test]
 fn figures_by_other_rules_are_a_difference() {
-    let (comparison, _) = changed(|new| {
+    let (comparison, gate) = changed(|new| {
         new.run.slim = Some(record::Slim {
             prony_version: "0.1.0".into(),
             rules: 1,
@@ -367,6 +367,9 @@ fn figures_by_other_rules_are_a_difference() {
     let mut found = comparison.differences.iter();
     let rules = found.find(|found| found.what == "rules of the figures");
     assert_eq!(rules.unwrap().values[1].as_deref(), Some("1"));
+    let says = "Run 2 differs from run 1 in rules of the figures";
+    assert!(comparison.headline.contains(says));
+    assert_eq!(gate.count(CheckResult::Undecided), 1);
 }
 
 #[test]

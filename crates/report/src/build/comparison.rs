@@ -56,8 +56,8 @@ impl Comparison {
         let of_rows = differences::of_rows(&others, runs.len(), &differences);
         differences.extend(of_rows);
         let others = others.into_iter().map(|other| other.sentence).take(1);
-        let machines = differences::of_machines(&differences).into_iter();
-        let others = others.chain(machines.map(|(_, sentence)| sentence));
+        let confounded = differences::confounding(&differences).into_iter();
+        let others = others.chain(confounded.map(|(_, sentence)| sentence));
         let others = others.map(|sentence| {
             Headline::default()
                 .stress(format::capitalised(&sentence))

@@ -27,19 +27,20 @@ pub(crate) fn of_environments(runs: &[Run]) -> Vec<Difference> {
     found
 }
 
-/// What of the environments makes a machine.
-const OF_MACHINE: [&str; 4] = ["machine", "cpu", "cores", "file system"];
+/// The name of the rules that made the figures.
+const RULES: &str = "rules of the figures";
+/// What of the environments changes the figures of any server: the machine, and the rules.
+const CONFOUNDING: [&str; 5] = ["machine", "cpu", "cores", "file system", RULES];
 
-/// The numbers of the runs that took place on another machine than the first one, each with a sentence.
+/// The numbers of the runs on another machine than the first one, or with figures by other rules, each with a sentence.
 ///
 /// `run 2 differs from run 1 in cpu and cores, so the ratios are not those of the servers alone: measure both in one run`
-pub(crate) fn of_machines(all: &[Difference]) -> Vec<(usize, String)> {
+pub(crate) fn confounding(all: &[Difference]) -> Vec<(usize, String)> {
     let runs = all.iter().map(|one| one.values.len()).max().unwrap_or(0);
     let sentence = |place: usize| {
         let is_other = |one: &&Difference| {
-            let is_of_machine = OF_MACHINE.contains(&one.what.as_str());
             one.kind == DifferenceKind::Environment
-                && is_of_machine
+                && CONFOUNDING.contains(&one.what.as_str())
                 && one.values[place] != one.values[0]
         };
         let mut parts: Vec<&str> = (all.iter().filter(is_other))
@@ -63,7 +64,7 @@ pub(crate) fn of_machines(all: &[Difference]) -> Vec<(usize, String)> {
 fn of_rules(runs: &[Run]) -> Option<Difference> {
     let rules = |run: &Run| run.slim.as_ref().map_or(stats::RULES, |slim| slim.rules);
     let rules = runs.iter().map(|run| Some(rules(run).to_string()));
-    Some(difference("rules of the figures", rules.collect())).filter(differs)
+    Some(difference(RULES, rules.collect())).filter(differs)
 }
 
 fn difference(what: &str, values: Vec<Option<String>>) -> Difference {
