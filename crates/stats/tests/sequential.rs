@@ -212,6 +212,29 @@ fn a_shape_keeps_no_cell_going() {
 }
 
 #[test]
+fn an_open_direction_keeps_no_cell_going_once_the_threshold_is_decided() {
+    let far = Claim {
+        subject: Subject::Ratio {
+            value: Value::Elapsed,
+            of: cell(1),
+            to: cell(0),
+            bound: Bound::AtLeast(1.31),
+        },
+        ..claim(0)
+    };
+    let question = question(Looks::until_decided(3, 9, None), vec![far]);
+    let mut trials = Vec::new();
+    for (block, log) in (0..3).zip([0.01f64, 0.04, 0.07]) {
+        trials.extend([trial(0, block, 1.0), trial(1, block, log.exp())]);
+    }
+    let judged = common::judge(&question, &trials).remove(0);
+    assert_eq!(judged.verdict, Verdict::NotReproduced);
+    assert_eq!(judged.direction, Some(Direction::Undecided));
+    assert!(judged.blocks_to_decide.is_some(), "of the direction");
+    assert_eq!(open(&question, &trials, 3), [false]);
+}
+
+#[test]
 fn a_claim_without_figures_keeps_no_cell_going() {
     let question = question(Looks::until_decided(3, 9, None), vec![claim(0)]);
     let mut trials: Vec<Trial> = (0..3)

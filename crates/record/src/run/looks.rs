@@ -39,7 +39,7 @@ pub struct Look {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
-    /// More blocks decide no further claim.
+    /// More blocks decide no further verdict.
     Decided,
     /// The last look was taken.
     Most,
@@ -50,7 +50,7 @@ pub enum Ended {
 impl Ended {
     pub fn text(self) -> &'static str {
         match self {
-            Ended::Decided => "no claim is left that more blocks could decide",
+            Ended::Decided => "no verdict is left that more blocks could decide",
             Ended::Most => "the maximum number of blocks was reached",
             Ended::Within => "the next block would have exceeded the time limit",
         }

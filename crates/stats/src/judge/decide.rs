@@ -136,6 +136,11 @@ impl Missing {
         })
     }
 
+    /// Whether the verdict is among it.
+    pub(crate) fn has_threshold(&self) -> bool {
+        self.threshold.is_some()
+    }
+
     /// What decides all of it.
     pub(crate) fn all(&self) -> Option<u32> {
         let each = [self.direction, self.threshold].into_iter().flatten();

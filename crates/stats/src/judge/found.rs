@@ -137,11 +137,12 @@ impl Found {
         Missing::of(&ratio, direction, edge.filter(in_reach), alpha)
     }
 
-    /// Whether more blocks may decide what is not decided.
+    /// Whether more blocks may decide the verdict. An open direction alone asks for none: a ratio near 1 would take any number of them, and a
+    /// claim about the direction has its threshold at 1.
     pub(super) fn is_open(&self, decision: &Decision) -> bool {
         match self.evidence {
             Evidence::OneBlock => self.ratio.is_some() && self.limit.is_none(),
-            _ => self.missing(decision).is_some(),
+            _ => (self.missing(decision)).is_some_and(|missing| missing.has_threshold()),
         }
     }
 

@@ -107,7 +107,7 @@ fn conclusions(
     claims.iter().zip(followed).map(conclude).collect()
 }
 
-/// Of each claim, whether the first so many blocks leave it undecided and more blocks may decide it. A shape, a bound and a claim
+/// Of each claim, whether the first so many blocks leave its verdict undecided and more blocks may decide it. A shape, a bound and a claim
 /// without figures are never among them.
 pub fn undecided(
     question: &Question,
