@@ -48,7 +48,7 @@ pub use load::steady::throughput_after;
 pub use load::summary::{RULES, summarise, summary};
 pub use noise::budget::{Budget, SliceNoise, Spent};
 pub use noise::control::{Control, Twice, control};
-pub use noise::power::{Power, effect, power};
+pub use noise::power::{Power, effect, level, power};
 pub use noise::slice_noise::SliceFigures;
 pub use noise::variance::{Variance, variance};
 pub use series::running::Usual;

@@ -95,7 +95,7 @@ pub(super) fn next(document: &Document, trials: &[Trial]) -> Option<String> {
         chooses_blocks: true,
         claims,
     };
-    let cheapest = budget.cheapest(&noise, noise.finds(time_s, blocks, claims)?)?;
+    let cheapest = budget.cheapest(&noise, budget.finds(&noise, time_s, blocks)?)?;
     let costs_s = budget.costs_s(blocks, time_s);
     let cheapest_s = budget.costs_s(cheapest.blocks, cheapest.time_s);
     let minutes = |seconds: f64| format!("{:.0} min", (seconds / 60.0).ceil());

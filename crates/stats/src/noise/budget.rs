@@ -8,8 +8,10 @@
 //! "Rigorous benchmarking in reasonable time", ISMM 2013, for two levels). With few blocks Student's t is wide, so every number of
 //! blocks that the budget holds is tried, and the one with the smallest effect is taken.
 
-use crate::inference::ratio::{CONFIDENCE, seen};
+use super::power::level;
+use crate::inference::ratio::seen;
 use crate::judge::decide::POWER;
+use record::Looks;
 
 /// More blocks are not planned.
 const BLOCKS_MAX: u32 = 1000;
@@ -36,22 +38,20 @@ impl SliceNoise {
         self.starts + self.second / time_s
     }
 
-    /// The ratio above 1 that the plain t finds with 80 % probability, if so many tests share an error rate of 5 % (Holm's strictest
-    /// test). None with fewer than two blocks.
-    pub fn finds(&self, time_s: f64, blocks: u32, claims: usize) -> Option<f64> {
-        Some((unit(blocks, claims)? * self.of_block(time_s).sqrt()).exp())
+    /// The ratio above 1 that the plain t finds with 80 % probability at the level `alpha`. None with fewer than two blocks.
+    pub fn finds(&self, time_s: f64, blocks: u32, alpha: f64) -> Option<f64> {
+        Some((unit(blocks, alpha)? * self.of_block(time_s).sqrt()).exp())
     }
 
     /// The measured seconds of each cell with which so many blocks find this ratio; None where no time is enough.
-    fn needs_s(&self, effect: f64, blocks: u32, claims: usize) -> Option<f64> {
-        let allowed = (effect.ln() / unit(blocks, claims)?).powi(2) - self.starts;
+    fn needs_s(&self, effect: f64, blocks: u32, alpha: f64) -> Option<f64> {
+        let allowed = (effect.ln() / unit(blocks, alpha)?).powi(2) - self.starts;
         (allowed > 0.0).then(|| self.second / allowed)
     }
 }
 
-/// The distance of two logarithms that so many blocks with a variance of 1 tell apart.
-fn unit(blocks: u32, claims: usize) -> Option<f64> {
-    let alpha = (1.0 - CONFIDENCE) / claims.max(1) as f64;
+/// The distance of two logarithms that so many blocks with a variance of 1 tell apart at the level `alpha`.
+fn unit(blocks: u32, alpha: f64) -> Option<f64> {
     seen(1.0, f64::from(blocks) - 1.0, blocks, alpha, POWER)
 }
 
@@ -94,7 +94,7 @@ impl Budget {
                 false => self.time_s,
             };
             let fits = time_s >= self.time_s && self.costs_s(blocks, time_s) <= self.within_s;
-            let finds = fits.then(|| noise.finds(time_s, blocks, self.claims));
+            let finds = fits.then(|| self.finds(noise, time_s, blocks));
             finds.flatten().map(|finds| Spent {
                 blocks,
                 time_s,
@@ -113,18 +113,28 @@ impl Budget {
     /// The cheapest plan that finds this ratio above 1, with any number of blocks and whatever the budget. None if no plan finds it.
     pub fn cheapest(&self, noise: &SliceNoise, effect: f64) -> Option<Spent> {
         let plan = |blocks: u32| {
-            let needs_s = noise.needs_s(effect, blocks, self.claims)?;
+            let needs_s = noise.needs_s(effect, blocks, self.alpha(blocks))?;
             let time_s = needs_s.ceil().max(self.time_s);
             Some(Spent {
                 blocks,
                 time_s,
-                finds: noise.finds(time_s, blocks, self.claims)?,
+                finds: self.finds(noise, time_s, blocks)?,
             })
         };
         let cost_s = |spent: &Spent| self.costs_s(spent.blocks, spent.time_s);
         (self.blocks..=BLOCKS_MAX)
             .filter_map(plan)
             .min_by(|one, other| cost_s(one).total_cmp(&cost_s(other)))
+    }
+
+    /// What so many blocks of so many measured seconds find, as [`SliceNoise::finds`].
+    pub fn finds(&self, noise: &SliceNoise, time_s: f64, blocks: u32) -> Option<f64> {
+        noise.finds(time_s, blocks, self.alpha(blocks))
+    }
+
+    /// A budget plans a fixed number of blocks, after which the claims are judged once.
+    fn alpha(&self, blocks: u32) -> f64 {
+        level(&Looks::fixed(blocks), blocks, self.claims)
     }
 
     /// The smallest budget that holds a plan (s).
@@ -196,7 +206,7 @@ mod tests {
         for blocks in budget.blocks..=last {
             let mut time_s = budget.time_s;
             while f64::from(blocks * budget.trials) * (budget.start_s + time_s) <= budget.within_s {
-                let finds = noise.finds(time_s, blocks, budget.claims).unwrap();
+                let finds = budget.finds(noise, time_s, blocks).unwrap();
                 best = Some(best.map_or(finds, |best| best.min(finds)));
                 if !budget.chooses_time {
                     break;
@@ -303,9 +313,9 @@ mod tests {
             starts: 0.0175 * 0.0175,
             second: 0.0,
         };
-        assert!((noise.finds(20.0, 5, 1).unwrap() - 1.03).abs() < 0.0005);
-        assert!((noise.finds(20.0, 8, 1).unwrap() - 1.0202).abs() < 0.0005);
-        assert_eq!(noise.finds(20.0, 1, 1), None);
+        assert!((noise.finds(20.0, 5, 0.05).unwrap() - 1.03).abs() < 0.0005);
+        assert!((noise.finds(20.0, 8, 0.05).unwrap() - 1.0202).abs() < 0.0005);
+        assert_eq!(noise.finds(20.0, 1, 0.05), None);
     }
 
     #[test]

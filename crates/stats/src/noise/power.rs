@@ -11,6 +11,7 @@ use crate::judge;
 use crate::judge::borrowed_noise::Lenders;
 use crate::judge::decide::POWER;
 use crate::values::cells::{self, Series};
+use record::Looks;
 use record::claim::{Cell, RoundSelector, Subject, Value};
 use record::run::Question;
 use record::trial::Trial;
@@ -60,8 +61,8 @@ pub fn effect(ratio: f64) -> String {
 /// The detection limit of the question's comparisons with so many blocks, if their noise is that of `trials`: those of its claims, or
 /// without claims those of all rows with the first. None without two measured blocks.
 ///
-/// Claims share an error rate of 5 % (Holm), and without claims the comparisons of servers do, so each is taken at the level of the
-/// strictest test, with the share of the error rate that the look after these blocks has.
+/// Claims share an error rate of 5 % (Holm), and without claims the comparisons of servers do, so each is taken at the [`level`] of the
+/// strictest test.
 pub fn power(question: &Question, trials: &[Trial], blocks: u32) -> Option<Power> {
     let (ratios, tested) = match question.claims.is_empty() {
         true => (
@@ -70,10 +71,7 @@ pub fn power(question: &Question, trials: &[Trial], blocks: u32) -> Option<Power
         ),
         false => of_claims(question, trials),
     };
-    let looks = question.looks();
-    let look = looks.around(blocks.saturating_sub(1)).1;
-    let weight = look.or(looks.all().last()).map_or(1.0, |look| look.weight);
-    let alpha = (1.0 - CONFIDENCE) * weight / tested.max(1) as f64;
+    let alpha = level(&question.looks(), blocks, tested);
     let known = ratios.iter().filter(|ratio| ratio.count > 1);
     let seen = known.filter_map(|ratio| ratio.seen(blocks, alpha, POWER));
     let mut effects: Vec<f64> = seen.map(f64::exp).collect();
@@ -86,6 +84,13 @@ pub fn power(question: &Question, trials: &[Trial], blocks: u32) -> Option<Power
         to: *effects.last()?,
         comparisons: effects.len(),
     })
+}
+
+/// The level of the strictest of so many tests (Holm), with the share of the error rate that the look after these blocks has.
+pub fn level(looks: &Looks, blocks: u32, tested: usize) -> f64 {
+    let look = looks.around(blocks.saturating_sub(1)).1;
+    let weight = look.or(looks.all().last()).map_or(1.0, |look| look.weight);
+    (1.0 - CONFIDENCE) * weight / tested.max(1) as f64
 }
 
 /// The ratios of the claims, and the number of claims that share the error rate.

@@ -7,6 +7,7 @@ use super::expected::Expected;
 use super::history::{self, Shown};
 use super::request::Request;
 use crate::run::RunError;
+use record::Looks;
 use spec::plan::{self, PlannedTrial};
 use spec::{Experiment, OverrideError, Within};
 use stats::{Budget, SliceNoise, Spent};
@@ -129,8 +130,10 @@ impl Figures {
         }
         let protocol = &experiment.protocol;
         let (blocks, time_s) = (protocol.blocks, protocol.time?.as_secs_f64());
-        let tested = plan::tested(experiment, block);
-        let finds = self.noise.finds(time_s, blocks, tested)?;
+        let looks = protocol.looks.clone();
+        let looks = looks.unwrap_or_else(|| Looks::fixed(blocks));
+        let alpha = stats::level(&looks, blocks, plan::tested(experiment, block));
+        let finds = self.noise.finds(time_s, blocks, alpha)?;
         Some(format!(
             "{blocks} blocks of {time_s} s find a difference in throughput of {} or more between servers that take turns, with 80 % probability, {}",
             stats::effect(finds),

@@ -199,3 +199,21 @@ fn earlier_runs_are_read_once_for_a_budget_and_what_it_finds() {
         "{sees}"
     );
 }
+
+#[test]
+fn what_slices_find_counts_the_share_of_the_error_rate_that_the_last_look_has() {
+    let setup = Setup::new();
+    let finds_percent = |blocks: &str| -> f64 {
+        let sliced = experiment(&format!(
+            "[variant.x]\n[variant.y]\n[load.closed]\nclients = 1\n[protocol]\nslices = '1s'\ntime = '20s'\nblocks = {blocks}\n\
+             [[claim]]\nsays = 's'\nvalue = 'throughput'\nof = {{ variant = 'x' }}\nto = {{ variant = 'y' }}\nat_least = 1.1\n"
+        ));
+        let request = setup.request(sliced, Toy::timed);
+        let planned = spec::plan::expand(&request.experiment, request.seed).unwrap();
+        let sees = budget::sees(&request, &planned, setup.folder.path(), None).unwrap();
+        let (_, effect) = sees.split_once("in throughput of ").unwrap();
+        effect.split_once(" %").unwrap().0.parse().unwrap()
+    };
+    assert_eq!(finds_percent("9"), 2.1);
+    assert!(finds_percent("{ first = 3, most = 9 }") > 2.3);
+}
