@@ -90,12 +90,27 @@ pub(crate) fn of_contrasts(
     each_once(contrasts.iter().flat_map(one), Failing::is_same)
 }
 
-/// The pair that lost most, and the one that differs most otherwise, for the headline.
+/// The pair that lost most, the one that differs most otherwise, and the first whose difference is no number, for the headline.
 pub(crate) fn headline(all: Vec<Failing>) -> Vec<Headline> {
     let is_lost = |one: &Failing| one.of == FailingOf::Losses;
+    let has_number = |one: &Failing| one.difference.is_some();
     let named = all.into_iter().filter(|one| !one.is_minor);
     let (lost, others): (Vec<Failing>, Vec<Failing>) = named.partition(is_lost);
-    [lost, others].into_iter().filter_map(largest).collect()
+    let (differing, others): (Vec<Failing>, Vec<Failing>) =
+        others.into_iter().partition(has_number);
+    let largest = [lost, differing].into_iter().filter_map(largest);
+    largest.chain(first(&others)).collect()
+}
+
+/// `new has an index less, unlike old, and 2 more doubts: see --gate.` Nothing orders them, so the others are counted.
+fn first(all: &[Failing]) -> Option<Headline> {
+    let (first, others) = all.split_first()?;
+    let more = match others.len() {
+        0 => String::new(),
+        more => format!(", and {}: see --gate", format::plural(more, "more doubt")),
+    };
+    let named = Headline::default().stress(&first.sentence);
+    Some(named.plain(more).plain("."))
 }
 
 fn largest(all: Vec<Failing>) -> Option<Headline> {
@@ -175,8 +190,7 @@ fn all(row: &str, (of, to): (&str, &str), basis: &Basis, least: f64) -> Vec<Fail
         let sentence = format!("{place}{}", lost_sentence((of, to), lost));
         failing(FailingOf::Losses, sentence, lost.difference())
     });
-    // The first one last: of equal ones the headline names the last.
-    let work = basis.other_work.iter().rev().filter_map(|work| {
+    let work = basis.other_work.iter().filter_map(|work| {
         let difference = work.difference_of_shares();
         let sentence = format!("{place}{}", work.sentence(of, to));
         let is_small = difference.is_some_and(|difference| difference < least);
@@ -254,4 +268,39 @@ fn each_once<T>(all: impl Iterator<Item = T>, is_same: fn(&T, &T) -> bool) -> Ve
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_headline_counts_the_doubts_without_a_number_that_it_does_not_name() {
+        let one = |of: FailingOf, sentence: &str, difference: Option<f64>| Failing {
+            sides: "new against old".to_string(),
+            of,
+            sentence: sentence.to_string(),
+            difference,
+            is_chance: false,
+        };
+        let named = |all: Vec<Failing>| -> Vec<String> {
+            headline(all).iter().map(|one| one.to_string()).collect()
+        };
+        let tables = || one(FailingOf::Tables, "new has other tables", None);
+        assert_eq!(named(vec![tables()]), ["new has other tables."]);
+        let all = vec![
+            tables(),
+            one(FailingOf::Failures, "2 % failed", Some(0.02)),
+            one(FailingOf::Dropped, "1 % were dropped", Some(0.01)),
+            one(FailingOf::Clients, "the clients were the limit", None),
+            one(FailingOf::OneSided, "an event never ran", None),
+        ];
+        assert_eq!(
+            named(all),
+            [
+                "2 % failed.",
+                "new has other tables, and 2 more doubts: see --gate."
+            ]
+        );
+    }
 }
