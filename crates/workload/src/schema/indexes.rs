@@ -17,10 +17,12 @@ pub enum IndexBuild {
 }
 
 impl IndexBuild {
-    /// Reads `index_build` of a section; None if it is missing.
-    pub fn read(section: &Section) -> Option<IndexBuild> {
+    /// Reads `index_build` of a section; without it, the default of its engine.
+    pub fn read(section: &Section, engine: &str) -> IndexBuild {
         let choices = [("with", IndexBuild::With), ("after", IndexBuild::After)];
-        section.get("index_build")?.choice(&choices)
+        let given = section.get("index_build");
+        let given = given.and_then(|node| node.choice(&choices));
+        given.unwrap_or_else(|| IndexBuild::usual(engine))
     }
 
     /// The default. MyISAM and Aria sort anyway when loading into an empty table.
@@ -163,7 +165,20 @@ mod tests {
 
     #[test]
     fn an_unknown_index_build_lists_both_allowed_values() {
-        let error = spec::read_text("index_build = \"later\"", IndexBuild::read).unwrap_err();
+        let read = |section: &Section| Some(IndexBuild::read(section, "InnoDB"));
+        let error = spec::read_text("index_build = \"later\"", read).unwrap_err();
         assert!(error.to_string().contains("with, after"), "{error}");
+    }
+
+    #[test]
+    fn without_the_key_the_engine_decides() {
+        let read = |text: &str, engine: &str| {
+            let read = |section: &Section| Some(IndexBuild::read(section, engine));
+            spec::read_text(text, read).unwrap()
+        };
+        assert_eq!(read("", "InnoDB"), IndexBuild::With);
+        assert_eq!(read("", "Aria"), IndexBuild::After);
+        let after = "index_build = \"after\"";
+        assert_eq!(read(after, "InnoDB"), IndexBuild::After);
     }
 }

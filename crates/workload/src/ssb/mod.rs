@@ -48,8 +48,12 @@ impl StarSchema {
 /// Costs are measured at scale 1 on two cores: InnoDB of 5.5.34 and 5.6.14 hold 1.2 GB. The rounds are those of the ANSI form
 /// on 5.5.34 with everything in memory (43 s), and, guessed, with a pool of an eighth of the data on a cold SSD.
 fn data(section: Section) -> Stored {
-    let index_build = section.index_build();
-    let Section { scale, engine, .. } = section;
+    let Section {
+        scale,
+        engine,
+        index_build,
+        ..
+    } = section;
     let hash = marker::hash(&[
         schema::MYSQL.as_bytes(),
         schema::SQLITE.as_bytes(),

@@ -18,8 +18,8 @@ pub struct Section {
     pub engine: String,
     /// Default: the ANSI form, used by the published results.
     pub joins: Joins,
-    /// The value in the file; None: the default of the engine.
-    pub index_build: Option<IndexBuild>,
+    /// Default: that of the engine.
+    pub index_build: IndexBuild,
 }
 
 /// The join syntax of the queries.
@@ -59,17 +59,14 @@ impl Section {
         section.allow("[workload.ssb]", &KEYS);
         let forms = Joins::ALL.map(|joins| (joins.name(), joins));
         let joins = section.get("joins").and_then(|node| node.choice(&forms));
+        let scale = scale(section, LARGEST_SCALE);
+        let engine = engine(section);
         Some(Section {
-            scale: scale(section, LARGEST_SCALE),
-            engine: engine(section),
+            scale,
             joins: joins.unwrap_or(Joins::Ansi),
-            index_build: IndexBuild::read(section),
+            index_build: IndexBuild::read(section, &engine),
+            engine,
         })
-    }
-
-    pub fn index_build(&self) -> IndexBuild {
-        self.index_build
-            .unwrap_or_else(|| IndexBuild::usual(&self.engine))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::answers::Canonical;
+use crate::schema::indexes::IndexBuild;
 use crate::{AllowDrop, DatasetState, LoadError, Loaded, Progress};
 use server::{ServerError, Session};
 use std::path::Path;
@@ -12,7 +13,7 @@ fn benchmark(scale: f64, joins: Joins) -> StarSchema {
         scale,
         engine: "InnoDB".into(),
         joins,
-        index_build: None,
+        index_build: IndexBuild::With,
     })
 }
 
@@ -172,7 +173,7 @@ fn the_fingerprint_follows_the_tables_and_not_the_queries() {
         scale: 0.1,
         engine: "MyISAM".into(),
         joins: Joins::Ansi,
-        index_build: None,
+        index_build: IndexBuild::After,
     });
     assert_ne!(fingerprint(0.1, Joins::Ansi), myisam.data.fingerprint);
     let rows = |scale| benchmark(scale, Joins::Ansi).data.rows_key();

@@ -58,14 +58,14 @@ fn data(section: &Section) -> Stored {
         (TABLES.replace(EXTRA_INDEX, ""), "")
     };
     let hash = marker::hash(&[create.as_bytes(), &GENERATOR.to_le_bytes()]);
-    let build = section.index_build().suffix(engine);
+    let build = section.index_build.suffix(engine);
     let rows = tables::tables(*scale);
     Stored {
         fingerprint: format!("tpch-{scale}-{engine}{build}-{hash}"),
         summary: format!("TPC-H, scale {scale}, {engine}{extra}"),
         schema: SCHEMA,
         engine: engine.clone(),
-        index_build: section.index_build(),
+        index_build: section.index_build,
         create,
         sqlite: Sqlite::Refused {
             what: "tpch needs a server of the MySQL family",

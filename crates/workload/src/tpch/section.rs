@@ -33,8 +33,8 @@ pub struct Section {
     pub force_index: bool,
     /// Whether lineitem has the index that Ovais Tariq added in 2012 (docs/REPLICATION.md). Default: if a query forces it.
     pub extra_index: bool,
-    /// The value in the file; None: the default of the engine.
-    pub index_build: Option<IndexBuild>,
+    /// Default: that of the engine.
+    pub index_build: IndexBuild,
     /// Optimizer hints after the first SELECT, by query.
     pub hints: BTreeMap<String, String>,
 }
@@ -72,23 +72,19 @@ impl Section {
                 "leave extra_index out, or add force_index = false",
             );
         }
+        let engine = engine(section);
         Some(Section {
             scale,
-            engine: engine(section),
+            index_build: IndexBuild::read(section, &engine),
+            engine,
             form,
             force_index,
             extra_index,
-            index_build: IndexBuild::read(section),
             hints: section
                 .get("hints")
                 .map(|node| hints(&node))
                 .unwrap_or_default(),
         })
-    }
-
-    pub fn index_build(&self) -> IndexBuild {
-        self.index_build
-            .unwrap_or_else(|| IndexBuild::usual(&self.engine))
     }
 }
 
@@ -127,7 +123,7 @@ mod tests {
         assert_eq!((section.scale, section.engine.as_str()), (1.0, "InnoDB"));
         assert_eq!(section.form, Form::Standard);
         assert!(!section.extra_index);
-        assert_eq!(section.index_build(), IndexBuild::With);
+        assert_eq!(section.index_build, IndexBuild::With);
     }
 
     #[test]
