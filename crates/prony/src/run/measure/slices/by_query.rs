@@ -1,6 +1,6 @@
 //! Cells that take turns query by query. Processes that sleep are their servers.
 
-use super::tests::{process, sleeper};
+use super::tests::{is_stopped, process, sleeper};
 use super::*;
 use server::ServerError;
 use std::process::Child;
@@ -11,11 +11,6 @@ fn protocol() -> Protocol {
     spec::parse("t", "t.toml", text, &|_, _| Some(spec::TargetKind::Server))
         .unwrap()
         .protocol
-}
-
-fn is_stopped(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    stat[stat.rfind(')').unwrap() + 2..].starts_with('T')
 }
 
 /// A turn of a cell with its query, and which servers were stopped meanwhile.

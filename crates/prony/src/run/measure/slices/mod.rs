@@ -233,7 +233,8 @@ impl Group<'_> {
     /// # Errors
     /// As for [`Group::run_only`].
     fn stop(&mut self, host: usize) -> Result<(), String> {
-        let on_it = |cell: &&Cell| cell.host == host && !cell.has_ended;
+        // One that was killed has no process any more.
+        let on_it = |cell: &&Cell| cell.host == host && !cell.has_ended && cell.failed.is_none();
         let server = self.cells.iter().filter(on_it).find_map(Cell::server);
         let Some(Process { pid, exit, kill }) = server
             .filter(|_| self.cells[host].paused.is_none())
@@ -241,11 +242,16 @@ impl Group<'_> {
         else {
             return Ok(());
         };
+        // Its number may be that of another process by now. The trial finds out by itself.
+        if exit().is_some() {
+            self.end(host, None);
+            return Ok(());
+        }
         let stopped = Paused::stop(pid)
             .and_then(|paused| paused.until_stopped(STOPS_WITHIN, &interrupt::asked));
         match stopped {
             Ok(paused) => self.cells[host].paused = Some(paused),
-            // The trial finds out by itself.
+            // It has ended meanwhile.
             Err(_) if exit().is_some() => self.end(host, None),
             // The trials of the group are not stored.
             Err(_) if interrupt::asked() => return Err("prony was interrupted".into()),
@@ -426,6 +432,7 @@ pub(super) mod tests {
     use record::TrialState;
     use server::ServerError;
     use std::process::{Child, Command};
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
     use std::sync::{Arc, Mutex};
 
     /// A process that has not ended.
@@ -478,6 +485,11 @@ pub(super) mod tests {
         trials.map(why).collect()
     }
 
+    pub(super) fn is_stopped(pid: u32) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        stat[stat.rfind(')').unwrap() + 2..].starts_with('T')
+    }
+
     pub(super) fn sleeper() -> Child {
         Command::new("sleep").arg("1000").spawn().unwrap()
     }
@@ -497,6 +509,51 @@ pub(super) mod tests {
             "{own}"
         );
         assert_eq!(failed[1], None);
+    }
+
+    #[test]
+    fn what_has_the_number_of_a_server_that_has_ended_is_not_stopped() {
+        let mut other = sleeper();
+        let pid = other.id();
+        let was_stopped = AtomicBool::new(false);
+        let failed = failures(2, |number| {
+            // The first server has ended, and was to be stopped before the second one is prepared.
+            was_stopped.fetch_or(is_stopped(pid), Relaxed);
+            let has_ended = (number == 0).then(|| "killed by signal 9".to_string());
+            let server = Process {
+                exit: Arc::new(move || has_ended.clone()),
+                ..process(pid)
+            };
+            Connected {
+                server,
+                ..connected(pid)
+            }
+        });
+        other.kill().unwrap();
+        other.wait().unwrap();
+        assert!(!was_stopped.into_inner());
+        // Their trials find out by themselves.
+        assert!(failed.iter().all(Option::is_none), "{failed:?}");
+    }
+
+    #[test]
+    fn a_server_is_killed_once() {
+        let kills = Arc::new(AtomicU32::new(0));
+        failures(3, |_| {
+            let kills = kills.clone();
+            let server = Process {
+                kill: Arc::new(move || {
+                    kills.fetch_add(1, Relaxed);
+                    Ok(())
+                }),
+                ..process(UNSTOPPABLE)
+            };
+            Connected {
+                server,
+                ..connected(UNSTOPPABLE)
+            }
+        });
+        assert_eq!(kills.load(Relaxed), 2, "the last one is alone then");
     }
 
     #[test]
