@@ -82,6 +82,7 @@ impl<'r> Measuring<'r> {
                 }
             }
             self.save(&trials, store)?;
+            taken.forget(first.key.block);
             let meeting = self.bench.meeting.map(shards::held);
             meeting.map_or(Ok(()), |meeting| meeting.goes_on())?;
             let known = self.known_trials(&finished, &taken, store);

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use store::Store;
 
-/// What the looks of this process left undecided; each look is taken once.
+/// What the looks of this process left undecided; each look is taken once, unless a trial that it judges is measured again.
 pub(crate) struct Taken {
     question: Question,
     undecided: RefCell<BTreeMap<u32, Vec<bool>>>,
@@ -36,6 +36,12 @@ impl Taken {
             })
         };
         known.entry(blocks).or_insert_with(judge).clone()
+    }
+
+    /// Takes the looks that judge this block again. A trial of it was just saved: a resumed run measures failed ones again.
+    pub(crate) fn forget(&self, block: u32) {
+        let mut known = self.undecided.borrow_mut();
+        known.retain(|blocks, _| *blocks <= block);
     }
 
     /// # Errors

@@ -1,7 +1,7 @@
 //! How many blocks a run has: looks at undecided claims, blocks added later, and budgets from earlier runs.
 
 use super::*;
-use crate::run::plan::budget;
+use crate::run::plan::{budget, looks};
 
 const PAGES_READ: &str = "Innodb_buffer_pool_reads";
 
@@ -216,4 +216,28 @@ fn what_slices_find_counts_the_share_of_the_error_rate_that_the_last_look_has() 
     };
     assert_eq!(finds_percent("9"), 2.1);
     assert!(finds_percent("{ first = 3, most = 9 }") > 2.3);
+}
+
+#[test]
+fn a_look_is_taken_again_after_a_trial_that_it_judges_was_measured_again() {
+    let setup = Setup::with(comparable());
+    let experiment = compared("{ first = 3, most = 5 }");
+    let conducted = setup
+        .conduct(&request_to_compare(&setup, experiment))
+        .unwrap();
+    let path = conducted.folder.join("run.sqlite");
+    let open = || store::Store::open(&path).unwrap();
+    let taken = looks::Taken::of(&open()).unwrap();
+    let undecided = || taken.undecided(&open(), 3);
+    assert_eq!(undecided(), [false, true]);
+    // One block decides nothing.
+    rusqlite::Connection::open(&path)
+        .unwrap()
+        .execute("DELETE FROM trial WHERE block IN (1, 2)", ())
+        .unwrap();
+    // It does not judge a fourth block.
+    taken.forget(3);
+    assert_eq!(undecided(), [false, true]);
+    taken.forget(2);
+    assert_eq!(undecided(), [true, true]);
 }
