@@ -2,9 +2,9 @@
 //!
 //! Purpose: the cells of each block, and why a run ends. Boundaries: `record::Looks` has the looks, the caller judges the claims.
 
-use super::finished::Finished;
+use super::finished::{Finished, Known};
 use super::{BlockPlace, Plan};
-use record::{Cell, Ended};
+use record::{Cell, Ended, TrialKey};
 
 /// Of each claim of the experiment, whether the first so many blocks leave it undecided. A pure function of the finished trials of
 /// these blocks.
@@ -43,20 +43,23 @@ impl Plan<'_> {
         })
     }
 
-    /// Trials up to the next look after this block.
-    pub fn trials_until_look(
+    /// The trials that are not finished, up to the look for which this block is measured, or a later one that a resumed run has already. In
+    /// execution order.
+    pub fn until_look(
         &self,
         block: u32,
         finished: &[Finished],
         undecided: &Undecided,
-    ) -> usize {
+    ) -> Vec<TrialKey> {
+        let measured = finished.iter().map(|one| one.key.block);
+        let block = measured.fold(block, u32::max);
         let (_, next) = self.looks.around(block);
         let blocks = next.map_or(block + 1, |look| look.blocks);
+        let known = Known::new(finished);
         let going_on = self.blocks_going_on(finished, undecided);
-        going_on
-            .take(blocks as usize)
-            .map(|block| block.len())
-            .sum()
+        let places = going_on.take(blocks as usize).flatten();
+        let keys = places.map(|place| self.key(place));
+        keys.filter(|key| known.get(key).is_none()).collect()
     }
 
     /// The units of a block (from 0); an error if the run ends before it.

@@ -54,10 +54,9 @@ impl<'r> Measuring<'r> {
         let mut said = news::Said::default();
         let taken = Taken::of(store)?;
         let remaining = self.remaining()?;
-        let left_s = |known: usize, finished: &[Finished]| {
-            let open = known.saturating_sub(finished.len());
+        let left_s = |coming: Option<&[TrialKey]>, finished: &[Finished]| {
             let remaining = remaining.as_ref()?;
-            Some(remaining.of_next(open, finished))
+            Some(remaining.of_next(coming, finished))
         };
         loop {
             let unit = self.next(&finished, &taken, store)?;
@@ -65,12 +64,15 @@ impl<'r> Measuring<'r> {
                 break;
             };
             stop_if_interrupted()?;
-            let known = self.known_trials(&finished, &taken, store);
-            let named = |key: &TrialKey, known: usize, place: usize| {
+            let coming = self.until_look(first, &finished, &taken, store);
+            let known = coming.as_ref().map(|coming| finished.len() + coming.len());
+            let known = known.unwrap_or(self.plan.len());
+            let named = |key: &TrialKey, place: usize| {
                 news::name(&self.request.experiment, key, place, known)
             };
-            let name = named(&first.key, known, finished.len() + 1) + &others(&unit);
-            self.bench.progress.trial(&name, left_s(known, &finished));
+            let name = named(&first.key, finished.len() + 1) + &others(&unit);
+            let expected_s = left_s(coming.as_deref(), &finished);
+            self.bench.progress.trial(&name, expected_s);
             let mut trials = self.unit(&unit, &mut held, store)?;
             let elapsed_s = shared_s(trials.iter());
             for (planned, trial) in unit.iter().zip(&mut trials) {
@@ -85,11 +87,12 @@ impl<'r> Measuring<'r> {
             taken.forget(first.key.block);
             let meeting = self.bench.meeting.map(shards::held);
             meeting.map_or(Ok(()), |meeting| meeting.goes_on())?;
-            let known = self.known_trials(&finished, &taken, store);
-            let left_s = left_s(known, &finished).map(|(next_s, rest_s)| next_s + rest_s);
+            let coming = self.until_look(first, &finished, &taken, store);
+            let left_s = left_s(coming.as_deref(), &finished);
+            let left_s = left_s.map(|(next_s, rest_s)| next_s + rest_s);
             let before = finished.len() - trials.len();
             for (place, trial) in (before + 1..).zip(&trials) {
-                let name = named(&trial.key, known, place);
+                let name = named(&trial.key, place);
                 let line = news::line(&name, trial, left_s, &mut said);
                 self.bench.progress.say(&line);
             }
@@ -208,16 +211,17 @@ impl<'r> Measuring<'r> {
         Ok(Some(Remaining::new(each.collect())))
     }
 
-    /// Trials that are known to be measured: up to the next look at the claims.
-    fn known_trials(&self, finished: &[Finished], taken: &Taken, store: &Store) -> usize {
+    /// The trials that will be measured until the look for which this one is. None without looks: all trials are measured.
+    fn until_look(
+        &self,
+        of: &PlannedTrial,
+        finished: &[Finished],
+        taken: &Taken,
+        store: &Store,
+    ) -> Option<Vec<TrialKey>> {
+        self.request.experiment.protocol.looks.as_ref()?;
         let undecided = |blocks: u32| taken.undecided(store, blocks);
-        match (&self.request.experiment.protocol.looks, finished.last()) {
-            (Some(_), Some(last)) => {
-                let block = last.key.block;
-                self.plan.trials_until_look(block, finished, &undecided)
-            }
-            _ => self.plan.len(),
-        }
+        Some(self.plan.until_look(of.key.block, finished, &undecided))
     }
 
     /// Records why the run stopped, where it depends on the claims.

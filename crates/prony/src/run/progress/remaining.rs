@@ -17,14 +17,18 @@ impl Remaining {
         Remaining { expected }
     }
 
-    /// Of the next so many trials that are not finished: the first of them, and all others.
-    pub(crate) fn of_next(&self, trials: usize, finished: &[Finished]) -> (f64, f64) {
-        let is_open = |key: &TrialKey| finished.iter().all(|one| one.key != *key);
-        let open = self.expected.iter().filter(|(key, _)| is_open(key));
+    /// Seconds of the trials that will be measured (None: all that are not finished): of the first of them, and of all others.
+    pub(crate) fn of_next(&self, left: Option<&[TrialKey]>, finished: &[Finished]) -> (f64, f64) {
+        let is_left = |key: &TrialKey| match left {
+            Some(left) => left.contains(key),
+            None => finished.iter().all(|one| one.key != *key),
+        };
+        let left = self.expected.iter().filter(|(key, _)| is_left(key));
         let correction = self.correction(finished);
-        let mut seconds = open
-            .take(trials)
-            .map(|(key, expected_s)| measured(key, finished).unwrap_or(expected_s * correction));
+        let takes_s = |(key, expected_s): &(TrialKey, f64)| {
+            measured(key, finished).unwrap_or(expected_s * correction)
+        };
+        let mut seconds = left.map(takes_s);
         (seconds.next().unwrap_or(0.0), seconds.sum())
     }
 
@@ -86,16 +90,24 @@ mod tests {
 
     #[test]
     fn before_the_first_trial_the_remaining_time_is_the_estimate() {
-        assert_eq!(remaining().of_next(4, &[]), (10.0, 50.0));
-        assert_eq!(remaining().of_next(2, &[]), (10.0, 20.0));
+        assert_eq!(remaining().of_next(None, &[]), (10.0, 50.0));
+        let first = [key(0, 1), key(0, 8)];
+        assert_eq!(remaining().of_next(Some(&first), &[]), (10.0, 20.0));
     }
 
     #[test]
     fn finished_trials_correct_the_estimate_and_replace_it_for_their_own_cell() {
         let finished = [done(0, 1, 5.0)];
-        assert_eq!(remaining().of_next(3, &finished), (10.0, 15.0));
+        assert_eq!(remaining().of_next(None, &finished), (10.0, 15.0));
         let finished = [done(0, 1, 5.0), done(0, 8, 30.0)];
-        assert_eq!(remaining().of_next(2, &finished), (30.0, 5.0));
+        assert_eq!(remaining().of_next(None, &finished), (30.0, 5.0));
+    }
+
+    #[test]
+    fn cells_that_do_not_go_on_after_a_look_take_no_time() {
+        let finished = [done(0, 1, 5.0), done(0, 8, 30.0)];
+        let coming = [key(1, 1)];
+        assert_eq!(remaining().of_next(Some(&coming), &finished), (5.0, 0.0));
     }
 
     #[test]
@@ -106,6 +118,6 @@ mod tests {
             done(1, 8, 1.0),
             done(1, 1, 1.0),
         ];
-        assert_eq!(remaining().of_next(0, &all), (0.0, 0.0));
+        assert_eq!(remaining().of_next(None, &all), (0.0, 0.0));
     }
 }

@@ -63,8 +63,25 @@ fn only_the_cells_of_undecided_claims_go_on() {
     let expected = [("a", 3), ("b", 3), ("c", 5), ("d", 5), ("e", 3), ("f", 3)];
     assert_eq!(blocks(&run), BTreeMap::from(expected));
     assert_eq!(plan.ended(&run, &undecided), Ended::Decided);
-    assert_eq!(plan.trials_until_look(0, &[], &undecided), 18);
-    assert_eq!(plan.trials_until_look(3, &run, &undecided), 22);
+}
+
+#[test]
+fn what_is_left_until_a_look_are_the_unfinished_trials_of_the_cells_that_go_on() {
+    let experiment = experiment(THREE_TO_NINE, "");
+    let plan = Plan::new(&experiment, 7).unwrap();
+    let undecided = |blocks: u32| vec![false, blocks < 5];
+    let run = run_from(&plan, Vec::new(), &undecided);
+    let left = |block: u32, done: usize| -> Vec<TrialKey> {
+        plan.until_look(block, &run[..done], &undecided)
+    };
+    let keys = |run: &[Finished]| -> Vec<TrialKey> {
+        run.iter().map(|one| one.key.clone()).collect()
+    };
+    assert_eq!(left(0, 0), keys(&run[..18]));
+    assert_eq!(left(2, 17), keys(&run[17..18]));
+    // The first trial of the fourth block, for the look at five blocks.
+    assert_eq!(left(3, 18), keys(&run[18..]));
+    assert_eq!((run.len(), left(4, 22)), (22, Vec::new()));
 }
 
 #[test]
