@@ -12,6 +12,9 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use workload::{Connect, Dataset, Operation, Workload};
 
+/// The setting on which the grammar depends.
+const MODE: &str = "sql_mode";
+
 /// Error codes of a text that the server cannot parse.
 const UNPARSED: [u16; 2] = [1064, 1149];
 
@@ -67,8 +70,11 @@ pub(crate) fn of_trials<'t>(
 
 /// The grammar depends on the SQL mode, which the file can set for the server too. Sizes relative to the data do not matter here.
 fn session_of(trial: &PlannedTrial) -> Vec<String> {
-    let is_mode = |(name, _): &&(String, spec::Setting)| spec::plain(name) == "sql_mode";
-    let modes = trial.settings.iter().filter(is_mode).cloned().collect();
+    let modes = trial.settings.iter();
+    let modes = modes.filter(|(name, _)| spec::listed(name) == MODE);
+    let modes = modes
+        .map(|(_, mode)| (MODE.to_string(), mode.clone()))
+        .collect();
     let session = settings::session_statements(&trial.session, 0);
     [settings::session_statements(&modes, 0), session].concat()
 }
@@ -229,6 +235,20 @@ mod tests {
         Operation {
             place: Some("q.sql:3".into()),
             ..Operation::new("Q2", "select")
+        }
+    }
+
+    #[test]
+    fn the_grammar_is_that_of_the_sql_mode_however_the_file_writes_the_setting() {
+        for name in ["sql_mode", "SQL-mode", "loose_sql_mode"] {
+            let source = format!(
+                "title = 't'\n[server.a]\nbuild = 'mariadb'\n[settings]\n{name} = 'ANSI_QUOTES'\n[workload.ssb]\n"
+            );
+            let on_server = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
+            let experiment = spec::parse("t", "t.toml", &source, &on_server).unwrap();
+            let planned = spec::plan::expand(&experiment, 1).unwrap();
+            let session = session_of(&planned[0]);
+            assert_eq!(session, ["SET SESSION sql_mode = 'ANSI_QUOTES'"], "{name}");
         }
     }
 
