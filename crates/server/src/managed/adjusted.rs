@@ -64,11 +64,12 @@ pub fn unmet<'v>(
 ) -> Option<Option<&'v str>> {
     let name = plain(name);
     let own = without_loose(&name);
-    let Some(effective) = in_force.get(own.unwrap_or(&name)) else {
+    let shown = own.unwrap_or(&name);
+    let Some(effective) = in_force.get(shown) else {
         // A server ignores a loose setting that it does not know.
         return own.is_none().then_some(None);
     };
-    (!is_certainly(&name, requested, effective)).then_some(Some(effective))
+    (!is_certainly(shown, requested, effective)).then_some(Some(effective))
 }
 
 /// Whether both spell one value. What [`agree`] leaves open counts as another value.
@@ -273,6 +274,7 @@ mod tests {
             ("gtid_mode", "on", "ON_PERMISSIVE"),
             ("event_scheduler", "0", "DISABLED"),
             ("loose_innodb_buffer_pool_size", "128M", "64M"),
+            ("loose_log_bin", "binlog", "0"),
         ] {
             assert_eq!(unmet(name, met, &in_force), None, "{name} = {met}");
             assert!(unmet(name, other, &in_force).flatten().is_some(), "{name}");
