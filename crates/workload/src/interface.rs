@@ -336,6 +336,11 @@ pub trait Dataset: Send + Sync {
     fn collations(&self, _session: &mut Session) -> Result<Vec<String>, ServerError> {
         Ok(Vec::new())
     }
+    /// A hash of the columns, indexes and engines of its tables, where the user's statements define them; None where prony does, for the
+    /// fingerprint says it.
+    fn definitions(&self, _session: &mut Session) -> Result<Option<String>, ServerError> {
+        Ok(None)
+    }
     /// Bytes of data and indexes as the server reports them; relative settings refer to them.
     fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError>;
     /// Reads every index of every table into the server's memory, and checks whether they stayed in the buffer pool.

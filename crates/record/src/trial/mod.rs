@@ -239,12 +239,20 @@ pub struct DatasetNote {
     /// The collations of the text columns of the user's tables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collations: Vec<String>,
-    /// A hash of how the user's own tables are defined: engines, columns, indexes; none where prony made the tables.
+    /// A hash of how the user's own tables are defined: engines, columns, indexes; none where prony defines them, and for dumps in older
+    /// records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definitions: Option<String>,
     /// Where the tables lay in the trial: `xfs on /dev/sdb`. None on an external server, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_system: Option<String>,
+}
+
+impl DatasetNote {
+    /// Whether the tables are the user's own on a running server, which prony only reads.
+    pub fn is_theirs(&self) -> bool {
+        self.definitions.is_some() && self.fingerprint.starts_with("schema-")
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,11 +5,11 @@
 
 use record::{DatasetNote, Trial, grouped};
 
-/// How the tables differ, which only queries read; None where they are the same, for tables that prony made, and where a record does not
-/// tell.
+/// How the tables differ; None where they are the same, for tables that prony defines, and where a record does not tell. Rows are those of
+/// tables that only queries read.
 pub(crate) fn other(old: &[&Trial], new: &[&Trial]) -> Option<String> {
     let (old, new) = (dataset(old)?, dataset(new)?);
-    let are_theirs = old.definitions.is_some() && new.definitions.is_some();
+    let are_theirs = old.is_theirs() && new.is_theirs();
     let are_counted = !old.rows_estimated && !new.rows_estimated;
     other_definitions(old, new).or_else(|| {
         let differ = are_theirs && are_counted && old.rows != new.rows;

@@ -9,6 +9,16 @@ use std::collections::BTreeMap;
 /// A view of information_schema, and what a row of it says of its table.
 type View = (&'static str, fn(&Reply, usize) -> String);
 
+/// One hash for all of these tables.
+pub(crate) fn hash_of(
+    session: &mut Session,
+    schema: &str,
+    tables: &[String],
+) -> Result<String, ServerError> {
+    let names: Vec<&str> = tables.iter().map(String::as_str).collect();
+    Ok(hash(&read(session, schema, &names)?))
+}
+
 /// `orders 1f3c22aa`, a line for each of the tables, in the order of their names.
 pub(crate) fn read(
     session: &mut Session,
@@ -37,8 +47,7 @@ pub(crate) fn read(
     Ok(parts.into_iter().map(line).collect())
 }
 
-/// One hash for all tables.
-pub(crate) fn hash(lines: &[String]) -> String {
+fn hash(lines: &[String]) -> String {
     Sha256::of_parts(lines).hex_of_first(6)
 }
 
@@ -78,20 +87,30 @@ fn column(reply: &Reply, row: usize) -> String {
         String::new()
     };
     let (place, name) = (of("ordinal_position"), of("column_name"));
-    format!("{place} {name} {kind}({length}) {}", of("is_nullable"))
+    let is_hidden = of("extra").to_ascii_uppercase().contains("INVISIBLE");
+    let hidden = if_so(is_hidden, " hidden");
+    let nullable = of("is_nullable");
+    format!("{place} {name} {kind}({length}) {nullable}{hidden}")
 }
 
 fn index_column(reply: &Reply, row: usize) -> String {
     let of = |name| text(reply, row, name);
     let is_hidden = of("is_visible") == "NO" || of("ignored") == "YES";
+    // Servers without descending indexes accept the word and build an ascending one.
+    let descending = if_so(of("collation") == "D", " descending");
     format!(
-        "{} {} {}({}) unique {} hidden {is_hidden}",
+        "{} {} {}({}) unique {} hidden {is_hidden}{descending}",
         of("index_name"),
         of("seq_in_index"),
         of("column_name"),
         of("sub_part"),
         of("non_unique") == "0",
     )
+}
+
+/// What few tables have stands in their hash alone, so that those of other tables are as an older prony took them.
+fn if_so(is_so: bool, word: &str) -> &str {
+    if is_so { word } else { "" }
 }
 
 #[cfg(test)]
@@ -120,10 +139,11 @@ mod tests {
             Ok(if sql.contains("schema.tables") {
                 reply(&["TABLE_NAME", "ENGINE"], &["t", engine])
             } else if sql.contains("schema.columns") {
-                let columns = ["table_name", "column_name", "data_type"];
-                reply(&columns, &["t", "a", kind])
+                let columns = ["table_name", "column_name", "data_type", "extra"];
+                let (kind, extra) = kind.split_once(' ').unwrap_or((kind, ""));
+                reply(&columns, &["t", "a", kind, extra])
             } else {
-                let columns = ["table_name", "index_name", "is_visible"];
+                let columns = ["table_name", "index_name", "is_visible", "collation"];
                 reply(&columns[..1 + index.len()], &[&["t"], index].concat())
             })
         }));
@@ -137,8 +157,10 @@ mod tests {
         for other in [
             lines("Aria", "int", &["kb", "YES"]),
             lines("InnoDB", "bigint", &["kb", "YES"]),
+            lines("InnoDB", "int INVISIBLE", &["kb", "YES"]),
             lines("InnoDB", "int", &[]),
             lines("InnoDB", "int", &["kb", "NO"]),
+            lines("InnoDB", "int", &["kb", "YES", "D"]),
         ] {
             assert_ne!(other[0], own[0]);
             assert_eq!(other[1], own[1]);
@@ -150,5 +172,6 @@ mod tests {
     fn what_servers_only_name_differently_is_the_same() {
         let own = lines("InnoDB", "longtext", &["kb"]);
         assert_eq!(lines("INNODB", "json", &["kb", "YES"]), own);
+        assert_eq!(lines("InnoDB", "longtext", &["kb", "YES", "A"]), own);
     }
 }

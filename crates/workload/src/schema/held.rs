@@ -28,8 +28,6 @@ pub struct Held {
     pub other_rows: Vec<String>,
     /// The indexes that are missing, or were not loaded, or the tables with another definition.
     pub other_indexes: Option<String>,
-    /// A hash of the definitions of the tables; None where prony made them, for its fingerprint says it.
-    pub definitions: Option<String>,
     /// The share of the sampled rows that differ from the loaded ones, from 0 to 1; None if no sample was kept.
     pub moved: Option<f64>,
 }

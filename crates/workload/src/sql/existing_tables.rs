@@ -76,12 +76,7 @@ impl Dataset for Theirs {
             text.and_then(|text| text.parse().ok()).unwrap_or(0)
         };
         let tables = marker::names(&reply);
-        let names: Vec<&str> = tables.iter().map(String::as_str).collect();
-        let defined = definitions::read(session, &self.schema, &names)?;
-        let mut held = Held {
-            definitions: Some(definitions::hash(&defined)),
-            ..Held::default()
-        };
+        let mut held = Held::default();
         let all = 0..reply.rows.len();
         let estimate: u64 = all.clone().map(|row| number(row, 1)).sum();
         let bytes: u64 = all.clone().map(|row| number(row, 2)).sum();
@@ -120,6 +115,11 @@ impl Dataset for Theirs {
 
     fn verify(&self, _session: &mut Session) -> Result<(), LoadError> {
         Ok(())
+    }
+
+    fn definitions(&self, session: &mut Session) -> Result<Option<String>, ServerError> {
+        let tables = tables(session, &self.schema)?;
+        definitions::hash_of(session, &self.schema, &tables).map(Some)
     }
 
     fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError> {

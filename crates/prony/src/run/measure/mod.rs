@@ -375,7 +375,7 @@ fn is_the_same(
 
 /// Whether the user's own tables hold other rows, or are defined otherwise. Estimates differ from one look to the next.
 fn have_changed(then: &DatasetNote, now: &DatasetNote) -> bool {
-    let are_theirs = then.definitions.is_some() && now.definitions.is_some();
+    let are_theirs = then.is_theirs() && now.is_theirs();
     let is_counted = !then.rows_estimated && !now.rows_estimated;
     are_theirs && (then.definitions != now.definitions || (is_counted && then.rows != now.rows))
 }

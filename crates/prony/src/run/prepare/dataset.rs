@@ -38,6 +38,7 @@ pub(crate) struct Filled {
     data_bytes: u64,
     index_bytes: Option<u64>,
     collations: Vec<String>,
+    definitions: Option<String>,
 }
 
 /// The start of the name of a snapshot's folder while it is being loaded.
@@ -406,6 +407,7 @@ pub(crate) fn verified(
         data_bytes,
         index_bytes,
         collations: dataset.collations(session)?,
+        definitions: dataset.definitions(session)?,
     })
 }
 
@@ -444,7 +446,7 @@ pub(crate) fn note(server: &Provided, dataset: &dyn Dataset, filled: &Filled) ->
         method: loaded.method.clone(),
         events: loaded.events.clone(),
         collations: filled.collations.clone(),
-        definitions: None,
+        definitions: filled.definitions.clone(),
     }
 }
 

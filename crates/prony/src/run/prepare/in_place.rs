@@ -254,7 +254,7 @@ fn already_there(
         method: "already there".into(),
         events: Vec::new(),
         collations: dataset.collations(session)?,
-        definitions: held.definitions.clone(),
+        definitions: dataset.definitions(session)?,
     })
 }
 
