@@ -36,10 +36,14 @@ const ENDS_OF_AN_INSTANCE: [&str; 16] = [
 ];
 
 /// And these, whole: they change with each connection or transaction, or repeat the environment.
-const OF_AN_INSTANCE: [&str; 15] = [
+const OF_AN_INSTANCE: [&str; 20] = [
     "gtid_binlog_pos",
+    "gtid_binlog_state",
     "gtid_current_pos",
     "gtid_executed",
+    "gtid_owned",
+    "gtid_purged",
+    "gtid_slave_pos",
     "identity",
     "insert_id",
     "last_insert_id",
@@ -51,6 +55,7 @@ const OF_AN_INSTANCE: [&str; 15] = [
     "version_comment",
     "version_compile_machine",
     "version_source_revision",
+    "wsrep_start_position",
     // prony writes the addresses and folders of each node into it.
     "wsrep_provider_options",
 ];
@@ -189,6 +194,7 @@ mod tests {
             "port",
             "wsrep_node_incoming_address",
             "gtid_executed",
+            "gtid_binlog_state",
         ];
         assert!(names.into_iter().all(is_of_an_instance));
         let of_the_experiment = [

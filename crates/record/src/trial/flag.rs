@@ -97,6 +97,8 @@ words! {
         /// The answer of a search for the maximum rate.
         Search = "search",
         SettingAdjusted = "setting_adjusted",
+        /// Somebody changed a setting of a server that prony does not configure.
+        SettingChanged = "setting_changed",
         /// A setting of the file is not in force on a server that prony does not configure.
         SettingNotApplied = "setting_not_applied",
         /// Another prony process was loading or measuring. Invalid unless the experiment allows it; older records count such trials.

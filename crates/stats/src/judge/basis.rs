@@ -292,7 +292,7 @@ fn clients_limit(trial: &Trial) -> Option<String> {
 }
 
 /// What makes a valid trial another measurement, if the other side has none of it.
-const OF_ONE_SIDE: [FlagKind; 9] = [
+const OF_ONE_SIDE: [FlagKind; 10] = [
     FlagKind::DataMoved,
     FlagKind::EventMissed,
     FlagKind::FilesOverwritten,
@@ -300,6 +300,7 @@ const OF_ONE_SIDE: [FlagKind; 9] = [
     FlagKind::LimitNotReached,
     FlagKind::LoopVolume,
     FlagKind::QueryCache,
+    FlagKind::SettingChanged,
     FlagKind::SmallerThanCaches,
     FlagKind::VolatileVolume,
 ];

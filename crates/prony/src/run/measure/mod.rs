@@ -1,5 +1,6 @@
 //! Measures the trials of a run in the order of the plan, and saves each at once.
 
+mod before;
 pub(crate) mod bench;
 mod requests;
 pub(crate) mod rounds;
@@ -21,9 +22,9 @@ use super::prepare::{layout, preflight};
 use super::progress::news;
 use super::progress::remaining::Remaining;
 use super::{RunError, settings, shards, stop_if_interrupted, stored};
+use before::Before;
 use bench::Bench;
 use record::{DatasetNote, FlagKind, LiveSample, Loaded, Trial, TrialKey, TrialState};
-use rounds::plans::LastPlans;
 use spec::plan::{Finished, Laps, Plan, PlannedTrial};
 use spec::{BuildSpec, SliceSpec};
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,7 +50,7 @@ impl<'r> Measuring<'r> {
         let mut before = store.trials().map_err(stored)?;
         before.extend(store.controls().map_err(stored)?);
         let mut finished = earlier(store, self.plan, &before)?;
-        let (mut answers, mut last_plans) = self.recalled(before)?;
+        let mut recalled = self.recalled(before)?;
         let mut held = None;
         let mut said = news::Said::default();
         let taken = Taken::of(store)?;
@@ -76,8 +77,7 @@ impl<'r> Measuring<'r> {
             let mut trials = self.unit(&unit, &mut held, store)?;
             let elapsed_s = shared_s(trials.iter());
             for (planned, trial) in unit.iter().zip(&mut trials) {
-                self.settle(planned, trial, &mut answers)?;
-                last_plans.compare(trial);
+                self.settle(planned, trial, &mut recalled)?;
                 finished.push(outcome(trial, held.is_some(), elapsed_s));
                 if let Some(text) = self.plan.answer(&trial.key, &finished) {
                     trial.flag(FlagKind::Search, text);
@@ -164,7 +164,7 @@ impl<'r> Measuring<'r> {
         &self,
         planned: &PlannedTrial,
         trial: &mut Trial,
-        answers: &mut Answers,
+        before: &mut Before,
     ) -> Result<(), RunError> {
         if let Some(text) = same_sqlite(&self.prepared.servers, planned.server_name()) {
             trial.flag(FlagKind::NotAvailable, text);
@@ -175,8 +175,10 @@ impl<'r> Measuring<'r> {
         if !trial.is_not_available() {
             let workload = self.request.workload(planned)?;
             let key = answers_key(workload.data(), planned);
-            judge_answers(answers, &key, trial, self.bench.samples);
+            judge_answers(&mut before.answers, &key, trial, self.bench.samples);
         }
+        before.plans.compare(trial);
+        before.settings.compare(planned, trial);
         Ok(())
     }
 
@@ -283,13 +285,14 @@ impl<'r> Measuring<'r> {
         })
     }
 
-    /// The answers and the plans of the trials that a resumed run has already measured.
-    fn recalled(&self, before: Vec<Trial>) -> Result<(Answers, LastPlans), RunError> {
-        let (mut answers, mut last_plans) = (Answers::default(), LastPlans::default());
+    /// What the trials have shown that a resumed run has already measured.
+    fn recalled(&self, before: Vec<Trial>) -> Result<Before, RunError> {
+        let mut recalled = Before::default();
         for mut trial in before {
-            last_plans.compare(&mut trial);
+            recalled.plans.compare(&mut trial);
             let mut planned = self.plan.trials();
             if let Some(planned) = planned.find(|planned| planned.key == trial.key) {
+                recalled.settings.compare(&planned, &mut trial);
                 let workload = self.request.workload(&planned)?;
                 let data = workload.data();
                 let fingerprint = data.map(Dataset::fingerprint).unwrap_or_default();
@@ -297,10 +300,11 @@ impl<'r> Measuring<'r> {
                 let now = ready.and_then(|ready| Some(&ready.as_ref().ok()?.note));
                 is_the_same(&trial, &fingerprint, now)?;
                 let key = answers_key(data, &planned);
+                let answers = &mut recalled.answers;
                 answers.check(&key, &mut trial, self.bench.samples);
             }
         }
-        Ok((answers, last_plans))
+        Ok(recalled)
     }
 }
 

@@ -79,6 +79,7 @@ impl Bench<'_> {
         if let Err(error) = outcome {
             trial.fail(place.explain(&error));
         }
+        trial.flags.extend(place.changed_settings());
         if let Some(lost) = place
             .lost_limit()
             .filter(|_| trial.state == TrialState::Done)

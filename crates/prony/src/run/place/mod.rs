@@ -5,6 +5,7 @@
 
 pub(crate) mod beats;
 mod caught_up;
+pub(crate) mod changed;
 pub(crate) mod coldness;
 mod disks;
 mod in_folder;
@@ -131,6 +132,11 @@ pub(crate) trait Place<'a>: Nodes {
     /// The server ended during the trial, or was replaced by another one.
     fn still_runs(&self) -> Result<(), ServerError> {
         Ok(())
+    }
+
+    /// A flag if somebody changed settings of the server during the trial.
+    fn changed_settings(&self) -> Option<Flag> {
+        None
     }
 
     /// A flag if a limit was no longer in force at the end of the trial.

@@ -7,11 +7,11 @@ use crate::run::event::{Action, Means, PreparedEvents, recovery};
 use crate::run::machine::limits::Held;
 use crate::run::machine::{limits, volume};
 use crate::run::place::live::Live;
-use crate::run::place::{Look, Place};
+use crate::run::place::{Look, Place, changed};
 use crate::run::prepare::{connections, crash_cause};
 use crate::run::results::recording::Recording;
 use load::Needs;
-use observe::{Prepared, Targets};
+use observe::{Prepared, Targets, variables};
 use record::{AuditNote, Flag, Trial};
 use server::{ServerError, StartRequest};
 use spec::plan::PlannedTrial;
@@ -21,6 +21,10 @@ use workload::{AuditError, Audited, Connect, Target};
 impl<'a> Place<'a> for ServerPlace<'a> {
     fn continue_with(&mut self, planned: PlannedTrial) {
         self.planned = planned;
+        // Others can have changed them since.
+        if self.is_external() {
+            self.effective.clear();
+        }
     }
 
     /// Copies the snapshot for the first trial on the server. Flags settings that this kind of server does not support.
@@ -149,6 +153,13 @@ impl<'a> Place<'a> for ServerPlace<'a> {
             self.node().start(&StartRequest::default())?;
         }
         self.is_the_same()
+    }
+
+    fn changed_settings(&self) -> Option<Flag> {
+        let begun = self.in_force.as_ref()?;
+        let mut session = self.node().connect().ok()?.for_control();
+        let now = variables::effective(&mut session).ok()?;
+        changed::flag(begun, &now, "at the start of the trial")
     }
 
     fn lost_limit(&self) -> Option<Flag> {

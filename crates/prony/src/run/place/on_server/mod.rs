@@ -54,7 +54,7 @@ pub(crate) struct ServerPlace<'a> {
     baseline: Option<Vec<String>>,
     /// The settings that the server reports, and those that differ from the requested ones.
     effective: BTreeMap<String, String>,
-    /// The global variables of a server that prony does not configure, from its first start.
+    /// The global variables of a server that prony does not configure, from the start of the trial.
     in_force: Option<BTreeMap<String, String>>,
     adjusted: Vec<Adjusted>,
     /// What prony's account may not read.
@@ -195,6 +195,10 @@ impl<'a> ServerPlace<'a> {
             self.launch(trial)?;
         }
         if trial.settings.is_empty() {
+            if self.effective.is_empty() && self.is_external() {
+                let mut session = self.query_session()?;
+                self.look_at_settings(&mut session)?;
+            }
             trial.settings = self.effective.clone();
             self.note_limits(trial);
             trial.flags.extend(self.adjusted.iter().map(|one| Flag {
@@ -257,11 +261,7 @@ impl<'a> ServerPlace<'a> {
             in_place::still_holds(dataset, &mut session)?;
         }
         if self.effective.is_empty() {
-            self.effective = variables::effective(&mut session)?;
-            let is_theirs = abilities.mysql && !abilities.settings;
-            self.in_force = is_theirs.then(|| self.effective.clone());
-            self.adjusted = self.node().adjusted(&mut session)?;
-            self.look_at_session(&mut session)?;
+            self.look_at_settings(&mut session)?;
         }
         let observer = if abilities.mysql {
             Some(Observer::new(
@@ -354,6 +354,16 @@ impl<'a> ServerPlace<'a> {
     /// What the file sets for the sessions and the server.
     fn set(&self) -> sessions::Set<'_> {
         [&self.planned.session, &self.planned.settings]
+    }
+
+    /// Records the settings in force, and compares the requested ones with them.
+    fn look_at_settings(&mut self, session: &mut Session) -> Result<(), ServerError> {
+        let abilities = self.node().abilities();
+        self.effective = variables::effective(session)?;
+        let is_theirs = abilities.mysql && !abilities.settings;
+        self.in_force = is_theirs.then(|| self.effective.clone());
+        self.adjusted = self.node().adjusted(session)?;
+        self.look_at_session(session)
     }
 
     /// Compares the requested session settings with those in force, and records the latter.
