@@ -6,7 +6,7 @@
 
 use crate::reading::{IS_ENABLED, Reading, number, numbers};
 use crate::states::{StateReader, States};
-use record::Counters;
+use record::{Counters, Flag, FlagKind};
 use server::{ServerError, Session};
 
 /// The INNODB_METRICS modules to enable. Most are off by default, and servers with different modules enabled cannot be
@@ -52,6 +52,9 @@ const MOVED_BY_READING: [&str; 12] = [
     "Opened_",
     "Last_",
 ];
+
+/// Seconds since the start of the server, and since the last FLUSH STATUS.
+const SINCE: [&str; 2] = ["Uptime", "Uptime_since_flush_status"];
 
 /// The statements that prony itself has sent to servers, in a reading.
 pub(crate) const OWN_STATEMENTS: &str = "Questions of prony";
@@ -180,8 +183,11 @@ impl Observer {
         Ok((reading, states))
     }
 
-    /// The change between two readings, without the cost of the reading.
+    /// The change between two readings, without the cost of the reading; empty if it is not known, see [`flushed`].
     pub fn difference(&self, before: &Reading, after: &Reading) -> Counters {
+        if flushed(before, after).is_some() {
+            return Counters::new();
+        }
         after
             .iter()
             .filter_map(|(name, value)| {
@@ -210,12 +216,26 @@ fn metrics_sql(is_enabled: &str) -> String {
     )
 }
 
-/// Adds up counters: those of a round are the sum over its queries.
-pub fn sum<'a>(parts: impl Iterator<Item = &'a Counters>) -> Counters {
-    let mut total = Counters::new();
+/// A flag if FLUSH STATUS was executed between two readings. It sets some counters to 0, and one that has grown again since looks as if it
+/// had moved less.
+pub fn flushed(before: &Reading, after: &Reading) -> Option<Flag> {
+    let flushed_at = |reading: &Reading| {
+        let [uptime, since_flush] = SINCE.map(|name| reading.get(name).copied());
+        Some(uptime? - since_flush?)
+    };
+    (flushed_at(after)? > flushed_at(before)?).then(|| Flag {
+        kind: FlagKind::SamplerAbsent,
+        text: "somebody executed FLUSH STATUS, which sets counters to 0, so those of the server are not recorded; look for a monitoring program that does, and measure again".to_string(),
+    })
+}
+
+/// Adds up counters: those of a round are the sum over its queries. One that a part lacks has no sum.
+pub fn sum<'a>(mut parts: impl Iterator<Item = &'a Counters>) -> Counters {
+    let mut total = parts.next().cloned().unwrap_or_default();
     for part in parts {
-        for (name, value) in part {
-            *total.entry(name.clone()).or_default() += value;
+        total.retain(|name, _| part.contains_key(name));
+        for (name, sum) in &mut total {
+            *sum += part[name];
         }
     }
     total
@@ -228,10 +248,29 @@ mod tests {
     #[test]
     fn the_counters_of_a_round_are_the_sum_over_its_queries() {
         let one = Counters::from([("A".into(), 1), ("B".into(), 2)]);
-        let two = Counters::from([("A".into(), 10)]);
+        let two = Counters::from([("A".into(), 10), ("B".into(), 0)]);
         assert_eq!(
-            sum([one, two].iter()),
+            sum([one.clone(), two].iter()),
             Counters::from([("A".into(), 11), ("B".into(), 2)])
         );
+        let without_b = Counters::from([("A".into(), 10)]);
+        let of_a = Counters::from([("A".into(), 11)]);
+        assert_eq!(sum([one, without_b].iter()), of_a);
+        assert_eq!(sum([].iter()), Counters::new());
+    }
+
+    #[test]
+    fn a_flush_status_is_noticed_by_its_time_also_where_every_counter_has_risen() {
+        let reading = |key_reads: i64, uptime: i64, since_flush: i64| {
+            let [uptime, since_flush] = [(SINCE[0], uptime), (SINCE[1], since_flush)];
+            let all = [("Key_reads", key_reads), uptime, since_flush];
+            Reading::from(all.map(|(name, value)| (name.to_string(), value)))
+        };
+        let before = reading(100, 60, 60);
+        assert!(flushed(&before, &reading(130, 61, 0)).is_some());
+        assert_eq!(flushed(&before, &reading(130, 61, 61)), None);
+        let earlier = reading(100, 60, 10);
+        assert_eq!(flushed(&earlier, &reading(130, 62, 12)), None);
+        assert_eq!(flushed(&Reading::new(), &before), None);
     }
 }

@@ -165,10 +165,11 @@ impl Edges {
                 "the server's status could not be read between two slices, so its counters are not recorded: {cause}"
             ))
         });
+        let flags = flag.into_iter().chain(sums.flushed());
         Sampled {
             series: series.collect(),
+            flags: flags.collect(),
             counters: sums.into_counters(),
-            flags: flag.into_iter().collect(),
             gaps: Vec::new(),
             own_statements: None,
         }

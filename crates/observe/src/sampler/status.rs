@@ -276,6 +276,7 @@ impl Status {
             ))
         })
         .into_iter()
+        .chain(self.sums.flushed())
         .collect()
     }
 }

@@ -2,8 +2,8 @@
 
 use super::levels::is_level;
 use crate::Reading;
-use crate::counters::OWN_STATEMENTS;
-use record::Counters;
+use crate::counters::{OWN_STATEMENTS, flushed};
+use record::{Counters, Flag};
 use std::collections::BTreeSet;
 
 /// What each status value moved by in all measured readings.
@@ -13,11 +13,14 @@ pub(super) struct Sums {
     moved: Counters,
     /// The names of values that were reset meanwhile, so that their sums are unknown.
     reset: BTreeSet<String>,
+    /// That somebody reset them all.
+    flushed: Option<Flag>,
 }
 
 impl Sums {
     /// Adds the difference `moved` of two readings.
     pub(super) fn add(&mut self, before: &Reading, after: &Reading, moved: Counters) {
+        self.flushed = self.flushed.take().or_else(|| flushed(before, after));
         for (name, moved) in moved {
             if was_reset(before[&name], after[&name]) {
                 self.reset.insert(name.clone());
@@ -31,8 +34,16 @@ impl Sums {
         self.moved.get(OWN_STATEMENTS).copied()
     }
 
-    /// The server's counters: without levels, and without values that fell, which are not counters or were reset.
+    /// Why there are no counters although the server was read.
+    pub(super) fn flushed(&self) -> Option<Flag> {
+        self.flushed.clone()
+    }
+
+    /// The server's counters: without levels, and without values that fell, which are not counters or were reset. None after a FLUSH STATUS.
     pub(super) fn into_counters(self) -> Counters {
+        if self.flushed.is_some() {
+            return Counters::new();
+        }
         let is_counter =
             |name: &String| name != OWN_STATEMENTS && !is_level(name) && !self.reset.contains(name);
         self.moved
@@ -42,7 +53,7 @@ impl Sums {
     }
 }
 
-/// Whether a counter was reset (FLUSH STATUS), or has wrapped. A smaller fall is the end of a connection whose values counted twice for
+/// Whether a counter was reset, or has wrapped. A smaller fall is the end of a connection whose values counted twice for
 /// a moment.
 fn was_reset(before: i64, after: i64) -> bool {
     after < before / 2
@@ -74,5 +85,32 @@ mod tests {
         }
         let expected = Counters::from([("Com_select".to_string(), 70)]);
         assert_eq!(sums.into_counters(), expected);
+    }
+
+    /// The sums of two seconds. In the second one somebody executed FLUSH STATUS so many seconds ago.
+    fn with_a_flush(since_flush: i64) -> Sums {
+        let names = ["Key_reads", "Uptime", "Uptime_since_flush_status"];
+        let readings = [[100, 60, 60], [300, 61, 61], [400, 62, since_flush]];
+        let readings = readings.map(|values| {
+            let [one, two, three] = values;
+            reading([(names[0], one), (names[1], two), (names[2], three)])
+        });
+        let mut sums = Sums::default();
+        for pair in readings.windows(2) {
+            let moved = pair[1].iter();
+            let moved = moved.map(|(name, value)| (name.clone(), value - pair[0][name]));
+            sums.add(&pair[0], &pair[1], moved.collect());
+        }
+        sums
+    }
+
+    #[test]
+    fn no_counter_has_a_sum_after_a_flush_status_even_if_it_never_fell() {
+        let flushed = with_a_flush(0);
+        assert!(flushed.flushed().is_some());
+        assert!(flushed.into_counters().is_empty());
+        let whole = with_a_flush(62);
+        assert_eq!(whole.flushed(), None);
+        assert_eq!(whole.into_counters()["Key_reads"], 300);
     }
 }

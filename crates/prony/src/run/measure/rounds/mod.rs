@@ -217,10 +217,14 @@ fn enter(trial: &mut Trial, index: usize, passed: Passed) {
         FlagKind::QueryTimedOut,
         FlagKind::HintIgnored,
         FlagKind::NoPlan,
+        FlagKind::SamplerAbsent,
     ];
     let round = &mut trial.rounds[index];
     round.elapsed_s += passed.elapsed_s;
-    round.counters = counters::sum([&round.counters, &passed.counters].into_iter());
+    round.counters = match round.queries.is_empty() {
+        true => passed.counters,
+        false => counters::sum([&round.counters, &passed.counters].into_iter()),
+    };
     round.queries.extend(passed.queries);
     trial.plans.extend(passed.plans);
     trial.plan_forms.extend(passed.forms);

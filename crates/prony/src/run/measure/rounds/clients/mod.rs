@@ -9,7 +9,7 @@ use super::pass::{Issued, Issuer, Pass, Passed, difference, read};
 use crate::run::place::live::{Client, Live};
 use crate::run::watch::Watch;
 use host::interrupt;
-use observe::process;
+use observe::{counters, process};
 use server::{ServerError, Session};
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -69,6 +69,7 @@ impl<'a> Pass<'a> {
         let mut passed = self.together(started, parts);
         passed.counters = difference(observer, &before, &after);
         passed.counters.extend(used);
+        passed.flags.extend(counters::flushed(&before, &after));
         Ok(passed)
     }
 

@@ -112,8 +112,9 @@ impl Pass<'_> {
             let (mut query, flags) = self.judge(operation, issued);
             query.counters = difference(&live.observer, &before, &after);
             query.counters.extend(used);
-            before = after;
             passed.flags.extend(flags);
+            passed.flags.extend(counters::flushed(&before, &after));
+            before = after;
             passed.queries.push(query);
         }
         let seconds = passed.queries.iter().map(|one| one.elapsed_ns as f64 / 1e9);

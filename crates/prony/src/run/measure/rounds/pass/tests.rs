@@ -39,6 +39,15 @@ fn passed(names: &[&str]) -> Passed {
 
 /// The same, before each of which `turn` is called.
 fn in_turns(names: &[&str], turn: Option<Turn>) -> Result<Passed, ServerError> {
+    observed(names, turn, None)
+}
+
+/// The same, with counters.
+fn observed(
+    names: &[&str],
+    turn: Option<Turn>,
+    observer: Option<Observer>,
+) -> Result<Passed, ServerError> {
     let server = Fake::new("fake", answer);
     server.start(&StartRequest::default()).unwrap();
     let session = server.connect().unwrap();
@@ -47,7 +56,7 @@ fn in_turns(names: &[&str], turn: Option<Turn>) -> Result<Passed, ServerError> {
         session,
         watch,
         others: Vec::new(),
-        observer: None,
+        observer,
         process: None,
     };
     let workload = workload::open("ssb", &"scale = 0.01".parse().unwrap()).unwrap();
@@ -151,4 +160,52 @@ fn each_query_waits_for_its_turn_and_an_error_ends_the_pass() {
     };
     let error = in_turns(&["one", "two", "three", "four"], Some(&last)).err();
     assert_eq!((error.is_some(), turns.load(Relaxed)), (true, 0));
+}
+
+/// Counters of a server on which somebody executes FLUSH STATUS before this reading, counted from 1.
+fn flushed_before(flushed: u64) -> Observer {
+    let mut readings = 0;
+    let script = move |sql: &str| {
+        if sql != "SHOW GLOBAL STATUS" {
+            return Err(ServerError::Refused {
+                code: 1109,
+                message: "no such table".into(),
+            });
+        }
+        readings += 1;
+        let since_flush = match readings < flushed {
+            true => readings,
+            false => readings - flushed,
+        };
+        let all = [
+            ("Key_reads", 10 * readings),
+            ("Uptime", readings),
+            ("Uptime_since_flush_status", since_flush),
+        ];
+        let row = |(name, value): (&str, u64)| {
+            let cells = [name.to_string(), value.to_string()];
+            cells.map(|cell| Some(cell.into_bytes())).to_vec()
+        };
+        Ok(Reply {
+            rows: all.map(row).to_vec(),
+            ..Reply::default()
+        })
+    };
+    Observer::new(Session::Scripted(Box::new(script)), false).unwrap()
+}
+
+#[test]
+fn a_round_in_which_somebody_executes_flush_status_has_no_counters_of_the_server() {
+    // The observer reads three times, and the pass before, between and after its queries.
+    let passed = |flushed| {
+        let observer = Some(flushed_before(flushed));
+        observed(&["one", "two"], None, observer).unwrap()
+    };
+    let whole = passed(9);
+    assert_eq!(whole.counters["Key_reads"], 20);
+    assert!(whole.flags.is_empty(), "{:?}", whole.flags);
+    let flushed = passed(6);
+    assert_eq!(flushed.queries[0].counters["Key_reads"], 10);
+    assert!(!flushed.counters.contains_key("Key_reads"));
+    assert_eq!(flushed.flags[0].kind, FlagKind::SamplerAbsent);
 }
