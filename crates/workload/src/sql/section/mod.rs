@@ -148,10 +148,11 @@ fn of_timed_load(section: &spec::Section, tables: Option<u32>) -> Option<Runs> {
     })
 }
 
-/// Notes a statement that writes a file on the server, or leaves the schema of the tables.
+/// Notes a statement that writes a file on the server, leaves the schema of the tables, or makes the record of the server wrong.
 fn is_refused(operation: &Written) -> bool {
     let tokens: Vec<Token> = Lexer::new(operation.sql.as_bytes(), Quoting::default()).collect();
     let mut statements = tokens.split(|token| token.is_sign(b';'));
+    let mut others = statements.clone();
     let (says, help) = if reading::writes_file(&tokens) {
         (reading::WRITES_FILE, "remove INTO OUTFILE, INTO DUMPFILE")
     } else if statements.any(|one| one.first().is_some_and(|first| first.is("USE"))) {
@@ -159,6 +160,8 @@ fn is_refused(operation: &Written) -> bool {
             "USE would hold for all later operations of the client, which run in the schema of the tables",
             "remove USE",
         )
+    } else if let Some(found) = others.find_map(reading::falsifies) {
+        found
     } else {
         return false;
     };
@@ -485,6 +488,14 @@ mod tests {
             ),
             (
                 "operation.a.statements = \"select 1; use shop; select 2\"",
+                "operation.a.statements",
+            ),
+            (
+                "operation.a.statements = \"flush status; select 1\"",
+                "operation.a.statements",
+            ),
+            (
+                "operation.a.statements = \"select 1; set global a = 1\"",
                 "operation.a.statements",
             ),
             (&format!("{ok}charset = \"utf8mb4\""), "charset"),

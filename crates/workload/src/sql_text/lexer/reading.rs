@@ -3,7 +3,7 @@
 //! Purpose: a round measures the same each time, and a user's own schema stays as it is. Boundaries: what a stored function does is
 //! not in the statement; on a user's schema the server refuses it (read-only transactions).
 
-use super::{Token, TokenKind};
+use super::{Scope, Token, TokenKind, assignments, is_for_a_statement};
 
 /// Why a statement that writes a file of the server is refused.
 pub(crate) const WRITES_FILE: &str = "the statement writes a file on the server (INTO OUTFILE, INTO DUMPFILE), which prony does not do; remove that clause to measure the query";
@@ -112,6 +112,26 @@ pub(crate) fn touches(tokens: &[Token]) -> Option<&'static str> {
     advances.then_some("advances a sequence (NEXTVAL, NEXT VALUE FOR, SETVAL)")
 }
 
+/// How a statement of a load makes the record of its server wrong, and the way out; None if it does not.
+pub(crate) fn falsifies(statement: &[Token]) -> Option<(&'static str, &'static str)> {
+    let first = statement.first()?;
+    if first.is("FLUSH") && statement.iter().any(|token| token.is("STATUS")) {
+        return Some((
+            "FLUSH STATUS would set counters to 0 that prony reads during the load",
+            "remove FLUSH STATUS",
+        ));
+    }
+    let is_set = first.is("SET") && !is_for_a_statement(statement);
+    let is_of_server = is_set
+        && assignments(statement)
+            .iter()
+            .any(|one| one.scope == Scope::Server);
+    is_of_server.then_some((
+        "SET GLOBAL would change the server during the load, and the record has its settings from before",
+        "write it in [settings], or as an event: set = { settings = { sync_binlog = 1 } }",
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,6 +189,28 @@ mod tests {
             "",
         ] {
             assert!(!reads(&tokens(sql)), "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_changes_counters_or_settings_of_the_server_is_known() {
+        for (sql, says) in [
+            ("flush local status", "FLUSH STATUS would"),
+            ("FLUSH STATUS, LOGS", "FLUSH STATUS would"),
+            ("set @a = 1, global b = 2", "SET GLOBAL would"),
+            ("SET @@GLOBAL.b = 2", "SET GLOBAL would"),
+        ] {
+            let found = falsifies(&tokens(sql)).unwrap_or_default();
+            assert!(found.0.starts_with(says), "{sql}");
+        }
+        for sql in [
+            "flush tables t",
+            "select status from t",
+            "set session b = 2",
+            "set @global = 1",
+            "show global status",
+        ] {
+            assert_eq!(falsifies(&tokens(sql)), None, "{sql}");
         }
     }
 
