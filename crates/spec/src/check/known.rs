@@ -5,7 +5,7 @@
 
 use crate::experiment::Patch;
 use crate::file::mistake::nearest;
-use crate::text::setting::{Pairs, Setting, plain};
+use crate::text::setting::{Pairs, Setting, listed, plain};
 use crate::text::switches;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -86,7 +86,7 @@ impl Wanted {
     /// What a setting requires of a server: its variable, or the flags of `optimizer_switch`.
     pub fn of(name: &str, setting: &Setting) -> Vec<Wanted> {
         let flags = match setting {
-            Setting::Literal(value) if plain(name) == switches::NAME => switches::flags(value),
+            Setting::Literal(value) if listed(name) == switches::NAME => switches::flags(value),
             _ => Vec::new(),
         };
         let flags = flags.into_iter().filter(|(flag, _)| !flag.is_empty());

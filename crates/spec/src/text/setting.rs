@@ -37,10 +37,10 @@ pub fn listed(name: &str) -> String {
     without_loose(&name).unwrap_or(&name).to_string()
 }
 
-/// The setting of this name, which is written as servers write it, however the file writes it.
+/// The setting of this name, which is written as servers write it, however the file writes it. Servers take the last of several.
 pub fn setting_of<'s>(settings: &'s Pairs<Setting>, wanted: &str) -> Option<&'s Setting> {
     let mut settings = settings.iter();
-    let found = settings.find(|(name, _)| listed(name) == wanted);
+    let found = settings.rfind(|(name, _)| listed(name) == wanted);
     found.map(|(_, setting)| setting)
 }
 
@@ -163,6 +163,17 @@ mod tests {
         let settings = vec![("loose-Max-connections".to_string(), literal("500"))];
         let found = setting_of(&settings, "max_connections");
         assert_eq!(found, Some(&literal("500")));
+    }
+
+    #[test]
+    fn the_last_of_two_spellings_of_a_setting_counts() {
+        let pool = |name: &str, size: &str| (name.to_string(), literal(size));
+        let settings = vec![
+            pool("innodb_buffer_pool_size", "1G"),
+            pool("loose_innodb_buffer_pool_size", "2G"),
+        ];
+        let found = setting_of(&settings, "innodb_buffer_pool_size");
+        assert_eq!(found, Some(&literal("2G")));
     }
 
     #[test]

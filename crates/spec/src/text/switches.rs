@@ -2,7 +2,7 @@
 //!
 //! Purpose: split it by flag, so that unknown flags are found before the server starts. docs/OPTIMIZER.md explains the flags.
 
-use super::setting::{Setting, plain};
+use super::setting::{Setting, listed};
 
 pub const NAME: &str = "optimizer_switch";
 
@@ -16,7 +16,7 @@ pub fn flags(value: &str) -> Vec<(&str, &str)> {
 
 /// The invalid parts of this setting, if it is `optimizer_switch`.
 pub fn wrong_values(name: &str, setting: &Setting) -> Vec<String> {
-    let (true, Setting::Literal(value)) = (plain(name) == NAME, setting) else {
+    let (true, Setting::Literal(value)) = (listed(name) == NAME, setting) else {
         return Vec::new();
     };
     let is_right = |part: &&str| match part.split_once('=') {
@@ -34,7 +34,7 @@ pub fn wrong_values(name: &str, setting: &Setting) -> Vec<String> {
 ///
 /// MySQL's manual, "Switchable Optimizations": hash_join has an effect only in 8.0.18.
 pub fn ignored(name: &str, setting: &Setting, version: &str, comment: &str) -> Vec<String> {
-    let (true, Setting::Literal(value)) = (plain(name) == NAME, setting) else {
+    let (true, Setting::Literal(value)) = (listed(name) == NAME, setting) else {
         return Vec::new();
     };
     let is_mysql = !version.contains("MariaDB") && !comment.contains("MariaDB");
@@ -88,6 +88,8 @@ mod tests {
         assert_eq!(notes("8.0.18", ""), 0);
         let loud = Setting::Literal("HASH_JOIN=off".into());
         assert_eq!(ignored(NAME, &loud, "8.0.33", "").len(), 1);
+        let loose = "loose_optimizer_switch";
+        assert_eq!(ignored(loose, &loud, "8.0.33", "").len(), 1);
         assert_eq!(notes("11.8.6-MariaDB", ""), 0);
         assert_eq!(notes("11.8.6", "11.8.6-MariaDB-deb12"), 0);
     }
