@@ -19,7 +19,7 @@ enum Shapes {
 
 /// Each setting with the page of the manual that says so: of MySQL, or of MariaDB where the name begins with `MariaDB`.
 #[rustfmt::skip]
-const SETTINGS: [(&str, Shapes, &str); 46] = [
+const SETTINGS: [(&str, Shapes, &str); 52] = [
     ("innodb_file_per_table", Files, "File-Per-Table Tablespaces"),
     ("innodb_page_size", Files, "InnoDB Startup Options: innodb_page_size"),
     ("innodb_file_format", Files, "InnoDB File-Format Management (5.6)"),
@@ -31,6 +31,12 @@ const SETTINGS: [(&str, Shapes, &str); 46] = [
     ("innodb_compression_default", Tables, "MariaDB InnoDB Page Compression"),
     ("innodb_compression_algorithm", Tables, "MariaDB InnoDB Page Compression"),
     ("innodb_compression_level", Tables, "InnoDB Table Compression"),
+    ("innodb_compression_pad_pct_max", Tables, "InnoDB Table Compression"),
+    ("innodb_compression_failure_threshold_pct", Tables, "InnoDB Table Compression"),
+    ("innodb_segment_reserve_factor", Tables, "Configuring the Percentage of File Segment Pages"),
+    ("rocksdb_default_cf_options", Tables, "MariaDB MyRocks and Data Compression"),
+    ("rocksdb_override_cf_options", Tables, "MariaDB MyRocks and Data Compression"),
+    ("rocksdb_block_size", Tables, "MariaDB MyRocks System Variables"),
     ("innodb_encrypt_tables", Tables, "MariaDB InnoDB Encryption"),
     ("default_table_encryption", Tables, "default_table_encryption"),
     ("innodb_fill_factor", Tables, "Sorted Index Builds"),
@@ -121,6 +127,18 @@ mod tests {
             settings(&[("innodb-file-per-table", "1")])
         );
         assert_eq!(of_contents(&given), " sql_mode=ANSI");
+    }
+
+    #[test]
+    fn how_full_and_how_compressed_pages_and_blocks_are_is_decided_when_rows_are_loaded() {
+        let given = settings(&[
+            ("innodb_compression_pad_pct_max", "0"),
+            ("innodb_segment_reserve_factor", "40"),
+            ("loose_rocksdb_default_cf_options", "compression=kZSTD"),
+        ]);
+        assert_eq!(layout(&given), given);
+        assert!(of_files(&given).is_empty());
+        assert_eq!(of_contents(&given), "");
     }
 
     #[test]
