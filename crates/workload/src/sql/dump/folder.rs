@@ -232,11 +232,11 @@ fn chunks(folder: &Path, base: &str, names: &[String]) -> io::Result<String> {
     let note: Value = serde_json::from_str(&text).map_err(broken)?;
     let options = &note["options"];
     let extension = note["extension"].as_str().unwrap_or("tsv.zst");
+    // The only file of a table has the extension alone: `shop@orders.old@@0.tsv.zst` is of another table.
+    let end = format!(".{extension}");
     let is_chunk = |name: &&String| {
-        let rest = name.strip_prefix(base);
-        rest.is_some_and(|rest| {
-            rest.starts_with(['@', '.']) && rest.ends_with(&format!(".{extension}"))
-        })
+        let rest = name.strip_prefix(base).unwrap_or_default();
+        rest == end || (rest.starts_with('@') && rest.ends_with(&end))
     };
     let clauses = clauses(options);
     let table = name(options["table"].as_str().unwrap_or_default());
@@ -425,6 +425,32 @@ mod tests {
                 load("shop@orders@@1.tsv.zst"),
                 "source shop@orders.triggers.sql".into(),
                 "source shop@totals.sql".into(),
+            ]
+        );
+    }
+
+    #[test]
+    fn rows_of_a_table_whose_name_goes_on_with_a_dot_are_not_those_of_the_shorter_name() {
+        let options = r#"{"options": {"table": "t"}, "extension": "tsv"}"#;
+        let of_other = r#"{"options": {"table": "t.old"}, "extension": "tsv"}"#;
+        let folder = folder(&[
+            ("@.json", "{}"),
+            ("@.done.json", "{}"),
+            ("shop.json", "{}"),
+            ("shop@t.json", options),
+            ("shop@t.tsv", ""),
+            ("shop@t.old.json", of_other),
+            ("shop@t.old@@0.tsv", ""),
+        ]);
+        let loaded: Vec<String> = lines(&folder)
+            .iter()
+            .filter_map(|line| Some(line.split_once(" CHARACTER")?.0.to_string()))
+            .collect();
+        assert_eq!(
+            loaded,
+            [
+                "LOAD DATA LOCAL INFILE 'shop@t.tsv' INTO TABLE `t`",
+                "LOAD DATA LOCAL INFILE 'shop@t.old@@0.tsv' INTO TABLE `t.old`",
             ]
         );
     }
