@@ -12,9 +12,31 @@ pub(crate) fn unsaid(options: &str, start: &[u8]) -> Option<&'static str> {
             "its lines end in \\r\\n, and the \\r would be part of the last column; add LINES TERMINATED BY '\\r\\n'",
         );
     }
-    (line.starts_with(b"\"") && !has("ENCLOSED")).then_some(
+    // The first line may have the names of the columns.
+    let mut lines = start.split(|byte| *byte == b'\n').take(2);
+    let separator = separator(&options);
+    (!has("ENCLOSED") && lines.any(|line| has_quotes(line, separator))).then_some(
         "its fields are in quotes, and the quotes would be part of the texts; add OPTIONALLY ENCLOSED BY '\"'",
     )
+}
+
+/// Whether the first field of a line begins with a quote, or any is within quotes.
+fn has_quotes(line: &[u8], separator: Option<u8>) -> bool {
+    let mut fields = line.trim_ascii_end().split(|byte| Some(*byte) == separator);
+    line.starts_with(b"\"") || fields.any(|field| matches!(field, [b'"', .., b'"']))
+}
+
+/// The sign that the clauses, in upper case, put between fields; None for several signs.
+fn separator(clauses: &str) -> Option<u8> {
+    let fields = ["FIELDS ", "COLUMNS "].iter();
+    let fields = fields.filter_map(|word| Some(clauses.split_once(*word)?.1));
+    let fields = fields.filter_map(|clauses| clauses.split("LINES ").next());
+    let given = fields.filter_map(|clauses| Some(clauses.split_once("TERMINATED BY ")?.1));
+    match given.map(str::as_bytes).next() {
+        None | Some([_, b'\\', b'T', _, ..]) => Some(b'\t'),
+        Some([b'\'', sign, b'\'', ..] | [b'"', sign, b'"', ..]) => Some(*sign),
+        Some(_) => None,
+    }
 }
 
 #[cfg(test)]
@@ -31,7 +53,19 @@ mod tests {
         let ends = Some("its lines end in \\r\\n");
         assert_eq!(found(semicolon, b"1;a\r\n2;b\r\n"), ends);
         let quotes = Some("its fields are in quotes");
-        assert_eq!(found(semicolon, b"\"1\";\"a\"\n"), quotes);
+        for (options, start) in [
+            (semicolon, &b"\"1\";\"a\"\n"[..]),
+            (semicolon, b"\"a; b\";1\n"),
+            (semicolon, b"1;\"a\"\n"),
+            (
+                "columns terminated by ';' ignore 1 lines",
+                b"id;name\n1;\"a\"\n",
+            ),
+            ("fields terminated by '\\t'", b"1\t\"a\"\n"),
+            ("ignore 0 lines", b"1\t\"a\""),
+        ] {
+            assert_eq!(found(options, start), quotes, "{options}");
+        }
         for (options, start) in [
             (
                 "fields terminated by ';' lines terminated by '\\r\\n'",
@@ -43,7 +77,10 @@ mod tests {
             ),
             ("lines\n terminated by '\\r\\n'", b"1;a\r\n"),
             (semicolon, b"1;a\n2;b\r\n"),
+            (semicolon, b"1;say \"a\"\n"),
             (semicolon, b""),
+            ("", b"1\t[\"a\",\"b\",\"c\"]\n"),
+            ("fields terminated by '||'", b"1||\"a\"\n"),
         ] {
             assert_eq!(unsaid(options, start), None, "{options}");
         }
