@@ -11,6 +11,11 @@ const PAGES_BESIDE: u64 = 64;
 /// In a large dataset one in this many pages may be missing, because longer scans coincide with more background reads.
 const PAGES_FOR_ONE: u64 = 1000;
 
+/// Longer values may lie in pages of their own.
+///
+/// Source: "InnoDB Row Formats" in the MySQL manual.
+const IN_ROW_BYTES: u32 = 767;
+
 /// The result of a preload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preloaded {
@@ -62,36 +67,38 @@ fn is_held(pages_read_again: u64, data_pages: u64) -> bool {
 fn scans(session: &mut Session, schema: &str, tables: &[&str]) -> Result<Vec<String>, ServerError> {
     let mut scans = Vec::new();
     for table in tables {
-        let last = last_column(session, schema, table)?;
+        let columns = columns_of_rows(session, schema, table)?;
         let indexes = indexes(session, schema, table)?;
         let table = format!("{schema}.{}", schema::quoted(table));
-        scans.extend(scans_of(&table, &last, &indexes));
+        scans.extend(scans_of(&table, &columns, &indexes));
     }
     Ok(scans)
 }
 
-/// One statement per index, and one for the table if none of them is clustered. `indexes`: each with its first column.
-fn scans_of(table: &str, last_column: &str, indexes: &[(String, String)]) -> Vec<String> {
+/// One statement per index, and one for the table if none of them is clustered. `columns`: see [`columns_of_rows`]. `indexes`: each with
+/// its first column.
+fn scans_of(table: &str, columns: &[String], indexes: &[(String, String)]) -> Vec<String> {
     // MAX(LENGTH()) cannot be optimized away: it reads every entry.
-    let scan = |column: &str, hint: &str| {
-        let column = schema::quoted(column);
-        format!("SELECT MAX(LENGTH({column})) FROM {table} {hint}")
+    let scan = |columns: &[String], hint: &str| {
+        let each = columns.iter().map(|column| schema::quoted(column));
+        let each: Vec<String> = each
+            .map(|column| format!("MAX(LENGTH({column}))"))
+            .collect();
+        format!("SELECT {} FROM {table} {hint}", each.join(", "))
     };
     let is_table = |index: &str| index == "PRIMARY";
     let mut scans = Vec::new();
     for (index, column) in indexes {
-        // A column at the table's end is in no other index of ours.
-        let column = if is_table(index) {
-            last_column
-        } else {
-            column.as_str()
+        let read = match is_table(index) {
+            true => columns,
+            false => std::slice::from_ref(column),
         };
         let hint = format!("FORCE INDEX ({})", schema::quoted(index));
-        scans.push(scan(column, &hint));
+        scans.push(scan(read, &hint));
     }
     // Without a primary key InnoDB keeps the rows in an index that the server does not list.
     if !indexes.iter().any(|(index, _)| is_table(index)) {
-        scans.push(scan(last_column, "USE INDEX ()"));
+        scans.push(scan(columns, "USE INDEX ()"));
     }
     scans
 }
@@ -123,12 +130,19 @@ fn seen_indexes(reply: &Reply) -> Vec<(String, String)> {
     indexes
 }
 
-fn last_column(session: &mut Session, schema: &str, table: &str) -> Result<String, ServerError> {
+/// The columns whose lengths take every page of the rows: the last one, which is in no other index of ours, and those with long values.
+fn columns_of_rows(
+    session: &mut Session,
+    schema: &str,
+    table: &str,
+) -> Result<Vec<String>, ServerError> {
     let reply = session.query(&format!(
-        "SELECT column_name FROM information_schema.columns WHERE table_schema = '{schema}' AND table_name = {} ORDER BY ordinal_position DESC LIMIT 1",
+        "SELECT column_name, character_octet_length > {IN_ROW_BYTES} OR data_type = 'json' FROM information_schema.columns WHERE table_schema = '{schema}' AND table_name = {} ORDER BY ordinal_position DESC",
         schema::literal(table)
     ))?;
-    Ok(reply.first_text().unwrap_or_default())
+    let is_read = |row: &usize| *row == 0 || reply.text(*row, 1).as_deref() == Some("1");
+    let rows = (0..reply.rows.len()).filter(is_read);
+    Ok(rows.filter_map(|row| reply.text(row, 0)).collect())
 }
 
 /// The current value of a status counter; None if the server does not have it.
@@ -145,7 +159,7 @@ mod tests {
     fn scans(indexes: &[(&str, &str)]) -> Vec<String> {
         let owned = |&(index, column): &(&str, &str)| (index.to_owned(), column.to_owned());
         let indexes: Vec<(String, String)> = indexes.iter().map(owned).collect();
-        scans_of("s.`t`", "pad", &indexes)
+        scans_of("s.`t`", &["pad".to_string()], &indexes)
     }
 
     #[test]
@@ -155,6 +169,28 @@ mod tests {
             [
                 "SELECT MAX(LENGTH(`pad`)) FROM s.`t` FORCE INDEX (`PRIMARY`)",
                 "SELECT MAX(LENGTH(`k`)) FROM s.`t` FORCE INDEX (`k_1`)",
+            ]
+        );
+    }
+
+    #[test]
+    fn long_values_that_lie_in_pages_of_their_own_are_read_with_the_rows() {
+        let rows = [("changed", None), ("body", Some("1")), ("id", Some("0"))];
+        let cell = |text: &str| Some(text.as_bytes().to_vec());
+        let row = |(name, is_long): (&str, Option<&str>)| vec![cell(name), is_long.and_then(cell)];
+        let rows = rows.map(row).to_vec();
+        let mut session = Session::Scripted(Box::new(move |_: &str| {
+            Ok(Reply {
+                rows: rows.clone(),
+                ..Reply::default()
+            })
+        }));
+        let columns = columns_of_rows(&mut session, "s", "t").unwrap();
+        let indexes = [("PRIMARY".to_string(), "id".to_string())];
+        assert_eq!(
+            scans_of("s.`t`", &columns, &indexes),
+            [
+                "SELECT MAX(LENGTH(`changed`)), MAX(LENGTH(`body`)) FROM s.`t` FORCE INDEX (`PRIMARY`)"
             ]
         );
     }
