@@ -16,6 +16,9 @@ const PAGES_FOR_ONE: u64 = 1000;
 /// Source: "InnoDB Row Formats" in the MySQL manual.
 const IN_ROW_BYTES: u32 = 767;
 
+/// An index and its first column; None where the index does not hold it whole: of a prefix, or of an expression.
+type Index = (String, Option<String>);
+
 /// The result of a preload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preloaded {
@@ -75,11 +78,13 @@ fn scans(session: &mut Session, schema: &str, tables: &[&str]) -> Result<Vec<Str
     Ok(scans)
 }
 
-/// One statement per index, and one for the table if none of them is clustered. `columns`: see [`columns_of_rows`]. `indexes`: each with
-/// its first column.
-fn scans_of(table: &str, columns: &[String], indexes: &[(String, String)]) -> Vec<String> {
-    // MAX(LENGTH()) cannot be optimized away: it reads every entry.
+/// One statement per index, and one for the table if none of them is clustered. `columns`: see [`columns_of_rows`].
+fn scans_of(table: &str, columns: &[String], indexes: &[Index]) -> Vec<String> {
+    // MAX(LENGTH()) cannot be optimized away: it reads every entry. Of a column that the index does not hold, it would read the table.
     let scan = |columns: &[String], hint: &str| {
+        if columns.is_empty() {
+            return format!("SELECT COUNT(*) FROM {table} {hint}");
+        }
         let each = columns.iter().map(|column| schema::quoted(column));
         let each: Vec<String> = each
             .map(|column| format!("MAX(LENGTH({column}))"))
@@ -91,7 +96,7 @@ fn scans_of(table: &str, columns: &[String], indexes: &[(String, String)]) -> Ve
     for (index, column) in indexes {
         let read = match is_table(index) {
             true => columns,
-            false => std::slice::from_ref(column),
+            false => column.as_slice(),
         };
         let hint = format!("FORCE INDEX ({})", schema::quoted(index));
         scans.push(scan(read, &hint));
@@ -103,27 +108,24 @@ fn scans_of(table: &str, columns: &[String], indexes: &[(String, String)]) -> Ve
     scans
 }
 
-/// Each index that a hint may name, with its first column. Those that the optimizer does not see are refused in a hint.
-fn indexes(
-    session: &mut Session,
-    schema: &str,
-    table: &str,
-) -> Result<Vec<(String, String)>, ServerError> {
+/// Each index that a hint may name. Those that the optimizer does not see are refused in a hint.
+fn indexes(session: &mut Session, schema: &str, table: &str) -> Result<Vec<Index>, ServerError> {
     let table = schema::quoted(table);
     let reply = session.query(&format!("SHOW INDEX FROM {schema}.{table}"))?;
     Ok(seen_indexes(&reply))
 }
 
 /// `Visible` is of MySQL 8.0, `Ignored` of MariaDB 10.6. An index on an expression has no column.
-fn seen_indexes(reply: &Reply) -> Vec<(String, String)> {
+fn seen_indexes(reply: &Reply) -> Vec<Index> {
     let column = |name: &str| reply.columns.iter().position(|known| known == name);
     let text = |row: usize, name: &str| reply.text(row, column(name)?);
     let is = |row: usize, name: &str, value: &str| text(row, name).as_deref() == Some(value);
     let one = |row: usize| {
         let is_seen = !is(row, "Visible", "NO") && !is(row, "Ignored", "YES");
         let is_first = is(row, "Seq_in_index", "1") && is(row, "Index_type", "BTREE");
-        let pair = text(row, "Key_name").zip(text(row, "Column_name"));
-        pair.filter(|_| is_seen && is_first)
+        let whole = text(row, "Column_name").filter(|_| text(row, "Sub_part").is_none());
+        let index = text(row, "Key_name").map(|name| (name, whole));
+        index.filter(|_| is_seen && is_first)
     };
     let mut indexes: Vec<_> = (0..reply.rows.len()).filter_map(one).collect();
     indexes.sort();
@@ -157,8 +159,8 @@ mod tests {
     use super::*;
 
     fn scans(indexes: &[(&str, &str)]) -> Vec<String> {
-        let owned = |&(index, column): &(&str, &str)| (index.to_owned(), column.to_owned());
-        let indexes: Vec<(String, String)> = indexes.iter().map(owned).collect();
+        let owned = |&(index, column): &(&str, &str)| (index.to_owned(), Some(column.to_owned()));
+        let indexes: Vec<Index> = indexes.iter().map(owned).collect();
         scans_of("s.`t`", &["pad".to_string()], &indexes)
     }
 
@@ -186,12 +188,21 @@ mod tests {
             })
         }));
         let columns = columns_of_rows(&mut session, "s", "t").unwrap();
-        let indexes = [("PRIMARY".to_string(), "id".to_string())];
+        let indexes = [("PRIMARY".to_string(), Some("id".to_string()))];
         assert_eq!(
             scans_of("s.`t`", &columns, &indexes),
             [
                 "SELECT MAX(LENGTH(`changed`)), MAX(LENGTH(`body`)) FROM s.`t` FORCE INDEX (`PRIMARY`)"
             ]
+        );
+    }
+
+    #[test]
+    fn an_index_of_a_prefix_or_an_expression_is_read_by_counting_its_entries() {
+        let index = [("k_1".to_string(), None)];
+        assert_eq!(
+            scans_of("s.`t`", &["pad".to_string()], &index)[0],
+            "SELECT COUNT(*) FROM s.`t` FORCE INDEX (`k_1`)"
         );
     }
 
@@ -204,24 +215,35 @@ mod tests {
             "Index_type",
             "Visible",
             "Ignored",
+            "Sub_part",
         ];
         let rows = [
-            ["PRIMARY", "1", "id", "BTREE", "YES", "NO"],
-            ["two", "1", "a", "BTREE", "YES", "NO"],
-            ["two", "2", "b", "BTREE", "YES", "NO"],
-            ["hidden", "1", "c", "BTREE", "NO", "NO"],
-            ["ignored", "1", "c", "BTREE", "YES", "YES"],
-            ["words", "1", "d", "FULLTEXT", "YES", "NO"],
+            ["PRIMARY", "1", "id", "BTREE", "YES", "NO", ""],
+            ["two", "1", "a", "BTREE", "YES", "NO", ""],
+            ["two", "2", "b", "BTREE", "YES", "NO", "5"],
+            ["start", "1", "b", "BTREE", "YES", "NO", "5"],
+            ["sum", "1", "", "BTREE", "YES", "NO", ""],
+            ["hidden", "1", "c", "BTREE", "NO", "NO", ""],
+            ["ignored", "1", "c", "BTREE", "YES", "YES", ""],
+            ["words", "1", "d", "FULLTEXT", "YES", "NO", ""],
         ];
-        let cells = |row: [&str; 6]| row.map(|cell| Some(cell.as_bytes().to_vec())).to_vec();
+        let cell = |cell: &str| (!cell.is_empty()).then(|| cell.as_bytes().to_vec());
+        let cells = |row: [&str; 7]| row.map(cell).to_vec();
         let reply = Reply {
             columns: names.map(String::from).to_vec(),
             rows: rows.map(cells).to_vec(),
             ..Reply::default()
         };
         let seen = seen_indexes(&reply);
-        let seen: Vec<(&str, &str)> = seen.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
-        assert_eq!(seen, [("PRIMARY", "id"), ("two", "a")]);
+        let seen = seen.iter().map(|(a, b)| (a.as_str(), b.as_deref()));
+        let seen: Vec<(&str, Option<&str>)> = seen.collect();
+        let expected = [
+            ("PRIMARY", Some("id")),
+            ("start", None),
+            ("sum", None),
+            ("two", Some("a")),
+        ];
+        assert_eq!(seen, expected);
     }
 
     #[test]
