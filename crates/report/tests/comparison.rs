@@ -327,7 +327,7 @@ fn a_comparison_with_an_invalid_trial_does_not_pass_and_counts_the_blocks() {
     let text = gate
         .checks
         .iter()
-        .find(|check| check.text.contains("in 2 of 3 blocks"));
+        .find(|check| check.text.contains("from 2 of 3 blocks"));
     assert!(text.is_some(), "{:?}", comparison.headline);
     let xml = report::junit(&gate);
     assert!(xml.contains("errors=\"1\""), "{xml}");

@@ -236,9 +236,9 @@ impl BlocksUsed {
         f64::from(self.used) / f64::from(self.of.max(1))
     }
 
-    /// `in 2 of 3 blocks`; None if all count.
+    /// `from 2 of 3 blocks`; None if all count. Those that do not count say nothing against the result.
     pub fn words(&self) -> Option<String> {
-        (self.used < self.of).then(|| format!("in {} of {} blocks", self.used, self.of))
+        (self.used < self.of).then(|| format!("from {} of {} blocks", self.used, self.of))
     }
 }
 

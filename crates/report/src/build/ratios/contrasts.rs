@@ -176,7 +176,7 @@ fn way(contrast: &Contrast) -> Option<Way> {
     Way::of(&contrast.judged, &contrast.subject.value)
 }
 
-/// `new is 1.90× slower than old (1.70 to 2.20), in 2 of 3 blocks`, with the reason where nothing is decided.
+/// `new is 1.90× slower than old (1.70 to 2.20), from 2 of 3 blocks`, with the reason where nothing is decided.
 pub(crate) fn sentence(contrast: &Contrast) -> String {
     let (old, new) = (&contrast.old, &contrast.new);
     let reason = contrast.judged.reason.as_ref();
@@ -204,7 +204,7 @@ pub(crate) fn sentence(contrast: &Contrast) -> String {
     }
 }
 
-/// `, in 2 of 3 blocks; ~ server new, block 1: only 50 operations lie above the p99; 20 s would do`; empty if all blocks count and the value
+/// `, from 2 of 3 blocks; ~ server new, block 1: only 50 operations lie above the p99; 20 s would do`; empty if all blocks count and the value
 /// is certain.
 pub(crate) fn caveats(judged: &Judged, basis: &Basis) -> String {
     let blocks = judged.blocks.and_then(|blocks| blocks.words());
