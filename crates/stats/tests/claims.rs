@@ -252,7 +252,7 @@ fn invalid_and_failed_trials_never_count() {
             (judged.measured.unwrap() - 1.697).abs() < 0.01,
             "{judged:?}"
         );
-        assert_eq!(reason(&judged), "1 of 3 blocks are incomplete and left out");
+        assert_eq!(reason(&judged), "1 of 3 blocks is incomplete and left out");
     }
 }
 

@@ -475,10 +475,24 @@ fn left_out_trials(matching: &[&Trial]) -> Option<String> {
     let is_out = |trial: &&&Trial| trial.state != TrialState::Done && trial.audit.is_none();
     let left_out = matching.iter().filter(is_out).count();
     let all = matching.len();
-    (left_out > 0).then(|| format!("{left_out} of {all} trials failed or are invalid"))
+    (left_out > 0).then(|| {
+        format!(
+            "{left_out} of {all} trials failed or {} invalid",
+            verb(left_out)
+        )
+    })
 }
 
 fn left_out_note(BlocksUsed { used, of }: BlocksUsed) -> Option<String> {
-    let left_out = of.saturating_sub(used);
-    (left_out > 0).then(|| format!("{left_out} of {of} blocks are incomplete and left out"))
+    let left_out = of.saturating_sub(used) as usize;
+    (left_out > 0).then(|| {
+        format!(
+            "{left_out} of {of} blocks {} incomplete and left out",
+            verb(left_out)
+        )
+    })
+}
+
+fn verb(count: usize) -> &'static str {
+    if count == 1 { "is" } else { "are" }
 }

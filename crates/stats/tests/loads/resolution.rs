@@ -245,7 +245,7 @@ fn a_shape_of_a_row_that_was_not_measured_is_not_available() {
     let (verdict, words) = of(&trials);
     assert_eq!(verdict, Verdict::NotReproduced, "{words}");
     assert!(
-        words.contains("1 of 4 trials failed or are invalid"),
+        words.contains("1 of 4 trials failed or is invalid"),
         "{words}"
     );
     trials[3].invalidate(FlagKind::EngineLimit, "the machine was busy");
