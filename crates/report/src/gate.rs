@@ -3,6 +3,7 @@
 //! Purpose: the claims of a run, or the comparison of its servers or of runs, as a list of checks. Boundaries: they are judged in
 //! `stats`; the exit status belongs to the command line.
 
+use crate::build::claims;
 use crate::build::ratios::contrasts;
 use crate::build::setup::differences;
 use crate::build::trials::failures::{self, Failing, FailingOf, Other, OtherOf};
@@ -300,8 +301,8 @@ fn untested(sides: &[String], contrasts: &[Contrast]) -> Vec<Check> {
 
 fn of_claim(claim: &Claim) -> Check {
     let judged = &claim.judged;
-    let measured = judged.measured.map(format::ratio);
-    let interval = judged.ci.map(|ci| format::interval(ci, format::ratio));
+    let measured = judged.measured.map(|_| claims::measured(judged));
+    let interval = judged.ci.map(|_| claims::interval(judged));
     let parts = [
         measured.map(|measured| format!("measured {measured}")),
         interval.map(|interval| format!("95 % CI {interval}")),

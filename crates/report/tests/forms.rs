@@ -2,7 +2,7 @@
 
 use crate::fixture;
 use crate::fixture::forms;
-use report::{Detail, Document};
+use report::{Allowed, Detail, Document, Gate, Strictness};
 
 #[test]
 fn one_block_has_no_intervals_and_no_verdicts() {
@@ -362,8 +362,8 @@ fn a_bound_that_excludes_neither_direction_is_no_headline() {
     assert!(!headline.contains("at least"), "{headline}");
 }
 
-#[test]
-fn every_form_shows_a_timed_out_query_as_a_lower_bound() {
+/// A query of 5.6 with the small pool reached its limit.
+fn timed_out() -> (record::Run, Vec<record::Trial>) {
     let (run, mut trials) = fixture::published();
     for trial in trials.iter_mut().filter(is_small_5_6) {
         for round in &mut trial.rounds {
@@ -373,6 +373,27 @@ fn every_form_shows_a_timed_out_query_as_a_lower_bound() {
             query.elapsed_ns = 600_000_000_000;
         }
     }
+    (run, trials)
+}
+
+#[test]
+fn a_gate_shows_a_lower_bound_as_the_verdicts_do() {
+    let (run, trials) = timed_out();
+    let allowed = Allowed {
+        tolerance: 0.05,
+        failures: 0.01,
+        strictness: Strictness::Decided,
+    };
+    let gate = Gate::of_run(&Document::of(&run, &trials, Detail::Brief), &allowed);
+    let text = &gate.checks[0].text;
+    assert!(text.contains("measured >= "), "{text}");
+    assert!(text.contains(" or more; threshold "), "{text}");
+    assert!(!text.contains("inf"), "{text}");
+}
+
+#[test]
+fn every_form_shows_a_timed_out_query_as_a_lower_bound() {
+    let (run, trials) = timed_out();
     for text in [
         forms::terminal(&run, &trials, false, 120),
         forms::markdown(&run, &trials),

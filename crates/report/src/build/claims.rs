@@ -145,7 +145,7 @@ fn published(judged: &Judged) -> Cell {
 }
 
 /// `1.78`, and of a bound `>= 8.20`; `-` where the record has none.
-fn measured(judged: &Judged) -> String {
+pub(crate) fn measured(judged: &Judged) -> String {
     let ratio = judged.measured.map(format::ratio);
     match (ratio, judged.limit) {
         (Some(ratio), Some(Limit::AtLeast)) => format!(">= {ratio}"),
@@ -156,7 +156,7 @@ fn measured(judged: &Judged) -> String {
 }
 
 /// `1.71 to 1.86`, and of a bound `8.10 or more`.
-fn interval(judged: &Judged) -> String {
+pub(crate) fn interval(judged: &Judged) -> String {
     match (judged.ci, judged.limit) {
         (Some((low, _)), Some(Limit::AtLeast)) => format!("{} or more", format::ratio(low)),
         (Some((_, high)), Some(Limit::AtMost)) => format!("{} or less", format::ratio(high)),

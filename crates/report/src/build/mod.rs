@@ -3,7 +3,7 @@
 //! Purpose: each judgement, explanation and comparison is computed here, once, and each section has one builder. Boundaries:
 //! the rules behind the figures are in `stats` and `explain`; nothing is drawn here.
 
-mod claims;
+pub(crate) mod claims;
 mod comparison;
 mod counters;
 mod headline;
