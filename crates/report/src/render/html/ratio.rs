@@ -140,6 +140,9 @@ fn in_words(ratio: &Ratio) -> String {
         Some((low, high)) if high.is_infinite() => {
             text += &format!(", 95 % CI {} or more", format::ratio(low));
         }
+        Some((low, high)) if low == 0.0 => {
+            text += &format!(", 95 % CI {} or less", format::ratio(high));
+        }
         Some(ci) => text += &format!(", 95 % CI {}", format::interval(ci, format::ratio)),
         None => text += ", no interval",
     }
@@ -196,5 +199,7 @@ mod tests {
         let drawn = drawing(&bound, &axis).into_string();
         assert!(drawn.contains("95 % CI 8.10 or more"));
         assert!(drawn.contains("x2=\"224\""), "{drawn}");
+        let upper = in_words(&ratio(0.5, (0.0, 0.52)));
+        assert_eq!(upper, "Measured 0.50, 95 % CI 0.52 or less");
     }
 }
