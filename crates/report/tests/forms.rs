@@ -392,6 +392,18 @@ fn a_gate_shows_a_lower_bound_as_the_verdicts_do() {
 }
 
 #[test]
+fn a_comparison_shows_a_timed_out_query_as_a_lower_bound() {
+    let (mut run, trials) = timed_out();
+    run.question.claims.clear();
+    let text = forms::markdown(&run, &trials);
+    let mut lines = text.lines();
+    let row = lines.find(|line| line.contains("| small pool: hot (s) "));
+    let row = row.unwrap_or_else(|| panic!("{text}"));
+    assert!(row.contains(" | > "), "{row}");
+    assert!(row.contains("at least "), "{row}");
+}
+
+#[test]
 fn every_form_shows_a_timed_out_query_as_a_lower_bound() {
     let (run, trials) = timed_out();
     for text in [

@@ -9,7 +9,7 @@ use crate::document::{
 use crate::{format, names};
 use record::claim::Unit;
 use record::{Judged, Question, Value, Verdict};
-use stats::{Basis, Compared, Comparison, Contrast};
+use stats::{Basis, Compared, Comparison, Contrast, Estimate};
 
 /// Values that no gate tests, in the terminal.
 const MOST_SHOWN: usize = 12;
@@ -104,7 +104,13 @@ pub(crate) fn row(
     notes: &mut Notes,
 ) -> Vec<Cell> {
     let marks = note.map(|note| notes.number(note));
-    let value = |found: &Option<_>| Cell::estimate(found.as_ref(), |v| figure(contrast, v));
+    let value = |found: &Option<Estimate>| match found {
+        Some(bound) if bound.at_least => {
+            let decimals = format::decimals([bound.mean]);
+            Cell::text(format::at_least(bound.mean, decimals))
+        }
+        found => Cell::estimate(found.as_ref(), |v| figure(contrast, v)),
+    };
     let way = way(contrast);
     vec![
         Cell::text(word(contrast)).badged(badge(contrast)),
