@@ -40,6 +40,20 @@ pub(crate) fn interval((low, high): (f64, f64), figure: impl Fn(f64) -> String) 
     format!("{} to {}", figure(low), figure(high))
 }
 
+/// `0.97 to 1.40`, or one value where both ends read alike; None without values.
+pub(crate) fn range(
+    values: impl Iterator<Item = f64>,
+    figure: impl Fn(f64) -> String,
+) -> Option<String> {
+    let values: Vec<f64> = values.collect();
+    let low = values.iter().copied().reduce(f64::min)?;
+    let high = values.iter().copied().reduce(f64::max)?;
+    Some(match figure(low) == figure(high) {
+        true => figure(low),
+        false => interval((low, high), figure),
+    })
+}
+
 /// A count with commas between its thousands; a mean or a quotient keeps decimals while it is small.
 pub(crate) fn count(value: f64) -> String {
     grouped(value, ",")

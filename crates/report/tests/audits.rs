@@ -68,6 +68,33 @@ fn a_report_shows_what_was_lost_and_which_inputs_are_wrong() {
 }
 
 #[test]
+fn times_that_read_alike_are_no_range_in_the_headline() {
+    let (mut run, mut trials) = fixture::published();
+    run.question.claims.clear();
+    run.question.servers.retain(|name| name == "5.5");
+    trials.retain(|trial| trial.key.server_name() == "5.5");
+    for trial in &mut trials {
+        let is_large = trial.key.level("variant") == Some("large pool");
+        let commit_s = if is_large { 12.344 } else { 12.341 };
+        trial.audit = Some(record::AuditNote {
+            acknowledged: 1_000,
+            ..record::AuditNote::default()
+        });
+        trial.events = vec![record::EventNote {
+            at_ns: trial.started_ns,
+            ended_ns: None,
+            kind: record::event::KILL.into(),
+            node: Some(1),
+            numbers: [("commit_s".to_string(), commit_s)].into(),
+            text: "kill".into(),
+        }];
+    }
+    let headline = Document::of(&run, &trials, Detail::Brief).headline;
+    let first = "The first commit came 12.34 s after the outage.";
+    assert!(headline.contains(first), "{headline}");
+}
+
+#[test]
 fn json_has_the_counts_of_an_audit_and_its_evidence() {
     let (run, mut trials) = fixture::small();
     trials.truncate(1);

@@ -492,3 +492,17 @@ fn a_cold_round_of_several_queries_names_its_first_and_what_each_read() {
         "each was made cold: {each}"
     );
 }
+
+#[test]
+fn bytes_that_read_alike_are_no_range() {
+    let (run, mut trials) = fixture::small();
+    for round in trials.iter_mut().flat_map(|trial| &mut trial.rounds) {
+        for (place, query) in round.queries.iter_mut().enumerate() {
+            let name = record::names::SERVER_READ.to_string();
+            query.counters.insert(name, (1 << 30) + place as i64);
+        }
+    }
+    let terminal = forms::terminal(&run, &trials, false, 250);
+    let read = "Q1.1 read 1.0 GiB from disk, the other 3 queries 1.0 GiB each";
+    assert!(terminal.contains(read), "{terminal}");
+}

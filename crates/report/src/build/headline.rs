@@ -136,15 +136,8 @@ fn first_commit(trials: &[Trial]) -> Option<String> {
     let cells = stats::recoveries(trials);
     let numbers = cells.iter().filter_map(|row| row.numbers.get("commit_s"));
     let seconds: Vec<f64> = numbers.map(|found| found.mean).collect();
-    let least = seconds.iter().copied().reduce(f64::min)?;
-    let most = seconds.iter().copied().reduce(f64::max)?;
-    let decimals = format::decimals([least]);
-    let written = |value: f64| format::seconds(value, decimals);
-    let range = if least == most {
-        written(least)
-    } else {
-        format!("{} to {}", written(least), written(most))
-    };
+    let decimals = format::decimals(seconds.iter().copied());
+    let range = format::range(seconds.into_iter(), |s| format::seconds(s, decimals))?;
     Some(format!("The first commit came {range} s after the outage."))
 }
 

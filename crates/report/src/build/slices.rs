@@ -149,30 +149,20 @@ fn pauses(sliced: &[&Slices], all_share: bool) -> String {
         .iter()
         .filter_map(|slices| slices.written_between_bytes);
     let written = written.map(|bytes| bytes as f64);
-    let first = range(firsts, format::ratio).map(|range| {
+    let first = format::range(firsts, format::ratio).map(|range| {
         format!(
             " The first operation of a client after a pause took {range} times the mean latency."
         )
     });
-    let edges = range(edges, format::percent).map(|range| {
+    let edges = format::range(edges, format::percent).map(|range| {
         format!(" {range} of the clients' time was at the edges of slices, in first operations or after the end.")
     });
-    let written = range(written, |bytes| format::bytes(bytes as u64)).map(|range| match all_share {
+    let written = format::range(written, |bytes| format::bytes(bytes as u64));
+    let written = written.map(|range| match all_share {
         true => format!(" Between the slices of a cell, {range} were written to the whole disk that holds its data, also by other programs."),
         false => format!(" While a server was paused, {range} were written to the whole disk that holds its data: by the other servers, by the kernel for it, and by other programs."),
     });
     [first, edges, written].into_iter().flatten().collect()
-}
-
-/// `0.97 to 1.40`, or one value where both ends read alike; None without values.
-fn range(values: impl Iterator<Item = f64>, text: impl Fn(f64) -> String) -> Option<String> {
-    let values: Vec<f64> = values.collect();
-    let low = values.iter().copied().reduce(f64::min)?;
-    let high = values.iter().copied().reduce(f64::max)?;
-    Some(match text(low) == text(high) {
-        true => text(low),
-        false => format::interval((low, high), text),
-    })
 }
 
 #[cfg(test)]

@@ -45,13 +45,8 @@ fn is_cold_once(round: &Round) -> bool {
 fn read_in_words(context: &Context, row: &Row) -> Option<String> {
     let read = read_by_query(context, row);
     let ((first, bytes), others) = read.split_first()?;
-    let least = others.iter().map(|(_, bytes)| *bytes).min()?;
-    let most = others.iter().map(|(_, bytes)| *bytes).max()?;
-    let each = if least == most {
-        format::bytes(most)
-    } else {
-        format!("{} to {}", format::bytes(least), format::bytes(most))
-    };
+    let each = others.iter().map(|(_, bytes)| *bytes as f64);
+    let each = format::range(each, |bytes| format::bytes(bytes as u64))?;
     let others = match others.len() {
         1 => format!("the other query {each}"),
         count => format!("the other {count} queries {each} each"),
