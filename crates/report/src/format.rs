@@ -196,6 +196,11 @@ pub(crate) fn first_few(mut texts: Vec<String>, max: usize, separator: &str) -> 
     texts.join(separator)
 }
 
+/// `was` lost, of so many.
+pub(crate) fn were(count: u64) -> &'static str {
+    if count == 1 { "was" } else { "were" }
+}
+
 /// `1 trial`, `3 trials`.
 pub(crate) fn plural(n: usize, one: &str) -> String {
     if n == 1 {

@@ -121,8 +121,9 @@ fn audited(trials: &[Trial]) -> Option<Headline> {
 fn harm(lost: u64, partly: u64, of: &str) -> Option<String> {
     let count = |count: u64| format::count(count as f64);
     let lost = (lost > 0).then(|| {
+        let were = format::were(lost);
         let lost = count(lost);
-        format!("{lost} of {of} acknowledged transactions were lost")
+        format!("{lost} of {of} acknowledged transactions {were} lost")
     });
     let partly = (partly > 0).then(|| match partly {
         1 => "1 transaction was applied only in part".to_string(),
@@ -338,6 +339,8 @@ mod tests {
         assert_eq!(harm(0, 0), None);
         let lost = "3 of 1,200 acknowledged transactions were lost";
         assert_eq!(harm(3, 0).as_deref(), Some(lost));
+        let one = "1 of 1,200 acknowledged transactions was lost";
+        assert_eq!(harm(1, 0).as_deref(), Some(one));
         let torn = "1 transaction was applied only in part";
         assert_eq!(harm(0, 1).as_deref(), Some(torn));
         let both = "3 of 1,200 acknowledged transactions were lost, 2 transactions were applied only in part";

@@ -256,7 +256,8 @@ fn lost_sentence((of, to): (&str, &str), lost: &LostTransactions) -> String {
     let count = |count: u64| format::count(count as f64);
     let share = |side: &Losses| format!("{} of {}", count(side.lost), count(side.acknowledged));
     let (new, old) = (share(&lost.new), share(&lost.old));
-    format!("{new} acknowledged transactions of {of} were lost, {old} of {to}")
+    let were = format::were(lost.new.lost);
+    format!("{new} acknowledged transactions of {of} {were} lost, {old} of {to}")
 }
 
 /// Without those that say the same as one before them.
@@ -282,6 +283,7 @@ mod tests {
             sentence: sentence.to_string(),
             difference,
             is_chance: false,
+            is_minor: false,
         };
         let named = |all: Vec<Failing>| -> Vec<String> {
             headline(all).iter().map(|one| one.to_string()).collect()
@@ -301,6 +303,26 @@ mod tests {
                 "2 % failed.",
                 "new has other tables, and 2 more doubts: see --gate."
             ]
+        );
+    }
+
+    #[test]
+    fn one_lost_transaction_is_in_the_singular() {
+        let side = |lost| Losses {
+            lost,
+            acknowledged: 10_000,
+        };
+        let sentence = |lost| {
+            let (new, old) = (side(lost), side(0));
+            lost_sentence(("new", "old"), &LostTransactions { old, new })
+        };
+        assert_eq!(
+            sentence(1),
+            "1 of 10,000 acknowledged transactions of new was lost, 0 of 10,000 of old"
+        );
+        assert_eq!(
+            sentence(800),
+            "800 of 10,000 acknowledged transactions of new were lost, 0 of 10,000 of old"
         );
     }
 }
