@@ -33,6 +33,24 @@ fn error_counts_with_the_same_last_digit_are_separate_notes() {
 }
 
 #[test]
+fn a_footnote_says_whether_the_percentiles_include_failed_operations() {
+    let (run, mut trials) = timed::closed();
+    let mut note = |is_apart: bool| {
+        let load = trials[2].load.as_mut().unwrap();
+        let summary = load.summary.as_mut().unwrap();
+        summary.errors = 9;
+        let response = summary.latency.response.clone();
+        summary.latency.failed = response.filter(|_| is_apart);
+        forms::markdown(&run, &trials)
+    };
+    let (apart, among) = (note(true), note(false));
+    let text = "operations; the percentiles leave out those that the server refused";
+    assert!(apart.contains(text), "{apart}");
+    let text = "operations; the percentiles include their times";
+    assert!(among.contains(text), "{among}");
+}
+
+#[test]
 fn operations_with_unknown_outcome_are_a_footnote() {
     let (run, mut trials) = timed::closed();
     let load = trials[2].load.as_mut().unwrap();

@@ -118,9 +118,14 @@ fn of_summary(summary: &Summary) -> Vec<(About, String)> {
         .offered
         .as_ref()
         .and_then(|offered| offered.unstable.clone());
+    // Operations that were lost, and all of older records, are among the others.
+    let times = match summary.latency.failed {
+        Some(_) => "leave out those that the server refused",
+        None => "include their times",
+    };
     let errors = (summary.errors > 0).then(|| {
         format!(
-            "{} of {} operations; the percentiles include their times",
+            "{} of {} operations; the percentiles {times}",
             format::count(summary.errors as f64),
             format::count((summary.errors + summary.operations) as f64)
         )
