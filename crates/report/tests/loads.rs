@@ -80,6 +80,25 @@ fn one_block_has_no_interval() {
 }
 
 #[test]
+fn the_headline_rounds_a_figure_of_a_wide_interval_as_the_table_does() {
+    let of_block = |(block, rate): (u32, f64)| {
+        let clients = record::Mode::Closed {
+            clients: 8,
+            think_s: 0.0,
+        };
+        timed::trial("5.6", &[], block, timed::load(clients, rate, 30))
+    };
+    let trials = [(0, 40_000.0), (1, 20_000.0)].map(of_block);
+    let mut run = timed::run("update-cached", "P8", Vec::new(), 2, trials.len());
+    run.question.claims.clear();
+    let text = forms::terminal(&run, &trials, false, 140);
+    let figure = text.strip_prefix("Throughput: ").unwrap_or(&text);
+    let figure = figure.split(" ops/s").next().unwrap_or_default();
+    assert!(figure.ends_with(",000"), "{text}");
+    assert!(text.contains(&format!(" {figure} ×/÷")), "{text}");
+}
+
+#[test]
 fn a_load_where_nothing_varies_has_its_row_in_the_table() {
     let (mut run, mut trials) = timed::by_clients(1, 30);
     let question = &mut run.question;

@@ -153,7 +153,8 @@ fn best(loads: &Loads) -> Option<Headline> {
         1 => "Throughput: ",
         _ => "Highest throughput: ",
     };
-    let figure = format!("{} ops/s", format::operations(throughput.mean));
+    let figure = format::with_interval(throughput.mean, throughput.ci, format::operations);
+    let figure = format!("{figure} ops/s");
     let spread = throughput
         .ci
         .map(|ci| format!(" {}", format::half_width(ci)));
@@ -168,7 +169,8 @@ fn best(loads: &Loads) -> Option<Headline> {
             .latency
             .is_uncertain(LatencyKind::Response, Percentile::P99);
         let mark = if is_uncertain { "~" } else { "" };
-        format!(", p99 {mark}{} ms", format::milliseconds(p99.mean))
+        let figure = format::with_interval(p99.mean, p99.ci, format::milliseconds);
+        format!(", p99 {mark}{figure} ms")
     });
     let rest = [spread.unwrap_or_default(), name, p99.unwrap_or_default()];
     Some(
@@ -239,9 +241,13 @@ fn alone(context: &Context) -> Option<Headline> {
     let mut rows = context.rows.list.iter();
     let (row, (last, elapsed)) = rows.find_map(|row| Some((row, timed(row).next()?)))?;
     let decimals = format::decimals([elapsed.mean]);
+    let written = |seconds| format::seconds(seconds, decimals);
     let seconds = |elapsed: &Estimate| match elapsed.at_least {
         true => format::at_least(elapsed.mean, decimals),
-        false => format!("{} s", format::seconds(elapsed.mean, decimals)),
+        false => {
+            let figure = format::with_interval(elapsed.mean, elapsed.ci, written);
+            format!("{figure} s")
+        }
     };
     let name = |round: &RoundCell| match round.lukewarm {
         true => "lukewarm".to_string(),

@@ -46,7 +46,7 @@ fn workers(context: &Context, best: &BestWorkers) -> String {
             } else {
                 ""
             },
-            format::milliseconds(p99.mean)
+            format::with_interval(p99.mean, p99.ci, format::milliseconds)
         ),
         _ => format!("{row}: no number of workers has a p99 latency to compare"),
     };
