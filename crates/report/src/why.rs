@@ -111,7 +111,7 @@ const UNEXPLAINED: &str = "No known counter explains it.";
 /// `The experiment does not set version, but it differs: 10.11.6 in A, 10.11.14 in B.` None without any.
 fn unintended(settings: &[Unintended], names: (&str, &str)) -> Option<String> {
     let one = |one: &Unintended| {
-        let (of, to) = (setting(&one.of), setting(&one.to));
+        let (of, to) = (setting(&one.name, &one.of), setting(&one.name, &one.to));
         format!("{} ({of} in {}, {to} in {})", one.name, names.0, names.1)
     };
     let list = listed(settings, one)?;
@@ -277,15 +277,20 @@ fn evidence(evidence: &Evidence, count: fn(f64) -> String) -> String {
         },
         Evidence::Plan(words) => format!("its plan shows \"{words}\""),
         Evidence::Setting { name, with, other } => {
-            format!("{name} {} against {}", setting(with), setting(other))
+            let (with, other) = (setting(name, with), setting(name, other));
+            format!("{name} {with} against {other}")
         }
     }
 }
 
+/// How the names of settings end that are numbers of bytes. Others are seconds, counts or rates.
+const ENDS_OF_BYTES: [&str; 3] = ["_size", "_log_capacity", "_packet"];
+
 /// A number of bytes with its unit, anything else unchanged.
-fn setting(value: &str) -> String {
+fn setting(name: &str, value: &str) -> String {
+    let is_bytes = ENDS_OF_BYTES.iter().any(|end| name.ends_with(end));
     match value.parse::<u64>() {
-        Ok(bytes) if bytes >= 1 << 20 => format::bytes(bytes),
+        Ok(bytes) if is_bytes && bytes >= 1 << 20 => format::bytes(bytes),
         _ => value.to_string(),
     }
 }
@@ -470,6 +475,15 @@ mod tests {
             "Settings differ that the experiment does not vary: version (10.11.6 in off, 10.11.14 in on). \
              No known counter explains it."
         );
+    }
+
+    #[test]
+    fn only_settings_of_bytes_are_written_as_bytes() {
+        let written = |name| setting(name, "2592000");
+        assert_eq!(written("innodb_log_file_size"), "2.5 MiB");
+        assert_eq!(written("innodb_redo_log_capacity"), "2.5 MiB");
+        assert_eq!(written("binlog_expire_logs_seconds"), "2592000");
+        assert_eq!(written("lock_wait_timeout"), "2592000");
     }
 
     #[test]
