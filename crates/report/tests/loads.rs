@@ -51,6 +51,21 @@ fn a_footnote_says_whether_the_percentiles_include_failed_operations() {
 }
 
 #[test]
+fn large_numbers_of_clients_have_commas_in_every_table() {
+    let (mut run, mut trials) = timed::closed();
+    let in_file = run.question.factors.iter_mut();
+    let in_file = in_file.flat_map(|factor| &mut factor.levels);
+    let in_keys = trials.iter_mut().flat_map(|trial| &mut trial.key.levels);
+    for level in in_file.chain(in_keys.map(|(_, level)| level)) {
+        *level = level.replace("256", "1024");
+    }
+    let markdown = forms::markdown(&run, &trials);
+    assert!(markdown.contains("| 64 | 1,024 |"), "{markdown}");
+    let terminal = forms::terminal(&run, &trials, false, 140);
+    assert!(!terminal.contains("1024"), "{terminal}");
+}
+
+#[test]
 fn operations_with_unknown_outcome_are_a_footnote() {
     let (run, mut trials) = timed::closed();
     let load = trials[2].load.as_mut().unwrap();

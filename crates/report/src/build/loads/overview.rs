@@ -4,7 +4,7 @@ use super::grid::cell::{Block, Cell as Point};
 use super::grid::{Grid, Line};
 use super::measure::Measure;
 use crate::document::{Cell, Column, ColumnContent, Table};
-use crate::format;
+use crate::{format, names};
 use record::{LatencyKind, Mode, Percentile};
 
 /// With more cells, a table of throughput by the levels of the load is easier to read.
@@ -63,7 +63,7 @@ pub(super) fn points<'g>(
     })
 }
 
-/// A share of the maximum with the rate that it was set to: `60% of max (7,230/s)`. Each block has its own maximum.
+/// A level; a share of the maximum with the rate that it was set to: `60% of max (7,230/s)`. Each block has its own maximum.
 fn with_rate(cell: &Point, factor: &str, level: &str) -> String {
     let is_share = factor == "rate" && level.parse::<f64>().is_err();
     let load = cell.load.as_ref().filter(|_| is_share);
@@ -74,7 +74,7 @@ fn with_rate(cell: &Point, factor: &str, level: &str) -> String {
     let rate = load.and_then(|_| cell.over_blocks(set));
     match rate {
         Some(rate) => format!("{level} ({}/s)", format::operations(rate)),
-        None => level.to_string(),
+        None => names::bare_level(factor, level),
     }
 }
 

@@ -6,7 +6,7 @@ use super::measure::Measure;
 use super::{Loads, conditions, overview};
 use crate::build::Context;
 use crate::document::{Block, Cell, Column, ColumnContent, Forms, Node, Section, Table};
-use crate::names;
+use crate::{format, names};
 use record::{LatencyKind, Percentile};
 use stats::{Scaling, ScalingPoint};
 use std::collections::BTreeSet;
@@ -76,7 +76,7 @@ fn scaling(context: &Context, all: &[Scaling]) -> Option<Table> {
     let mut columns = Column::of(ColumnContent::Label, ["server and settings"]);
     columns.extend(Column::of(
         ColumnContent::Figure,
-        clients.iter().map(u32::to_string),
+        clients.iter().map(|clients| format::count(f64::from(*clients))),
     ));
     let row = |scaling: &&Scaling| {
         let name = names::row(context.run, scaling.server.as_deref(), &scaling.levels);
@@ -126,7 +126,11 @@ impl Grid<'_> {
 
     fn table(&self, measure: Measure) -> Table {
         let across = self.across.as_ref();
-        let heads = across.map_or_else(Vec::new, |across| across.levels.clone());
+        let heads = across.map_or_else(Vec::new, |across| {
+            let levels = across.levels.iter();
+            let head = |level: &String| names::bare_level(&across.factor, level);
+            levels.map(head).collect()
+        });
         let caption = format!("{}; {}", measure.caption(self), self.set_up());
         let table = self.of_lines(caption, heads, |line| {
             line.cells.iter().map(|cell| measure.cell(cell)).collect()
