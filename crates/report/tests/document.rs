@@ -60,6 +60,14 @@ fn the_document_of_a_rate_search() {
 }
 
 #[test]
+fn a_single_trial_is_in_the_singular() {
+    let (run, trials) = timed::long(30);
+    let subtitle = |trials: &[record::Trial]| Document::of(&run, trials, Detail::Brief).subtitle;
+    assert!(subtitle(&trials).contains("; 1 of 1 trial; "));
+    assert!(subtitle(&[]).contains("; 0 of 1 trial; "));
+}
+
+#[test]
 fn the_document_of_a_matrix_of_tpcc() {
     let (run, trials) = fixture::tpcc::matrix();
     insta::assert_snapshot!(outline(&Document::of(&run, &trials, Detail::Full)));

@@ -69,11 +69,7 @@ fn line(recorded: &Recorded) -> String {
 fn progress(recorded: &Recorded, run: &Run) -> Result<String, StoreError> {
     let states = Store::open(&recorded.record)?.states()?;
     let count = |state| states.iter().filter(|found| **found == state).count();
-    let mut text = format!(
-        "{} of {} trials",
-        count(TrialState::Done),
-        run.question.trials
-    );
+    let mut text = run.question.progress(count(TrialState::Done) as u64);
     for (state, word) in [
         (TrialState::Invalid, "invalid"),
         (TrialState::Failed, "failed"),

@@ -85,6 +85,23 @@ impl Question {
         self.looks.clone().unwrap_or_else(fixed)
     }
 
+    /// Whether it searches for a rate: a factor then has no known levels, and `trials` is the number of searches.
+    pub fn is_search(&self) -> bool {
+        self.factors.iter().any(|factor| factor.levels.is_empty())
+    }
+
+    /// `9 of 12 trials`; `7 trials` of a search, which does not know beforehand how many it takes.
+    pub fn progress(&self, trials: u64) -> String {
+        let planned = self.trials;
+        let is_known = !self.is_search() && trials <= planned;
+        let last = if is_known { planned } else { trials };
+        let noun = if last == 1 { "trial" } else { "trials" };
+        match is_known {
+            true => format!("{trials} of {planned} {noun}"),
+            false => format!("{trials} {noun}"),
+        }
+    }
+
     /// `["cold", "hot"]`: each name once, in order.
     pub fn round_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();

@@ -119,12 +119,16 @@ fn table_of_runs(runs: &[Run], trials: &[Vec<Trial>]) -> Table {
         let counted = trials
             .iter()
             .filter(|trial| trial.state == TrialState::Done);
+        let counted = counted.count();
         let cells = [
             (place + 1).to_string(),
             run.id.clone(),
             workload(run),
             format::moment(run.started_ns),
-            format!("{} of {}", counted.count(), run.question.trials),
+            match run.question.is_search() {
+                true => counted.to_string(),
+                false => format!("{counted} of {}", run.question.trials),
+            },
         ];
         cells.map(Cell::text).to_vec()
     };

@@ -313,12 +313,7 @@ fn blocks(run: &Run, trials: &[Trial]) -> String {
 
 fn progress(run: &Run, trials: &[Trial]) -> String {
     let count = |is: &dyn Fn(&Trial) -> bool| trials.iter().filter(|trial| is(trial)).count();
-    // A search does not know beforehand how many trials it takes.
-    let mut text = if trials.len() as u64 > run.question.trials {
-        format!("{} trials", trials.len())
-    } else {
-        format!("{} of {} trials", trials.len(), run.question.trials)
-    };
+    let mut text = run.question.progress(trials.len() as u64);
     let lacking = |trial: &Trial| trial.state == TrialState::Done && trial.is_not_available();
     for (count, word) in [
         (count(&lacking), "not available"),

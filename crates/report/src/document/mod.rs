@@ -84,8 +84,17 @@ impl Faults {
 
     /// `the run is incomplete: 9 of 12 trials`, or of which whole it is a part.
     pub(crate) fn incomplete(&self) -> Option<String> {
-        let missing = self.missing.map(|Progress { recorded, planned }| {
-            format!("the run is incomplete: {recorded} of {planned} trials")
+        let missing = self.missing.map(|progress| {
+            let Progress {
+                recorded, planned, ..
+            } = progress;
+            let noun = match (progress.is_search, planned) {
+                (true, 1) => "search",
+                (true, _) => "searches",
+                (false, 1) => "trial",
+                (false, _) => "trials",
+            };
+            format!("the run is incomplete: {recorded} of {planned} {noun}")
         });
         missing.or_else(|| self.part.clone())
     }

@@ -26,19 +26,19 @@ pub(crate) const RUN: &str = "run";
 pub struct Progress {
     pub recorded: u64,
     pub planned: u64,
+    /// Whether they are searches, and not trials.
+    pub is_search: bool,
 }
 
 /// How far a run is that was interrupted or killed; None for a complete one.
 pub fn incomplete(question: &Question, trials: &[Trial]) -> Option<Progress> {
-    // A search has a factor without known levels, and of its trials only the number of the last ones is known beforehand.
-    let is_search = question
-        .factors
-        .iter()
-        .any(|factor| factor.levels.is_empty());
+    // Of the trials of a search only the number of the last ones is known beforehand.
+    let is_search = question.is_search();
     let is_end = |trial: &&Trial| !is_search || trial.flagged(FlagKind::Search).is_some();
     let progress = Progress {
         recorded: trials.iter().filter(is_end).count() as u64,
         planned: question.trials,
+        is_search,
     };
     let is_complete = match &question.looks {
         Some(looks) => looks.ended.is_some(),
