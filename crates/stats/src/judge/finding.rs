@@ -118,10 +118,12 @@ impl Shown {
         let open = match self.unseen {
             0 => String::new(),
             unseen if unseen == self.trials => return self.too_short.clone(),
+            1 => format!("; 1 more does not tell: {}", self.too_short),
             unseen => format!("; {unseen} more do not tell: {}", self.too_short),
         };
+        let noun = if self.trials == 1 { "trial" } else { "trials" };
         format!(
-            "in {} of {} trials{p}: {}{open}",
+            "in {} of {} {noun}{p}: {}{open}",
             self.found,
             self.trials,
             self.text.words(is_found)
@@ -377,6 +379,17 @@ mod tests {
             too_short: String::new(),
             text: Text::All(String::new()),
         }
+    }
+
+    #[test]
+    fn one_trial_is_in_the_singular() {
+        assert_eq!(shown(1, 1).words(None, true), "in 1 of 1 trial: ");
+        let one = Shown {
+            unseen: 1,
+            ..shown(2, 3)
+        };
+        let words = one.words(None, true);
+        assert_eq!(words, "in 2 of 3 trials: ; 1 more does not tell: ");
     }
 
     #[test]

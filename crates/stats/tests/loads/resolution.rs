@@ -222,7 +222,7 @@ fn an_audit_without_a_loss_is_no_evidence_without_a_crash_or_a_commit_or_where_r
         for finding in [Finding::NoLosses, Finding::Losses] {
             let (verdict, words) = finds(&trials, finding, Cell::default());
             assert_eq!(verdict, Verdict::Inconclusive, "{words}");
-            assert!(words.contains("1 more do not tell: "), "{words}");
+            assert!(words.contains("1 more does not tell: "), "{words}");
             assert!(words.contains(why), "{words}");
         }
         let [mut kept, mut lossy] = trials;
