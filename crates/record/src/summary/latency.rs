@@ -4,6 +4,7 @@
 
 use crate::family::kind::LatencyKind;
 use crate::family::percentile::{Percentile, SAMPLES_ABOVE, SAMPLES_ABOVE_MIN, SPANS_ABOVE};
+use crate::text::number::grouped;
 use serde::{Deserialize, Serialize};
 
 /// One kind of latency (ms).
@@ -55,11 +56,11 @@ impl Percentiles {
 
     /// Why a percentile is missing.
     pub fn why_not(&self, percentile: Percentile) -> String {
-        let all = self.all();
+        let all = grouped(self.all());
         if self.is_unanswered(percentile) {
             format!(
                 "{} of {all} arrivals were never answered, so it exceeds every measured latency",
-                self.unanswered
+                grouped(self.unanswered)
             )
         } else {
             format!("fewer than {SAMPLES_ABOVE_MIN} of {all} operations lie above it")

@@ -63,8 +63,10 @@ fn unlike_rows(old: &DatasetNote, new: &DatasetNote, counted: f64) -> Option<Str
         true => SIZES,
         false => counted,
     };
-    are_far(old.rows as f64, new.rows as f64, most)
-        .then(|| format!("{} rows against {} rows", old.rows, new.rows))
+    are_far(old.rows as f64, new.rows as f64, most).then(|| {
+        let (old, new) = (number::grouped(old.rows), number::grouped(new.rows));
+        format!("{old} rows against {new} rows")
+    })
 }
 
 fn are_estimated(old: &DatasetNote, new: &DatasetNote) -> bool {
@@ -277,7 +279,7 @@ mod tests {
         let says = unlike(&of_rows(1000, false), &old);
         assert_eq!(says.as_deref(), Some("limit read_iops none against 400"));
         let says = unlike(&old, &limited("read_iops", 400.0, 2000));
-        assert_eq!(says.as_deref(), Some("1000 rows against 2000 rows"));
+        assert_eq!(says.as_deref(), Some("1,000 rows against 2,000 rows"));
         // A third of the data, which needs less space on the other server.
         let (large, small) = (limited("memory", 9e8, 10), limited("memory", 6e8, 10));
         assert_eq!(unlike(&large, &small), None);

@@ -236,7 +236,7 @@ mod tests {
         assert!(within(p.p95_ms, 19_000.0));
         assert_eq!(
             p.why_not(Percentile::P99),
-            "201 of 20000 arrivals were never answered, so it exceeds every measured latency"
+            "201 of 20,000 arrivals were never answered, so it exceeds every measured latency"
         );
         let too_few = "fewer than 10 of 500 operations lie above it";
         assert_eq!(milliseconds(500).why_not(Percentile::P99), too_few);

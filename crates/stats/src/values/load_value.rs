@@ -3,7 +3,7 @@
 use crate::load::summary::summary;
 use record::claim::{Cell, Percentile, Value};
 use record::load::{LatencyKind, Loaded};
-use record::{Percentiles, Summary};
+use record::{Percentiles, Summary, grouped};
 
 /// The value; an error explains why there is none.
 pub(crate) fn value(load: &Loaded, cell: &Cell, value: &Value) -> Result<f64, String> {
@@ -67,8 +67,10 @@ pub(crate) fn why_no_max(
     let queued = summary.offered.as_ref()?.queued_at_end;
     let response = summary.latency.response.as_ref()?;
     let dropped = response.unanswered.saturating_sub(queued);
-    (percentile == Percentile::Max && is_of_arrivals && dropped > 0)
-        .then(|| format!("{dropped} arrivals were dropped, so the maximum is not known"))
+    (percentile == Percentile::Max && is_of_arrivals && dropped > 0).then(|| {
+        let dropped = grouped(dropped);
+        format!("{dropped} arrivals were dropped, so the maximum is not known")
+    })
 }
 
 /// Why the value is uncertain; none of a certain one, and of one that is no percentile.

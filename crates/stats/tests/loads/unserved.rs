@@ -11,7 +11,7 @@ fn a_percentile_among_arrivals_that_were_never_answered_is_not_served() {
         open(0, 64, 2.0, stalls_at_the_end),
     ];
     let why = overloaded(&trials, by_workers(Percentile::P99, "64", "16")).unwrap();
-    let expected = "300 of 25300 arrivals were never answered";
+    let expected = "300 of 25,300 arrivals were never answered";
     assert!(why.contains(expected), "{why}");
     let swapped = by_workers(Percentile::P99, "16", "64");
     assert_eq!(overloaded(&trials, swapped), None);
