@@ -28,7 +28,7 @@ pub(crate) fn seconds(value: f64, decimals: usize) -> String {
 /// A dimensionless ratio: three digits, whole when large.
 pub fn ratio(value: f64) -> String {
     match value {
-        v if v >= 1000.0 => count(v),
+        v if v >= 999.5 => count(v.round()),
         v if v >= 100.0 => format!("{v:.0}"),
         v if v >= 10.0 => format!("{v:.1}"),
         v if v >= 0.1 || v == 0.0 => format!("{v:.2}"),
@@ -69,7 +69,7 @@ fn grouped(value: f64, between: &str) -> String {
         _ if value.fract() == 0.0 => (),
         size if size < 1.0 => return format!("{value:.4}"),
         size if size < 10.0 => return format!("{value:.2}"),
-        size if size < 1000.0 => return format!("{value:.1}"),
+        size if size < 999.95 => return format!("{value:.1}"),
         _ => (),
     }
     let sign = if value < 0.0 { "-" } else { "" };
@@ -88,7 +88,7 @@ pub(crate) fn operations(value: f64) -> String {
 /// Milliseconds to three digits at least, whole from a thousand on.
 pub(crate) fn milliseconds(value: f64) -> String {
     match value {
-        v if v >= 1000.0 => count(v.round()),
+        v if v >= 999.95 => count(v.round()),
         v if v >= 100.0 => format!("{v:.1}"),
         v if v >= 1.0 => format!("{v:.2}"),
         v => format!("{v:.3}"),
@@ -139,7 +139,8 @@ pub(crate) fn bytes(value: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut scaled = value as f64;
     let mut unit = 0;
-    while scaled >= 1024.0 && unit + 1 < UNITS.len() {
+    // What rounds to 1024.0 is one of the next unit.
+    while scaled >= 1023.95 && unit + 1 < UNITS.len() {
         scaled /= 1024.0;
         unit += 1;
     }
@@ -230,6 +231,17 @@ mod tests {
         assert_eq!(count(0.079), "0.0790");
         assert_eq!(count(-4321.0), "-4,321");
         assert_eq!(plain_count(1_612_345.0), "1612345");
+    }
+
+    #[test]
+    fn what_rounds_up_to_a_thousand_is_written_as_a_thousand() {
+        assert_eq!(count(999.96), "1,000");
+        assert_eq!(operations(999.96), "1,000");
+        assert_eq!(milliseconds(999.96), "1,000");
+        assert_eq!(ratio(999.6), "1,000");
+        assert_eq!(bytes((1 << 20) - 1), "1.0 MiB");
+        assert_eq!(bytes(1023), "1023 B");
+        assert_eq!([count(999.94), ratio(999.4)], ["999.9", "999"]);
     }
 
     #[test]
