@@ -33,7 +33,7 @@ pub(super) fn section(cells: &[&Point]) -> Option<Section> {
         ),
         (ColumnContent::Words, &["requirements"]),
     ]);
-    let caption = "Each operation in the measured part of all blocks: its share of the mix and the 90th percentile of its response time";
+    let caption = "Each operation in the measured part: done in all blocks; its share of the mix and the 90th percentile of its response time in the worst block";
     let table = Table::new(caption, columns, rows).most(Most::in_terminal(ROWS));
     let about = format!(
         "{} is the number of {} transactions per minute, including those rolled back on purpose. It is not a result under the benchmark's standard, which requires more than this run.",
