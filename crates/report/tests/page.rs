@@ -12,6 +12,14 @@ fn nothing_is_loaded_from_elsewhere() {
     }
 }
 
+/// There are 11 in a round of 13 queries.
+#[test]
+fn the_counters_that_a_reader_chooses_have_the_decimals_of_the_table() {
+    let (run, trials) = fixture::published();
+    let page = forms::html(&run, &trials);
+    assert!(page.contains("\"Created_tmp_tables\":0.8462"));
+}
+
 fn outside_of_scripts(page: &str) -> String {
     let mut parts = page.split("<script");
     let mut text = parts.next().unwrap().to_string();

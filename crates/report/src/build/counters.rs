@@ -143,6 +143,12 @@ fn round_names<'a>(row: &Row<'a>) -> BTreeSet<&'a str> {
     rounds.map(|round| round.name.as_str()).collect()
 }
 
+/// To the decimals that the page's tables show.
+fn rounded(mean: f64) -> f64 {
+    let places = if mean.abs() < 10.0 { 1e4 } else { 10.0 };
+    (mean * places).round() / places
+}
+
 type Means = BTreeMap<String, BTreeMap<String, f64>>;
 
 /// The mean of each counter per query over the rounds of all blocks, by the name of the rounds. Rounds in which a query was stopped are
@@ -158,9 +164,7 @@ fn means(row: &Row) -> Means {
             *sum = (sum.0 + *delta as f64 / queries, sum.1 + 1);
         }
     }
-    let mean = |(counter, (sum, n)): (String, (f64, u32))| {
-        (counter, (sum / f64::from(n) * 10.0).round() / 10.0)
-    };
+    let mean = |(counter, (sum, n)): (String, (f64, u32))| (counter, rounded(sum / f64::from(n)));
     sums.into_iter()
         .map(|(round, counters)| (round, counters.into_iter().map(mean).collect()))
         .collect()

@@ -10,10 +10,12 @@
   const names = [...form.elements.A.options].map((option) => option.text);
   const chosen = form.parentElement.querySelectorAll("dd");
 
+  // As the tables that the page comes with.
   const count = (value) => {
     if (value === undefined) return "absent";
-    const digits = Math.abs(value) < 1000 ? 1 : 0;
-    return value.toLocaleString("en", { maximumFractionDigits: digits });
+    const size = Math.abs(value);
+    const digits = Number.isInteger(value) || size >= 999.95 ? 0 : size < 1 ? 4 : size < 10 ? 2 : 1;
+    return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   };
   const ratio = (a, b) => {
     if (a === undefined || b === undefined || b === 0) return "-";
