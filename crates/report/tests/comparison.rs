@@ -138,7 +138,7 @@ fn a_gate_fails_for_a_decided_slowdown_and_passes_for_none() {
 }
 
 #[test]
-fn a_percentile_that_is_uncertain_says_so_in_headline_and_gate() {
+fn a_percentile_that_is_uncertain_says_so_in_headline_table_and_gate() {
     let (run, mut trials) = fixture::timed::open();
     trials.retain(|trial| {
         trial.key.level("rate") == Some("60% of max") && trial.key.level("workers") == Some("16")
@@ -161,6 +161,8 @@ fn a_percentile_that_is_uncertain_says_so_in_headline_and_gate() {
     assert!(check.text.contains(why), "{}", check.text);
     let headline = &comparison.headline;
     assert!(headline.contains(why), "{headline}");
+    let text = report::comparison_terminal(&comparison, &fixture::forms::screen(140));
+    assert!(text.contains("~10.00") && text.contains("~20.00"), "{text}");
 }
 
 /// A gate on a run whose claims cannot be decided.

@@ -34,6 +34,9 @@ pub struct Contrast {
     pub subject: Compared,
     pub old_value: Option<Estimate>,
     pub new_value: Option<Estimate>,
+    /// Whether the value is a percentile that is uncertain in some block (rule 4).
+    pub old_is_uncertain: bool,
+    pub new_is_uncertain: bool,
     pub basis: Basis,
     /// The claim that new is slower by the tolerance at most. Its ratio is new over old.
     pub judged: Judged,
@@ -272,15 +275,17 @@ pub(crate) fn contrasts(
             Some(why) => judge::not_available(&claim(pair, compared, tolerance), why),
             None => family.next()?,
         };
-        let (old_value, new_value) = values_of(trials, pair, compared);
+        let [old, new] = values_of(trials, pair, compared);
         let basis = Basis::of(&judged.claim, trials);
         Some(Contrast {
             old: pair.names.0.clone(),
             new: pair.names.1.clone(),
             server: pair.server.clone(),
             levels: pair.levels.clone(),
-            old_value,
-            new_value,
+            old_value: old.0,
+            new_value: new.0,
+            old_is_uncertain: old.1,
+            new_is_uncertain: new.1,
             subject: compared.clone(),
             basis: Basis {
                 other_tables: basis.other_tables.filter(|_| pair.are_paired),
@@ -327,12 +332,12 @@ fn narrowed(row: &Cell, compared: &Compared) -> Cell {
     }
 }
 
-/// The values of old and new: of pairs, in the blocks that the ratio compares.
+/// The values of old and new, and whether each is uncertain: of pairs, in the blocks that the ratio compares.
 fn values_of(
     trials: &[Trial],
     pair: &Pair,
     compared: &Compared,
-) -> (Option<Estimate>, Option<Estimate>) {
+) -> [(Option<Estimate>, bool); 2] {
     let rows = |side| {
         let cell = narrowed(side, compared);
         cells::series(trials, &cell, &compared.value, u32::MAX).ok()
@@ -342,8 +347,11 @@ fn values_of(
         (Some(old), Some(new)) if pair.are_paired => cells::common_blocks(&[old, new]),
         _ => Vec::new(),
     };
-    let value = |rows: Option<Vec<Series>>| estimate(&rows?, &common);
-    (value(old), value(new))
+    let value = |rows: Option<Vec<Series>>| {
+        let is_uncertain = rows.iter().flatten().any(|row| row.uncertain.is_some());
+        (rows.and_then(|rows| estimate(&rows, &common)), is_uncertain)
+    };
+    [value(old), value(new)]
 }
 
 /// Over these blocks. If there are none, over all blocks that have a value.

@@ -115,8 +115,8 @@ pub(crate) fn row(
     vec![
         Cell::text(word(contrast)).badged(badge(contrast)),
         Cell::text(name).marked(marks.into_iter().collect()),
-        value(&contrast.old_value),
-        value(&contrast.new_value),
+        value(&contrast.old_value).uncertain(contrast.old_is_uncertain),
+        value(&contrast.new_value).uncertain(contrast.new_is_uncertain),
         way.as_ref()
             .map_or_else(Cell::none, |way| Cell::text(way.words())),
         Cell::text(
