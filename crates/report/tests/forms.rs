@@ -151,6 +151,8 @@ fn markdown_cannot_be_broken_by_a_name() {
     let (mut run, trials) = fixture::published();
     run.question.title = "a|b <img src=x> [link](x)".to_string();
     assert!(forms::markdown(&run, &trials).contains("a\\|b &lt;img src=x> \\[link\\](x)"));
+    run.question.title = "5.6\u{202e}\x1b[2J".to_string();
+    assert!(forms::markdown(&run, &trials).contains("## 5.6\\\\u{202e}\\\\x1b\\[2J"));
 }
 
 #[test]

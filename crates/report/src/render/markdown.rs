@@ -7,6 +7,7 @@ use crate::document::{
     Block, Cell, Column, ColumnContent, Comparison, Document, Head, Headline, Node, Section, Table,
 };
 use crate::gate::{Check, Gate};
+use record::visible::visible;
 
 pub fn markdown(document: &Document) -> String {
     written_whole(&document.head(), &document.sections)
@@ -148,10 +149,10 @@ fn line(cells: impl Iterator<Item = String>) -> String {
     format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
 }
 
-/// Text without meaning to Markdown, on one line.
+/// Text without meaning to Markdown, on one line. Control characters, and those that reorder the text around them, are escapes.
 fn safe(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in visible(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
