@@ -41,15 +41,39 @@ pub(crate) fn section(context: &Context) -> Option<Section> {
     Section::unless_empty("events", "Events", nodes)
 }
 
-/// What it did, and what was measured of it: `kill: back after 3.2 s (accept_s 1.3, recovered_s 3.2)`.
+/// What it did, and what was measured of it: `kill: back after 3.2 s (recovered_s 3.214, redo_bytes 1048576)`.
 fn text(event: &EventNote) -> String {
     let numbers = event.numbers.iter();
-    let numbers: Vec<String> = numbers
-        .map(|(name, value)| format!("{name} {value:.3}"))
-        .collect();
+    let written = |(name, value): (&String, &f64)| match value.fract() == 0.0 {
+        true => format!("{name} {value}"),
+        false => format!("{name} {value:.3}"),
+    };
+    let numbers: Vec<String> = numbers.map(written).collect();
     if numbers.is_empty() {
         event.text.clone()
     } else {
         format!("{} ({})", event.text, numbers.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_of_an_event_have_no_decimals() {
+        let numbers = [("redo_bytes", 1_048_576.0), ("start_s", 1.25)];
+        let event = EventNote {
+            at_ns: 0,
+            ended_ns: None,
+            kind: "power_cut".into(),
+            node: None,
+            numbers: numbers
+                .map(|(name, value)| (name.to_string(), value))
+                .into(),
+            text: "power_cut".into(),
+        };
+        let expected = "power_cut (redo_bytes 1048576, start_s 1.250)";
+        assert_eq!(text(&event), expected);
     }
 }
