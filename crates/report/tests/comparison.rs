@@ -375,6 +375,18 @@ fn figures_by_other_rules_are_a_difference() {
 }
 
 #[test]
+fn one_setting_that_a_run_lacks_is_in_the_singular() {
+    let (comparison, _) = changed(|new| {
+        for trial in &mut new.trials {
+            trial.settings.insert("innodb_new".into(), "1".into());
+        }
+    });
+    let text = report::comparison_terminal(&comparison, &fixture::forms::screen(100));
+    let one = "1 setting exists in some of the runs only.";
+    assert!(text.contains(one), "{text}");
+}
+
+#[test]
 fn an_incomplete_run_is_named_in_headline_gate_summary_and_json() {
     let (comparison, gate) = changed(|new| {
         new.trials.truncate(9);

@@ -165,8 +165,12 @@ fn differing(comparison: &Comparison, settings_in_some: usize) -> Option<Section
     let settings = settings.map(|table| table.most(Most::in_terminal(MOST_SETTINGS)));
     let tables = others.into_iter().chain(settings).map(Block::table);
     let lacking = (settings_in_some > 0).then(|| {
+        let exist = match settings_in_some {
+            1 => "exists",
+            _ => "exist",
+        };
         let settings = format::plural(settings_in_some, "setting");
-        Block::remark(format!("{settings} exist in some of the runs only."))
+        Block::remark(format!("{settings} {exist} in some of the runs only."))
     });
     let mut blocks: Vec<Block> = tables.chain(lacking).collect();
     if blocks.is_empty() {
