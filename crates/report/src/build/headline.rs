@@ -172,7 +172,12 @@ fn best(loads: &Loads) -> Option<Headline> {
         let figure = format::with_interval(p99.mean, p99.ci, format::milliseconds);
         format!(", p99 {mark}{figure} ms")
     });
-    let rest = [spread.unwrap_or_default(), name, p99.unwrap_or_default()];
+    let unstable = match cell.is_unstable() {
+        true => "; this load was unstable",
+        false => "",
+    };
+    let (spread, p99) = (spread.unwrap_or_default(), p99.unwrap_or_default());
+    let rest = [spread, name, p99, unstable.to_string()];
     Some(
         Headline::from(start)
             .stress(figure)
