@@ -46,7 +46,7 @@ pub(crate) fn of_statements(claims: &[Claim]) -> Option<Headline> {
         let says = judged.claim.says.trim_end_matches('.');
         Some(match judged.verdict {
             Verdict::Reproduced => format!("{}.", format::capitalised(says)),
-            Verdict::NotReproduced => format!("It does not hold that {says}."),
+            Verdict::NotReproduced => format!("\"{says}\" does not hold."),
             Verdict::Inconclusive | Verdict::NotAvailable => return None,
         })
     };
@@ -213,4 +213,43 @@ pub(crate) fn count(claims: &[Claim]) -> Option<String> {
         }
     }
     (all > 0).then_some(text + ".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_that_does_not_hold_keeps_its_own_words() {
+        let subject = Subject::Finds {
+            finding: record::Finding::NoLosses,
+            of: Cell::default(),
+        };
+        let judged = Judged {
+            claim: record::Claim {
+                says: "Nothing acknowledged is lost.".into(),
+                subject,
+                published: None,
+            },
+            measured: None,
+            ci: None,
+            limit: None,
+            threshold: String::new(),
+            verdict: Verdict::NotReproduced,
+            direction: None,
+            published_inside: None,
+            blocks_to_decide: None,
+            decided_after: None,
+            blocks: None,
+            reason: None,
+        };
+        let claim = Claim {
+            judged,
+            basis: stats::Basis::default(),
+            why: None,
+        };
+        let headline = of_statements(&[claim]).unwrap();
+        let expected = "\"Nothing acknowledged is lost\" does not hold.";
+        assert_eq!(&*headline, expected);
+    }
 }
