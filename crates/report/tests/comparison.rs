@@ -194,6 +194,11 @@ fn junit_counts_failures_skipped_checks_and_invalid_trials() {
         "{xml}"
     );
     let mut gate = undecided(Strictness::Decided);
+    gate.missing.push("9 of 12 trials".into());
+    let xml = report::junit(&gate);
+    let case = "name=\"the run is complete\"><error message=\"9 of 12 trials\"/>";
+    assert!(xml.contains(case), "{xml}");
+    let mut gate = undecided(Strictness::Decided);
     gate.invalid.push("<b> & \"c\"".into());
     let xml = report::junit(&gate);
     assert!(

@@ -28,8 +28,10 @@ pub fn junit(gate: &Gate) -> String {
     for (shown, check) in checks.clone() {
         text.push_str(&case(&subject, &check.name, shown, &check.text));
     }
-    for why in faults() {
-        text.push_str(&case(&subject, "every trial is valid", Shown::Error, why));
+    let missing = gate.missing.iter().map(|why| ("the run is complete", why));
+    let invalid = gate.invalid.iter().map(|why| ("every trial is valid", why));
+    for (name, why) in missing.chain(invalid) {
+        text.push_str(&case(&subject, name, Shown::Error, why));
     }
     text + "  </testsuite>\n</testsuites>\n"
 }
