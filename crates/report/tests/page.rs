@@ -12,6 +12,13 @@ fn nothing_is_loaded_from_elsewhere() {
     }
 }
 
+#[test]
+fn the_page_does_not_claim_that_the_build_of_the_record_made_it() {
+    let (run, trials) = fixture::published();
+    let page = forms::html(&run, &trials);
+    assert!(page.contains("<footer>Recorded by prony 0.1.0. Made from run.sqlite alone.</footer>"));
+}
+
 /// There are 11 in a round of 13 queries.
 #[test]
 fn the_counters_that_a_reader_chooses_have_the_decimals_of_the_table() {

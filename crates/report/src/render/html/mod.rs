@@ -54,7 +54,7 @@ pub fn html(document: &Document) -> String {
                     (contents(document))
                     main #content { @for section in document.sections.iter().filter(|section| is_shown(section)) { (blocks::section(section)) } }
                 }
-                footer { "Made by prony " (version) " from run.sqlite alone." }
+                footer { "Recorded by prony " (version) ". Made from run.sqlite alone." }
                 (data(document))
                 script { (PreEscaped(CHART_LIBRARY)) }
                 script { @for part in SCRIPTS { (PreEscaped(part)) } }
