@@ -2,7 +2,7 @@
 //!
 //! Boundary: crate `stats` finds them.
 
-use crate::text::number::grouped;
+use crate::text::number::{grouped, rate};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -84,9 +84,10 @@ impl LevelShift {
         } else {
             "rises"
         };
+        let (from, to) = (rate(self.from, 0), rate(self.to, 0));
         let moved = format!(
-            "the throughput {verb} from {:.0} to {:.0} ops/s at {} s",
-            self.from, self.to, self.at_s
+            "the throughput {verb} from {from} to {to} ops/s at {} s",
+            self.at_s
         );
         if self.from > 0.0 {
             format!("{moved} ({:+.0} %)", (self.to / self.from - 1.0) * 100.0)
@@ -108,8 +109,10 @@ impl Period {
     /// `every 20 s the throughput drops from 148 to 87 ops/s`
     pub fn sentence(&self) -> String {
         format!(
-            "every {:.0} s the throughput drops from {:.0} to {:.0} ops/s",
-            self.every_s, self.usual, self.least
+            "every {:.0} s the throughput drops from {} to {} ops/s",
+            self.every_s,
+            rate(self.usual, 0),
+            rate(self.least, 0)
         )
     }
 }
@@ -177,6 +180,19 @@ mod tests {
             "one stall (6.0 per hour), the longest 1 s; operations late by a median of up to 412 ms"
         );
         assert_eq!(sentence(&[], 600), None);
+    }
+
+    #[test]
+    fn throughputs_have_commas_between_thousands() {
+        let shift = LevelShift {
+            at_s: 30,
+            from: 62_788.4,
+            to: 41_000.0,
+        };
+        assert_eq!(
+            shift.sentence(),
+            "the throughput falls from 62,788 to 41,000 ops/s at 30 s (-35 %)"
+        );
     }
 
     #[test]

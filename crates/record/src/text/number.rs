@@ -19,7 +19,9 @@ pub fn separated(digits: &str, between: &str) -> String {
 
 /// A rate: whole with commas from 1,000 on, below that with these decimals.
 pub fn rate(per_s: f64, decimals: usize) -> String {
-    if per_s >= 1000.0 {
+    // What rounds up to a thousand is written as one.
+    let half = 0.5 / 10f64.powi(decimals as i32);
+    if per_s + half >= 1000.0 {
         grouped(per_s.round() as u64)
     } else {
         format!("{per_s:.decimals$}")
@@ -48,6 +50,8 @@ mod tests {
     fn high_rates_are_whole_and_low_ones_have_decimals() {
         assert_eq!(rate(43_210.6, 1), "43,211");
         assert_eq!([rate(0.32, 1), rate(412.3, 0)], ["0.3", "412"]);
+        assert_eq!([rate(999.7, 0), rate(999.96, 1)], ["1,000", "1,000"]);
+        assert_eq!([rate(999.4, 0), rate(999.94, 1)], ["999", "999.9"]);
     }
 
     #[test]

@@ -142,7 +142,7 @@ pub(crate) fn too_short(sight: &Sight, seen: &Seen) -> String {
     )
 }
 
-/// `the throughput falls from 1000 to 800 ops/s at 34 s (-20 %), too near to the edge to tell whether it lasts: 46 s would do`
+/// `the throughput falls from 1,000 to 800 ops/s at 34 s (-20 %), too near to the edge to tell whether it lasts: 46 s would do`
 pub(crate) fn near_the_edge(at_edge: &AtEdge) -> String {
     format!(
         "{}, too near to the edge to tell whether it lasts: {} s would do",

@@ -194,7 +194,7 @@ mod tests {
             .collect();
         assert!(Window::of(&rounds).unwrap().is_steady());
         let says = difference(&rounds, &seconds).unwrap();
-        let expected = "the change points differ: within the last 5 rounds the throughput falls from 1000 to 91";
+        let expected = "the change points differ: within the last 5 rounds the throughput falls from 1,000 to 91";
         assert!(says.starts_with(expected), "{says}");
     }
 
