@@ -195,6 +195,8 @@ pub(crate) fn check_without_server(file: &Section, workload: &str) {
         host.inspect(|host| note(host, &["redo_volume"]));
     };
     note(file, &["settings", "session"]);
+    let protocol = file.get("protocol").and_then(|node| section(&node));
+    protocol.inspect(|protocol| note(protocol, &["preload", "reconnect"]));
     note_redo(file);
     for event in tables(file, "event") {
         note(&event, &of_servers());

@@ -175,6 +175,21 @@ fn server_keys_are_rejected_for_a_workload_on_a_folder() {
 }
 
 #[test]
+fn keys_of_the_protocol_about_connections_and_tables_are_rejected_on_a_folder() {
+    let timed = |key: &str| on_folder(&format!("[protocol]\ntime = \"60s\"\n{key}\n"));
+    assert!(timed("warmup = \"10s\"").is_ok());
+    for (key, name) in [
+        ("preload = true", "preload"),
+        ("reconnect = \"60s\"", "reconnect"),
+    ] {
+        let error = timed(key).unwrap_err();
+        let says = error.mistakes()[0].to_string();
+        let uses = format!("nothing uses \"{name}\"");
+        assert!(says.contains(&uses), "{says}");
+    }
+}
+
+#[test]
 fn the_settings_of_a_my_cnf_are_those_of_a_file_and_the_record_keeps_them() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.toml");
