@@ -3,13 +3,16 @@
 //! Purpose: a row is measured as all its levels say. Boundaries: names are checked in `sections::names`, keys about nodes in `nodes`.
 
 use crate::experiment::place::{Late, path};
-use crate::experiment::served::{is_for, section_for};
+use crate::experiment::served::{is_for, nodes, section_for};
 use crate::experiment::{Experiment, LevelSpec, Patch};
 use crate::load::LoadPatch;
+use crate::machine::host::VolumeSpec;
 use crate::machine::limits::LimitsPatch;
 use crate::text::setting::{Pairs, Setting};
 use crate::text::switches;
+use crate::text::unit::link_text;
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
 /// A level with its factor.
 type Level<'e> = (&'e str, &'e LevelSpec);
@@ -119,7 +122,62 @@ fn sets(level: &LevelSpec, server: &str) -> Vec<Set> {
     let limits = section_for(level, server, |patch| patch.limits);
     let limits = limits.iter().flat_map(LimitsPatch::keys);
     found.extend(limits.map(|(name, value)| (("limits", name.to_string()), value)));
+    found.extend(further_keys(level, server));
     found
+}
+
+/// What a level sets in `host`, `server`, `protocol` and `observe`.
+fn further_keys(level: &LevelSpec, server: &str) -> Vec<Set> {
+    let host = section_for(level, server, |patch| patch.host.as_ref());
+    let host = host.cloned().unwrap_or_default();
+    let build = section_for(level, server, |patch| patch.build.as_ref());
+    let nodes = nodes(level, server);
+    let link = |link: Option<u64>| link.map_or("none".to_string(), link_text);
+    let rounds = section_for(level, server, |patch| patch.rounds.as_ref());
+    let observe = section_for(level, server, |patch| patch.observe.as_ref());
+    let observe = observe.cloned().unwrap_or_default();
+    let directory = host.directory.map(|path| path.display().to_string());
+    let all = [
+        ("host", "volume", host.volume.map(volume_text)),
+        ("host", "redo_volume", host.redo_volume.map(volume_text)),
+        ("host", "directory", directory),
+        ("server", "build", build.map(ToString::to_string)),
+        ("server", "nodes", shown(nodes.nodes)),
+        ("server", "semi_sync", shown(nodes.semi_sync)),
+        ("server", "link", nodes.link_bits_per_s.map(link)),
+        (
+            "server",
+            "client_link",
+            nodes.client_link_bits_per_s.map(link),
+        ),
+        ("server", "reads", shown(nodes.routing.reads)),
+        ("server", "writes", shown(nodes.routing.writes)),
+        ("protocol", "rounds", shown(rounds)),
+        ("observe", "plans", shown(observe.plans)),
+        ("observe", "profile", shown(observe.profile)),
+    ];
+    let given = all.into_iter();
+    given
+        .filter_map(|(section, name, value)| Some(((section, name.to_string()), value?)))
+        .collect()
+}
+
+fn shown<T: Debug>(value: Option<T>) -> Option<String> {
+    value.map(|value| format!("{value:?}"))
+}
+
+/// `Loop with Ext4 noatime`, or `none`.
+fn volume_text(volume: Option<VolumeSpec>) -> String {
+    let Some(volume) = volume else {
+        return "none".to_string();
+    };
+    let VolumeSpec {
+        filesystem,
+        mount_options,
+        disk,
+    } = volume;
+    let text = format!("{disk:?} with {filesystem:?} {mount_options}");
+    text.trim_end().to_string()
 }
 
 /// The flags of `optimizer_switch` one by one, since each level may set its own.
@@ -190,6 +248,26 @@ mod tests {
                 "limits = { cpus = 1 }",
                 "limits = { cpus = 2 }",
                 "cpus of limits",
+            ),
+            (
+                "host = { volume = { kind = 'loop' } }",
+                "host = { volume = { kind = 'loop', filesystem = 'xfs' } }",
+                "volume of host to Loop with Ext4 and to Loop with Xfs",
+            ),
+            (
+                "server = { build = 'mysql@8.0.33' }",
+                "on.b.server = { build = 'mysql@5.6.21' }",
+                "build of server to mysql@8.0.33 and to mysql@5.6.21",
+            ),
+            (
+                "protocol = { rounds = ['cold'] }",
+                "protocol = { rounds = ['hot'] }",
+                "rounds of protocol to [Cold] and to [Hot]",
+            ),
+            (
+                "observe = { plans = false }",
+                "observe = { plans = 'analyze' }",
+                "plans of observe",
             ),
             (
                 "session = { optimizer_switch = 'mrr=on' }",

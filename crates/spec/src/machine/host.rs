@@ -62,7 +62,7 @@ const FILESYSTEMS: [(&str, FilesystemSpec); 2] =
 const DEVICE: &str = "device";
 /// The keys that only a volatile volume has.
 const OF_VOLATILE: [&str; 3] = ["lie", "log", "slow_flush"];
-/// Lifts a volume that the file's top level or an earlier factor has set.
+/// Lifts a volume that the file's top level has set.
 const NONE: &str = "none";
 
 /// Reads `[host]` or the `host` of a level.

@@ -51,7 +51,7 @@ const KEYS: [&str; 7] = [
 /// A quota of 1 ms in each period of 100 ms, the minimum of the kernel's cpu controller.
 const CPUS_MIN: f64 = 0.01;
 
-/// Lifts a limit that the file's top level or an earlier factor has set.
+/// Lifts a limit that the file's top level has set.
 const NONE: &str = "none";
 
 /// The limits that emulate a kind of disk.
