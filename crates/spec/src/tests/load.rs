@@ -392,6 +392,21 @@ fn the_command_line_replaces_the_load() {
 }
 
 #[test]
+fn clients_that_leave_an_only_without_trials_are_refused() {
+    let load = "[load.closed]\nclients = [1, 8]\n[protocol]\ntime = \"60s\"\n";
+    let event = "[[event]]\nat = \"10s\"\nsql = \"select 1\"\nonly = { clients = 8 }\n";
+    let level = "[factor.join.on]\nonly = { clients = 8 }\n[factor.join.off]\n";
+    for added in [event, level] {
+        let with = |counts: &[u32]| right(&format!("{load}{added}")).with_clients(counts);
+        assert!(with(&[2, 8]).is_ok());
+        for counts in [&[1, 16][..], &[16]] {
+            let error = with(counts).unwrap_err();
+            assert!(error.says.contains("names clients 8"), "{error}");
+        }
+    }
+}
+
+#[test]
 fn invalid_load_overrides_are_reported() {
     let says = |result: Result<Experiment, crate::OverrideError>| result.unwrap_err().to_string();
     let open = || right("[load.open]\nrate = 500\n[protocol]\ntime = \"60s\"\n");

@@ -14,7 +14,8 @@ impl Experiment {
     /// `--clients 1,8,64`
     ///
     /// # Errors
-    /// Fails if the load is open, if a level sets the clients, or if a number is out of range or listed twice.
+    /// Fails if the load is open, if a level sets the clients, if a number is out of range or listed twice, or if
+    /// an `only` of the file names none of them.
     pub fn with_clients(mut self, counts: &[u32]) -> Result<Experiment, OverrideError> {
         let first = check_counts("--clients", counts)?;
         self.check_no_level_chooses("--clients", |load| load.clients.is_some())?;
@@ -25,26 +26,28 @@ impl Experiment {
             ));
         };
         *clients = first;
-        self.replace_factor("clients", clients_factor(counts));
+        self.replace_factor("clients", clients_factor(counts))?;
         Ok(self)
     }
 
     /// `--workers 1,8,64`
     ///
     /// # Errors
-    /// Fails if the load is closed, if a level sets the workers, or if a number is out of range or listed twice.
+    /// Fails if the load is closed, if a level sets the workers, if a number is out of range or listed twice, or if
+    /// an `only` of the file names none of them.
     pub fn with_workers(mut self, counts: &[u32]) -> Result<Experiment, OverrideError> {
         let first = check_counts("--workers", counts)?;
         self.check_no_level_chooses("--workers", |load| load.workers.is_some())?;
         self.open("--workers")?.workers = first;
-        self.replace_factor("workers", workers_factor(counts));
+        self.replace_factor("workers", workers_factor(counts))?;
         Ok(self)
     }
 
     /// `--rate 500,"60% of max"`; these rates replace a search for the maximum.
     ///
     /// # Errors
-    /// Fails if the load is closed, if a level or a trace sets the rate, or if a rate is invalid or listed twice.
+    /// Fails if the load is closed, if a level or a trace sets the rate, if a rate is invalid or listed twice, or if an
+    /// `only` of the file names none of them.
     pub fn with_rate(mut self, texts: &[String]) -> Result<Experiment, OverrideError> {
         let rates = texts
             .iter()
@@ -63,7 +66,7 @@ impl Experiment {
             return Err(mistake("--rate: a trace defines its own rate", "remove it"));
         }
         open.rate = rates[0].clone();
-        self.replace_factor("rate", rate_factor(&rates));
+        self.replace_factor("rate", rate_factor(&rates))?;
         Ok(self)
     }
 
@@ -143,11 +146,36 @@ impl Experiment {
     }
 
     /// Replaces a factor in place, or appends it.
-    fn replace_factor(&mut self, name: &str, factor: Option<FactorSpec>) {
+    ///
+    /// # Errors
+    /// Fails if an "only" of the file names none of the new levels: its level or its event would have no trials.
+    fn replace_factor(
+        &mut self,
+        name: &str,
+        factor: Option<FactorSpec>,
+    ) -> Result<(), OverrideError> {
+        let levels = factor.iter().flat_map(|factor| &factor.levels);
+        let levels: Vec<&String> = levels.map(|level| &level.name).collect();
+        let of_levels = self.factors.iter().flat_map(|factor| &factor.levels);
+        let of_levels = of_levels.map(|level| &level.only);
+        let of_events = self.events.iter().map(|event| &event.only);
+        let all = of_levels.chain(of_events).flatten();
+        let mut named = all.filter(|(factor, _)| factor == name);
+        let is_lost = |named: &[String]| !named.iter().any(|level| levels.contains(&level));
+        if let Some((_, lost)) = named.find(|(_, named)| is_lost(named)) {
+            let lost = lost.join(",");
+            return Err(mistake(
+                format!(
+                    "--{name}: an \"only\" of the file names {name} {lost}, and its level or event would have no trials"
+                ),
+                format!("choose from the list in the file with --only \"{name}={lost}\""),
+            ));
+        }
         let place = self.factors.iter().position(|factor| factor.name == name);
         self.factors.retain(|factor| factor.name != name);
         let place = place.unwrap_or(self.factors.len());
         self.factors.splice(place..place, factor);
+        Ok(())
     }
 }
 
