@@ -265,6 +265,24 @@ fn several_only_options_for_one_factor_add_up_even_for_names_with_commas() {
 }
 
 #[test]
+fn an_only_option_for_a_level_without_trials_is_refused() {
+    let with = |texts: &[&str]| right("").with_only(texts);
+    assert!(with(&["server=5.6", "variant=old"]).is_ok());
+    assert!(with(&["server=5.5,5.6", "variant=small pool,old"]).is_ok());
+    for texts in [
+        ["server=5.5,5.6", "variant=old"],
+        ["server=5.5", "variant=small pool,old"],
+    ] {
+        let error = with(&texts).unwrap_err();
+        let why = "\"old\" is not measured with server \"5.5\"";
+        assert!(error.says.contains(why), "{error}");
+    }
+    let lends = read(&RIGHT.replace("14\"\n", "14\"\ndataset_from = '5.5'\n")).unwrap();
+    let lends = lends.with_only(&["server=5.5,5.6", "variant=old"]);
+    assert!(lends.is_ok());
+}
+
+#[test]
 fn invalid_overrides_are_reported() {
     let says = |result: Result<Experiment, crate::OverrideError>| result.unwrap_err().to_string();
     let varied = "[factor.size.1]\nworkload = { scale = 2 }\n";

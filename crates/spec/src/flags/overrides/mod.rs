@@ -9,6 +9,7 @@ use crate::experiment::{Experiment, LevelSpec, Patch};
 use crate::file::mistake::suggestion;
 use crate::load::{MAX, RateSpec};
 use crate::sections::blocks::{UNTIL_DECIDED_TIMES, all_are_shapes};
+use crate::sections::names::Names;
 use crate::server::build::{self, BuildSpec};
 use crate::text::setting::Pairs;
 use record::Looks;
@@ -164,7 +165,8 @@ impl Experiment {
     /// factor add up. A level name with commas is recognised if the whole text is that name.
     ///
     /// # Errors
-    /// Fails for unknown names, and for a server whose dataset comes from an excluded one.
+    /// Fails for unknown names, for levels that an `only` of the file keeps apart from the others, and for a server whose dataset comes
+    /// from an excluded one.
     pub fn with_only(mut self, texts: &[impl AsRef<str>]) -> Result<Experiment, OverrideError> {
         let mut kept: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for text in texts {
@@ -172,10 +174,39 @@ impl Experiment {
             let chosen = self.choose(factor, levels)?;
             kept.entry(factor).or_default().extend(chosen);
         }
-        for (factor, levels) in kept {
-            self.keep(factor, levels)?;
+        for (factor, levels) in &kept {
+            self.keep(factor, levels.clone())?;
         }
+        self.check_measured(&kept)?;
         Ok(self)
+    }
+
+    /// Checks that each of these levels has trials with the others. A server without trials may lend its dataset, and the maximum is
+    /// measured for its shares.
+    fn check_measured(&self, kept: &BTreeMap<&str, Vec<String>>) -> Result<(), OverrideError> {
+        let names = Names::new(&self.servers, &self.factors, &self.load, &self.protocol);
+        let is_used = |factor: &str, level: &String| match factor {
+            "server" => {
+                let mut servers = self.servers.iter();
+                servers.any(|server| server.dataset_from.as_ref() == Some(level))
+            }
+            _ => factor == "rate" && level == MAX,
+        };
+        for (factor, levels) in kept {
+            for level in levels.iter().filter(|level| !is_used(factor, level)) {
+                let others = kept.iter().filter(|(other, _)| *other != factor);
+                let others = others.map(|(other, levels)| (other.to_string(), levels.clone()));
+                let one = (factor.to_string(), vec![level.clone()]);
+                let chosen: Vec<_> = std::iter::once(one).chain(others).collect();
+                if let Some(why) = names.apart(&chosen) {
+                    return Err(mistake(
+                        format!("--only {factor}={level} has no trials: {why}"),
+                        "leave it out, or see the \"only\" of these levels in the file",
+                    ));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn keep(&mut self, factor: &str, mut levels: Vec<String>) -> Result<(), OverrideError> {
