@@ -7,7 +7,7 @@ mod dry;
 
 use super::experiment::{self, Overrides};
 use super::failure::{Failure, Status, print};
-use super::setting::{pair, setting};
+use super::setting::{once, pair, setting};
 use super::shard::Sharing;
 use super::show::Format;
 use super::{Allow, Results, gate, run, terminal};
@@ -165,6 +165,7 @@ struct Fileio {
 }
 
 pub(super) fn run(args: Args) -> Result<Status, Failure> {
+    once(&args.set).map_err(Failure::usage)?;
     let source = bench(&args.request());
     let experiment = experiment::parse("bench", "the flags", &source, &Overrides::default());
     let experiment = experiment.map_err(Failure::of_flags)?;
