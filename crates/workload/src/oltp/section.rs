@@ -111,9 +111,16 @@ impl Section {
         Some(read)
     }
 
-    /// Rejects a range larger than the table, which would read fewer rows than configured.
+    /// Rejects a range larger than the table, which would read fewer rows than configured, and a size of ranges that nothing reads.
     fn ranges_fit(&self, section: &spec::Section) {
         let has_ranges = self.mix.iter().any(|(operation, _)| operation.has_ranges());
+        if let (false, Some(node)) = (has_ranges, section.get("range_size")) {
+            node.note(
+                "no operation reads a range",
+                "no effect",
+                "write an operation with ranges, such as operations = \"read-only\", or remove it",
+            );
+        }
         if !has_ranges || self.range_size <= self.data.rows {
             return;
         }
@@ -287,6 +294,10 @@ mod tests {
                 "pareto_share",
             ),
             ("range_size = 0", "range_size"),
+            (
+                "operations = { point-select = 9, insert = 1 }\nrange_size = 50",
+                "range_size",
+            ),
             ("transactions = \"no\"", "transactions"),
             ("on_deadlock = \"ignore\"", "on_deadlock"),
             ("retries_max = 0", "retries_max"),

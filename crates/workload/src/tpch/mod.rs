@@ -150,7 +150,8 @@ mod tests {
     fn the_fingerprint_follows_the_tables_and_not_the_queries() {
         let fingerprint = |text: &str| benchmark(text).data.fingerprint;
         let base = fingerprint("scale = 0.1");
-        assert_eq!(base, fingerprint("scale = 0.1\nforce_index = false"));
+        let hints = "scale = 0.1\nhints = { Q3 = \"MRR(lineitem)\" }";
+        assert_eq!(base, fingerprint(hints));
         for other in [
             "scale = 0.2",
             "scale = 0.1\nengine = \"MyISAM\"",

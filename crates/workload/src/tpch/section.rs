@@ -55,6 +55,13 @@ impl Section {
         let forms = [("standard", Form::Standard), ("published", Form::Published)];
         let form = choice(section, "form", &forms);
         let force_index = truth(section, "force_index", true);
+        if let (Form::Standard, Some(node)) = (form, section.get("force_index")) {
+            node.note(
+                "the standard form forces no index",
+                "no effect",
+                "write form = \"published\", or remove it",
+            );
+        }
         let forced = form == Form::Published && force_index;
         let extra_index = truth(section, "extra_index", forced);
         let scale = scale(section, LARGEST_SCALE);
@@ -143,6 +150,7 @@ mod tests {
             ("engine = \"x; drop\"", "engine"),
             ("form = \"ansi\"", "form"),
             ("force_index = \"yes\"", "force_index"),
+            ("force_index = false", "force_index"),
             ("extra_index = 1", "extra_index"),
             ("form = \"published\"\nextra_index = false", "extra_index"),
             ("index_build = true", "index_build"),
