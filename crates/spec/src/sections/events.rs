@@ -8,7 +8,7 @@ use crate::experiment::condition::condition;
 use crate::experiment::event::{EventSpec, EventTime, KINDS, SET, SetSpec};
 use crate::file::lists::{only, tables};
 use crate::file::read::{Node, Section};
-use crate::machine::limits::limits;
+use crate::machine::limits::{LimitsPatch, limits};
 
 /// The keys that say when an event happens.
 const TIMES: [&str; 3] = ["at", "every", "when"];
@@ -47,6 +47,7 @@ fn event(section: &Section, index: usize) -> Option<EventSpec> {
 fn set(node: &Node) -> Option<SetSpec> {
     let example = "set = { limits = { write_iops = 200 } }";
     let section = node.section(example)?;
+    let noted = section.notes.count();
     section.allow(SET, &["limits", "settings"]);
     let set = SetSpec {
         limits: section.get("limits").and_then(|node| limits(&node)),
@@ -55,7 +56,9 @@ fn set(node: &Node) -> Option<SetSpec> {
             .and_then(|node| settings(&node))
             .unwrap_or_default(),
     };
-    if section.entries().next().is_none() {
+    let limits = set.limits.unwrap_or_default();
+    let is_empty = limits == LimitsPatch::default() && set.settings.is_empty();
+    if is_empty && section.notes.count() == noted {
         let says = "a \"set\" event changes limits or settings, and this one changes nothing";
         node.note(says, "empty", format!("write {example}"));
     }

@@ -173,6 +173,16 @@ fn an_event_changes_limits_and_settings() {
 }
 
 #[test]
+fn an_event_that_sets_nothing_is_a_mistake() {
+    for nothing in ["{}", "{ limits = {} }", "{ limits = {}, settings = {} }"] {
+        let event = format!("[[event]]\nat = \"1m\"\nset = {nothing}\n");
+        let error = read(&format!("{RIGHT}{event}")).unwrap_err();
+        let says = error.mistakes()[0].to_string();
+        assert!(says.contains("changes nothing"), "{nothing}: {says}");
+    }
+}
+
+#[test]
 fn passwords_are_in_the_build_but_not_in_the_kept_source() {
     let source = RIGHT.replace("mysql@5.5.34", "mysql://me:s3cret@db");
     let experiment = read(&source).unwrap();
