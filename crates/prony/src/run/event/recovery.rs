@@ -65,6 +65,14 @@ impl Plan {
         let restart = section.get_or("restart", None, |node| {
             node.truth("restart = true").map(Some)
         })?;
+        if let (Some(false), Some(node)) = (restart, section.get("within")) {
+            node.note(
+                "\"within\" limits a start, and with restart = false this event starts nothing",
+                "no effect",
+                "write it in the \"start\" event",
+            );
+            return None;
+        }
         let within = section.get_or("within", WITHIN_MAX, within)?;
         Some(Plan {
             kind,

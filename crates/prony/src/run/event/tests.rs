@@ -235,6 +235,8 @@ fn a_wrong_value_of_an_event_is_refused_before_the_run() {
     );
     assert!(refused("dump = { all = true }").contains("all"));
     assert!(refused("sql = 'select 1; select \"'").contains('"'));
+    let down = refused("kill = { restart = false, within = '10s' }");
+    assert!(down.contains("starts nothing"), "{down}");
 }
 
 #[test]
