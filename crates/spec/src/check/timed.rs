@@ -5,7 +5,7 @@
 
 use super::traces;
 use crate::experiment::place::{Late, Path, answer, changes, path};
-use crate::experiment::{Experiment, FactorSpec, RoundKind, SHORTEST};
+use crate::experiment::{Experiment, FactorSpec, Patch, RoundKind, SHORTEST};
 use crate::file::mistake::SpecError;
 use crate::load::{LoadPatch, LoadSpec};
 use record::LoadFactor;
@@ -97,7 +97,7 @@ fn of_rounds(experiment: &Experiment) -> Vec<Late> {
         help: "remove it".to_string(),
     });
     let rounds = further_rounds(experiment);
-    let profile = useless_profile(experiment);
+    let profile = useless_profiles(experiment);
     clients.chain(others).chain(rounds).chain(profile).collect()
 }
 
@@ -135,19 +135,27 @@ fn further_rounds(experiment: &Experiment) -> Vec<Late> {
         .collect()
 }
 
-/// Notes a profile without effect: only rounds with one client are profiled.
-fn useless_profile(experiment: &Experiment) -> Option<Late> {
+/// Notes profiles without effect: only rounds with one client are profiled.
+fn useless_profiles(experiment: &Experiment) -> Vec<Late> {
     let several = clients(experiment);
-    let is_useless = !experiment.observe.profile.is_empty()
-        && !several.is_empty()
-        && several.iter().all(|(_, clients)| *clients > 1);
-    is_useless.then(|| Late {
-        path: path(&["observe", "profile"]),
+    if several.is_empty() || several.iter().any(|(_, clients)| *clients == 1) {
+        return Vec::new();
+    }
+    let of_level = |(at, patch): (Path, &Patch)| {
+        let profile = patch.observe.as_ref()?.profile.as_ref()?;
+        (!profile.is_empty()).then_some(at)
+    };
+    let of_levels = experiment.factors.iter().flat_map(changes);
+    let of_levels = of_levels.filter_map(of_level);
+    let of_file = (!experiment.observe.profile.is_empty()).then(Path::new);
+    let late = of_file.into_iter().chain(of_levels).map(|at| Late {
+        path: [at, path(&["observe", "profile"])].concat(),
         says: "queries are profiled only in rounds with one client, but every round has several"
             .to_string(),
         label: "no effect",
         help: "remove it, or add 1 to clients".to_string(),
-    })
+    });
+    late.collect()
 }
 
 /// Every number of clients, with its path.

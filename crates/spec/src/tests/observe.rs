@@ -1,7 +1,7 @@
 //! Checks of plans in a file, and mistakes in them. `plan` tests the checks of levels.
 
 use super::{RIGHT, read, shown};
-use crate::check::queries;
+use crate::check::{queries, timed};
 use crate::{Expected, PlanCheck};
 use proptest::prelude::*;
 
@@ -82,6 +82,18 @@ fn a_timed_load_has_no_plans_to_analyze() {
         assert!(says.contains("none can be analyzed"), "{says}");
         assert!(queries::check(&of(""), &[]).is_ok());
     }
+}
+
+#[test]
+fn a_profile_of_a_level_needs_a_round_with_one_client() {
+    let level = "[factor.mrr.on]\nobserve = { profile = [\"Q1.1\"] }\n";
+    let check = |clients: &str| {
+        let load = format!("[load.closed]\nclients = {clients}\n");
+        timed::check(&read(&format!("{RIGHT}{level}{load}")).unwrap(), false)
+    };
+    assert!(check("[1, 8]").is_ok());
+    let says = shown(&check("8").unwrap_err());
+    assert!(says.contains("only in rounds with one client"), "{says}");
 }
 
 proptest! {
