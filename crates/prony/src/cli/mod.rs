@@ -198,6 +198,10 @@ mod tests {
             "prony bench oltp-point-select --dry --gate",
             "prony bench oltp-point-select --dry --junit x.xml",
             "prony bench oltp-point-select --dry --shard 1/2",
+            "prony bench oltp-point-select --dry --server mariadb",
+            "prony bench oltp-point-select --dry --set sync_binlog=0",
+            "prony bench oltp-point-select --dry --blocks 3",
+            "prony bench oltp-point-select --dry --slices 1s",
             "prony run --resume @latest --accept-warnings",
             "prony run --resume @latest --no-limits",
         ] {

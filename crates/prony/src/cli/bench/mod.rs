@@ -76,7 +76,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
     /// Run on null servers, to measure the limit of the load engine on this machine
-    #[arg(long, conflicts_with_all = ["rounds", "format", "gate", "junit", "summary", "shard"])]
+    #[arg(long, conflicts_with_all = ["server", "set", "blocks", "slices", "rounds", "format", "gate", "junit", "summary", "shard"])]
     dry: bool,
     /// Output format
     #[arg(long, value_enum, default_value = "table")]
