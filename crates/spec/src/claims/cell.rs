@@ -1,6 +1,6 @@
 //! The cells of a claim: the part of the matrix that it selects.
 //!
-//! Purpose: every name exists, and no cell is empty because of an `only`. Boundaries: `value` reads what is compared.
+//! Purpose: every name exists, and no cell is empty because of an `only` or of the rounds of a level. Boundaries: `value` reads what is compared.
 
 use crate::experiment::RoundKind;
 use crate::file::read::Node;
@@ -27,6 +27,7 @@ pub(super) fn cell(node: &Node, names: &Names) -> Option<Cell> {
     }
     leave_out_the_maximum(&mut cell, names);
     check_not_empty(node, &cell, names);
+    check_has_round(node, &cell, names);
     Some(cell)
 }
 
@@ -49,16 +50,46 @@ fn check_not_empty(node: &Node, cell: &Cell, names: &Names) {
     }
 }
 
+/// Notes a cell whose levels all leave out its round.
+fn check_has_round(node: &Node, cell: &Cell, names: &Names) {
+    let Some(round) = &cell.round else {
+        return;
+    };
+    let lacks = |rounds: &[RoundKind]| {
+        let same = rounds.iter().filter(|kind| kind_name(kind) == round.name);
+        (same.count() as u32) < round.index.unwrap_or(1)
+    };
+    let leaves_out = |(factor, levels): &&(String, Vec<String>)| {
+        let mut rounds = levels.iter().map(|level| names.rounds_of(factor, level));
+        !levels.is_empty() && rounds.all(|rounds| rounds.is_some_and(lacks))
+    };
+    if let Some((_, levels)) = cell.levels.iter().find(leaves_out) {
+        let index = round.index.map_or(String::new(), |index| format!(" {index}"));
+        node.note(
+            format!(
+                "this cell contains no rounds: \"{}\" does not run \"{}{index}\"",
+                levels.join("\", \""),
+                round.name
+            ),
+            "an empty cell",
+            "name another round, or add it to the rounds of the level",
+        );
+    }
+}
+
+fn kind_name(kind: &RoundKind) -> &'static str {
+    match kind {
+        RoundKind::Cold => "cold",
+        RoundKind::Hot => "hot",
+    }
+}
+
 /// `"hot"` or `"hot 2"`, if the protocol has that round.
 fn round(node: &Node, names: &Names) -> Option<RoundSelector> {
     let text = node.words("round = \"hot\"")?;
     let (name, index) = match text.split_once(' ') {
         None => (text.as_str(), None),
         Some((name, index)) => (name, Some(index.trim())),
-    };
-    let kind_name = |kind: &RoundKind| match kind {
-        RoundKind::Cold => "cold",
-        RoundKind::Hot => "hot",
     };
     let count = names
         .rounds

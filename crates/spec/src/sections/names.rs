@@ -141,6 +141,13 @@ impl<'e> Names<'e> {
         spec.levels.get(*place)
     }
 
+    /// The rounds that a level chooses on every server. None: those of the protocol, or others on some servers.
+    pub(crate) fn rounds_of(&self, factor: &str, level: &str) -> Option<&[RoundKind]> {
+        let level = self.level(factor, level)?;
+        let differ = level.on.iter().any(|(_, patch)| patch.rounds.is_some());
+        level.patch.rounds.as_deref().filter(|_| !differ)
+    }
+
     /// Whether `only` allows a level together with one of the levels of another factor.
     pub(crate) fn meet(
         &self,

@@ -143,6 +143,22 @@ fn a_claim_may_be_a_spread_or_a_finding() {
 }
 
 #[test]
+fn a_cell_of_a_round_that_its_level_leaves_out_is_a_mistake() {
+    let levels = "[factor.disk.slow]\nprotocol = { rounds = [\"cold\"] }\n[factor.disk.fast]\n";
+    let with = |disk: &str| {
+        let claim = format!(
+            "[[claim]]\nsays = \"s\"\nvalue = \"elapsed\"\nof = {{ disk = {disk}, round = \"hot\" }}\n\
+             to = {{ disk = \"fast\", round = \"cold\" }}\nat_least = 1.2\n"
+        );
+        read(&format!("{RIGHT}{levels}{claim}"))
+    };
+    assert!(with("\"fast\"").is_ok());
+    assert!(with("[\"slow\", \"fast\"]").is_ok());
+    let says = with("\"slow\"").unwrap_err().mistakes()[0].to_string();
+    assert!(says.contains("\"slow\" does not run \"hot\""), "{says}");
+}
+
+#[test]
 fn an_event_runs_sql_repeatedly() {
     let experiment =
         right("[[event]]\nevery = \"2m\"\nsql = \"select 1\"\nonly = { server = \"5.5\" }\n");
