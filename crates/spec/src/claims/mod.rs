@@ -8,6 +8,7 @@ mod value;
 
 use crate::file::lists::tables;
 use crate::file::read::{Node, Section};
+use crate::load::{LoadSpec, RateSpec};
 use crate::sections::names::Names;
 use crate::text::unit;
 use record::{Bound, Cell, Claim, Finding, Subject, Value};
@@ -214,16 +215,36 @@ fn spread(section: &Section, among: &Node, names: &Names) -> Option<Subject> {
         "among",
     );
     let value = value_of(section, names);
-    let among = cell::cell(among, names);
+    let noted = section.notes.count();
+    let cell = cell::cell(among, names);
+    if let (Some(cell), true) = (&cell, section.notes.count() == noted) {
+        refuse_one_row(among, cell, names);
+    }
     let example = "within = 0.04 (the maximum is at most 4 % above the minimum)";
     let within = section
         .require("[[claim]]", "within", example)
         .and_then(|node| width(&node));
     Some(Subject::Spread {
         value: value?,
-        among: among?,
+        among: cell?,
         within: within?,
     })
+}
+
+/// Refuses a spread of one row. A search has a row for each rate that it tries.
+fn refuse_one_row(node: &Node, cell: &Cell, names: &Names) {
+    let has_several = |factor: &&str| names.chosen(cell, factor).len() > 1;
+    let is_search = match names.load {
+        LoadSpec::Open(open) => matches!(open.rate, RateSpec::Find(_)),
+        LoadSpec::Closed { .. } => false,
+    };
+    if !is_search && !names.factor_names().iter().any(has_several) {
+        node.note(
+            "\"among\" names a single row: nothing to compare it with",
+            "a single row",
+            "name several levels of a factor, or leave the factor out",
+        );
+    }
 }
 
 fn finding(section: &Section, finds: &Node, names: &Names) -> Option<Subject> {

@@ -143,6 +143,18 @@ fn a_claim_may_be_a_spread_or_a_finding() {
 }
 
 #[test]
+fn a_spread_of_one_row_is_a_mistake() {
+    let with = |among: &str| {
+        let claim = "[[claim]]\nsays = \"s\"\nvalue = \"elapsed\"\nwithin = 0.1\n";
+        read(&format!("{RIGHT}{claim}among = {among}\n"))
+    };
+    assert!(with("{ server = \"5.6\" }").is_ok());
+    let error = with("{ server = \"5.6\", variant = \"old\" }").unwrap_err();
+    let says = error.mistakes()[0].to_string();
+    assert!(says.contains("names a single row"), "{says}");
+}
+
+#[test]
 fn a_cell_of_a_round_that_its_level_leaves_out_is_a_mistake() {
     let levels = "[factor.disk.slow]\nprotocol = { rounds = [\"cold\"] }\n[factor.disk.fast]\n";
     let with = |disk: &str| {
