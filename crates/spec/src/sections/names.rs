@@ -8,7 +8,7 @@ use crate::experiment::event::{SET, of_servers};
 use crate::experiment::{FactorSpec, LevelSpec, Protocol, RoundKind, ServerSpec};
 use crate::file::lists::tables;
 use crate::file::read::{Node, Section};
-use crate::load::LoadSpec;
+use crate::load::{LoadSpec, MAX};
 use record::event::POWER_CUT;
 use record::{Cell, LoadFactor};
 use std::collections::{HashMap, HashSet};
@@ -365,6 +365,13 @@ fn check_only(section_with_only: &Section, own: Option<&str>, names: &Names) {
             );
         } else {
             let found = names.check_levels(&node, &[], "only");
+            if node.key == LoadFactor::Rate.name() && found == [MAX] {
+                node.note(
+                    "the maximum is measured for its shares, and without events: alone it has no trials",
+                    "no trials",
+                    "name a share of it, such as rate = \"60% of max\"",
+                );
+            }
             levels.push((node.key.to_string(), found));
         }
     }

@@ -288,6 +288,20 @@ fn an_only_that_no_trial_meets_is_a_mistake() {
 }
 
 #[test]
+fn an_only_of_the_maximum_alone_is_a_mistake() {
+    let load = "[load.open]\nrate = [\"60% of max\", 500]\n[protocol]\ntime = \"60s\"\n";
+    let level = "[factor.join.on]\nonly = { rate = \"max\" }\n[factor.join.off]\n";
+    let event = "[[event]]\nat = \"1s\"\nsql = \"select 1\"\nonly = { rate = \"max\" }\n";
+    for added in [level, event] {
+        let with = |added: &str| read(&format!("{RIGHT}{load}{added}"));
+        assert!(with(&added.replace("max", "60% of max")).is_ok());
+        let error = with(added).unwrap_err();
+        let says = error.mistakes()[0].to_string();
+        assert!(says.contains("alone it has no trials"), "{says}");
+    }
+}
+
+#[test]
 fn several_only_options_for_one_factor_add_up_even_for_names_with_commas() {
     let file = RIGHT.replace("[variant.\"old\"]", "[variant.\"old, small\"]");
     let kept = |texts: &[&str]| {
