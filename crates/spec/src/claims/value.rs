@@ -52,15 +52,20 @@ pub(super) fn value(node: &Node, names: &Names) -> Option<Value> {
 fn named(text: &str) -> Option<Value> {
     let parts: Vec<&str> = text.split('/').map(str::trim).collect();
     match parts.as_slice() {
-        [one] => Value::named(one).or_else(|| {
-            (is_counter(one) && synonym(one).is_none() && nearest(one, &words()).is_none())
-                .then(|| Value::Counter(one.to_string()))
-        }),
-        [over, under] if is_counter(over) && is_counter(under) => {
+        [one] => Value::named(one)
+            .or_else(|| is_only_a_counter(one).then(|| Value::Counter(one.to_string()))),
+        // A counter over itself is 1 in every trial.
+        [over, under] if over != under && is_only_a_counter(over) && is_only_a_counter(under) => {
             Some(Value::Quotient(over.to_string(), under.to_string()))
         }
         _ => None,
     }
+}
+
+/// Whether the name is that of a counter, and neither of another value nor similar to one.
+fn is_only_a_counter(name: &str) -> bool {
+    let is_other = Value::named(name).is_some() || nearest(name, &words()).is_some();
+    is_counter(name) && synonym(name).is_none() && !is_other
 }
 
 /// prony's word for another tool's.
@@ -175,5 +180,24 @@ mod tests {
         }
         let counter = Value::Counter("Questions".into());
         assert_eq!(named("Questions"), Some(counter));
+    }
+
+    #[test]
+    fn a_quotient_is_of_two_counters() {
+        let reads = "Innodb_buffer_pool_reads";
+        let misses = named(&format!("{reads} / Questions"));
+        assert_eq!(
+            misses,
+            Some(Value::Quotient(reads.into(), "Questions".into()))
+        );
+        for wrong in [
+            "Questions / Questions",
+            "p99 / p50",
+            "Questions / throughput",
+            "recovered_s / Questions",
+            "qps / Questions",
+        ] {
+            assert_eq!(named(wrong), None, "{wrong}");
+        }
     }
 }
