@@ -11,11 +11,9 @@ pub(crate) mod trial;
 
 use super::audit::answers::{Answers, Samples};
 use super::place::{AnyPlace, Source};
-use super::plan::Expected;
-use super::plan::Request;
-use super::plan::figures;
 use super::plan::looks::{self, Taken};
 use super::plan::sharing::{self, Member};
+use super::plan::{Expected, Request, figures};
 use super::prepare::Prepared;
 use super::prepare::servers::Provided;
 use super::prepare::{layout, preflight};
@@ -30,8 +28,7 @@ use spec::{BuildSpec, SliceSpec};
 use std::collections::{BTreeMap, BTreeSet};
 use store::{Store, StoreError};
 use trial::{failed, not_available};
-use workload::Dataset;
-use workload::{TargetKind, Workload};
+use workload::{Dataset, TargetKind, Workload};
 
 /// What all trials of a run share.
 pub(crate) struct Measuring<'r> {
