@@ -51,6 +51,25 @@ fn a_footnote_says_whether_the_percentiles_include_failed_operations() {
 }
 
 #[test]
+fn a_share_of_the_maximum_is_shown_with_the_rates_of_all_blocks() {
+    let (mut run, mut trials) = timed::open();
+    let share = "60% of max";
+    trials.retain(|trial| trial.key.level("rate") == Some(share));
+    for factor in &mut run.question.factors {
+        factor.levels.retain(|level| !level.contains("90%"));
+    }
+    for trial in trials.iter_mut().filter(|trial| trial.key.block == 1) {
+        let mode = &mut trial.load.as_mut().unwrap().mode;
+        let record::Mode::Open { rate, .. } = mode else {
+            panic!("{mode:?}")
+        };
+        *rate = 1700.0;
+    }
+    let text = forms::terminal(&run, &trials, false, 200);
+    assert!(text.contains("1,700 to 1,800 requests/s"), "{text}");
+}
+
+#[test]
 fn large_numbers_of_clients_have_commas_in_every_table() {
     let (mut run, mut trials) = timed::closed();
     let in_file = run.question.factors.iter_mut();

@@ -216,7 +216,7 @@ impl<'d> Grid<'d> {
 }
 
 impl Grid<'_> {
-    /// `closed loop, 8 clients`: what all cells have in common.
+    /// `closed loop, 8 clients`: what all cells have in common, and the range of a rate that each block has of its own.
     pub(crate) fn set_up(&self) -> String {
         let loads = self.cells().filter_map(|cell| cell.load.as_ref());
         let modes: Vec<&Mode> = loads.filter_map(|load| load.mode.as_ref()).collect();
@@ -225,9 +225,23 @@ impl Grid<'_> {
         for place in 0..3 {
             let mut texts = described.iter().map(|parts| &parts[place]);
             let first = texts.next().cloned().flatten();
-            parts.extend(first.filter(|first| texts.all(|text| text.as_ref() == Some(first))));
+            let common = first.filter(|first| texts.all(|text| text.as_ref() == Some(first)));
+            let of_blocks = self.rates_of_blocks().filter(|_| place == RATE);
+            parts.extend(of_blocks.or(common));
         }
         parts.join(", ")
+    }
+
+    /// `1,704 to 1,993 requests/s`: a share of the maximum is that of each block. None where the blocks of each cell have the same rate.
+    fn rates_of_blocks(&self) -> Option<String> {
+        let rates = |cell: &Cell| -> Vec<f64> {
+            let modes = cell.blocks.iter().map(|block| &block.load.mode);
+            modes.filter_map(rate).collect()
+        };
+        let differ = |cell: &Cell| rates(cell).windows(2).any(|pair| pair[0] != pair[1]);
+        self.cells().any(differ).then_some(())?;
+        let range = format::range(self.cells().flat_map(rates), format::operations)?;
+        Some(format!("{range} requests/s"))
     }
 
     pub(crate) fn spread(&self) -> &'static str {
@@ -243,6 +257,16 @@ impl Grid<'_> {
         }
     }
 }
+
+fn rate(mode: &Mode) -> Option<f64> {
+    match mode {
+        Mode::Open { rate, .. } => Some(*rate),
+        Mode::Closed { .. } => None,
+    }
+}
+
+/// The place of the rate in [`describe`].
+const RATE: usize = 1;
 
 /// The parts of a load in words.
 fn describe(mode: &Mode) -> [Option<String>; 3] {
