@@ -78,7 +78,8 @@ pub(crate) fn queued_before(load: &Loaded, second: usize) -> f64 {
 
 /// Whether this is why a drive stopped at a full queue: `the queue of 10 was full at 1.2 s`, `shard 1/2: the queue of 5 was full at 1.2 s`.
 pub(crate) fn is_full(stopped: &str) -> bool {
-    let of_shard = stopped.split_once(": ").filter(|_| stopped.starts_with(SHARD));
+    let parts = stopped.split_once(": ");
+    let of_shard = parts.filter(|_| stopped.starts_with(SHARD));
     of_shard.map_or(stopped, |(_, why)| why).starts_with(FULL)
 }
 

@@ -74,10 +74,9 @@ fn scaling(context: &Context, all: &[Scaling]) -> Option<Table> {
     let points = several.iter().flat_map(|scaling| &scaling.points);
     let clients: BTreeSet<u32> = points.map(|point| point.clients).collect();
     let mut columns = Column::of(ColumnContent::Label, ["server and settings"]);
-    columns.extend(Column::of(
-        ColumnContent::Figure,
-        clients.iter().map(|clients| format::count(f64::from(*clients))),
-    ));
+    let heads = clients.iter();
+    let heads = heads.map(|clients| format::count(f64::from(*clients)));
+    columns.extend(Column::of(ColumnContent::Figure, heads));
     let row = |scaling: &&Scaling| {
         let name = names::row(context.run, scaling.server.as_deref(), &scaling.levels);
         let cells = clients.iter().map(|clients| {
