@@ -64,7 +64,9 @@ fn check_has_round(node: &Node, cell: &Cell, names: &Names) {
         !levels.is_empty() && rounds.all(|rounds| rounds.is_some_and(lacks))
     };
     if let Some((_, levels)) = cell.levels.iter().find(leaves_out) {
-        let index = round.index.map_or(String::new(), |index| format!(" {index}"));
+        let index = round
+            .index
+            .map_or(String::new(), |index| format!(" {index}"));
         node.note(
             format!(
                 "this cell contains no rounds: \"{}\" does not run \"{}{index}\"",
