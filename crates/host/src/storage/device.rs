@@ -292,7 +292,8 @@ mod tests {
         let partition = sys.path().join("sda/sda1");
         fs::create_dir_all(&partition).unwrap();
         fs::write(partition.join("partition"), "1\n").unwrap();
-        fs::write(partition.join("stat"), "1 0 8 1 2 0 16 1 0 1 1 0 0 0 0 0 0\n").unwrap();
+        let of_partition = "1 0 8 1 2 0 16 1 0 1 1 0 0 0 0 0 0\n";
+        fs::write(partition.join("stat"), of_partition).unwrap();
         fs::write(sys.path().join("sda/dev"), "8:0\n").unwrap();
         let of_disk = "9 0 72 9 9 0 72 9 0 9 9 0 0 0 0 886 22\n";
         fs::write(sys.path().join("sda/stat"), of_disk).unwrap();
