@@ -167,7 +167,8 @@ fn is_switched_off(disk: &Path) -> bool {
 fn counts_of(devices: &Path, number: &str) -> Result<DeviceCounts, String> {
     let file = devices.join(number).join("stat");
     let shown = file.display();
-    let text = fs::read_to_string(&file).map_err(|error| format!("cannot read {shown}: {error}"))?;
+    let text =
+        fs::read_to_string(&file).map_err(|error| format!("cannot read {shown}: {error}"))?;
     DeviceCounts::parse(&text).ok_or_else(|| format!("{shown} has an unexpected format: {text}"))
 }
 

@@ -32,9 +32,8 @@ fn begins_hot(experiment: &Experiment) -> Option<String> {
 
 /// A series of one load is a single trial. The command line may have left one of several.
 fn needless_series(experiment: &Experiment) -> Option<String> {
-    let is_list = |factor: &FactorSpec| {
-        LoadFactor::named(&factor.name).is_some() && factor.levels.len() > 1
-    };
+    let is_list =
+        |factor: &FactorSpec| LoadFactor::named(&factor.name).is_some() && factor.levels.len() > 1;
     let has_several = experiment.search().is_some() || experiment.factors.iter().any(is_list);
     (experiment.protocol.series && !has_several).then(|| {
         "series = true has no effect: only trials of a list of clients, workers or rates share a started server"

@@ -333,11 +333,7 @@ fn narrowed(row: &Cell, compared: &Compared) -> Cell {
 }
 
 /// The values of old and new, and whether each is uncertain: of pairs, in the blocks that the ratio compares.
-fn values_of(
-    trials: &[Trial],
-    pair: &Pair,
-    compared: &Compared,
-) -> [(Option<Estimate>, bool); 2] {
+fn values_of(trials: &[Trial], pair: &Pair, compared: &Compared) -> [(Option<Estimate>, bool); 2] {
     let rows = |side| {
         let cell = narrowed(side, compared);
         cells::series(trials, &cell, &compared.value, u32::MAX).ok()

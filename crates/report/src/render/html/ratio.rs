@@ -140,7 +140,7 @@ fn in_words(ratio: &Ratio) -> String {
         Some((low, high)) if high.is_infinite() => {
             text += &format!(", 95 % CI {} or more", format::ratio(low));
         }
-        Some((low, high)) if low == 0.0 => {
+        Some((0.0, high)) => {
             text += &format!(", 95 % CI {} or less", format::ratio(high));
         }
         Some(ci) => text += &format!(", 95 % CI {}", format::interval(ci, format::ratio)),

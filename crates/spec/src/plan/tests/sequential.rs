@@ -74,9 +74,8 @@ fn what_is_left_until_a_look_are_the_unfinished_trials_of_the_cells_that_go_on()
     let left = |block: u32, done: usize| -> Vec<TrialKey> {
         plan.until_look(block, &run[..done], &undecided)
     };
-    let keys = |run: &[Finished]| -> Vec<TrialKey> {
-        run.iter().map(|one| one.key.clone()).collect()
-    };
+    let keys =
+        |run: &[Finished]| -> Vec<TrialKey> { run.iter().map(|one| one.key.clone()).collect() };
     assert_eq!(left(0, 0), keys(&run[..18]));
     assert_eq!(left(2, 17), keys(&run[17..18]));
     // The first trial of the fourth block, for the look at five blocks.

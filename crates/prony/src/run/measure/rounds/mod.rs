@@ -24,7 +24,8 @@ use std::time::Instant;
 use workload::{Operation, Queries};
 
 /// What a round that reads its data into memory is not.
-const WARMING: &str = "the data was not in memory: hot 1 is the second pass over it, and the first is not counted";
+const WARMING: &str =
+    "the data was not in memory: hot 1 is the second pass over it, and the first is not counted";
 
 /// The server reads the pages that its buffer pool held at the last shutdown. prony turns it off unless the file sets it.
 const RESTORES_POOL: &str = "innodb_buffer_pool_load_at_startup";
