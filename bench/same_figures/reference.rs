@@ -17,7 +17,7 @@ const RESULTS: [&str; 10] = [
     "decides/same-03-oltp",
     "p3/quick",
     "p4/ssd-write-threads",
-    "p5/ext4-xfs-unwritten",
+    "p5/one-file",
     "p7/workers",
     "p8/update-cached",
     "p9/node-lost-killed",

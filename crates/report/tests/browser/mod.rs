@@ -55,7 +55,7 @@ const RECORDS: [&str; 11] = [
     "results/quickstart/run.sqlite.gz",
     "results/p2/concurrency.sqlite.zst",
     "results/p3/redo-device.sqlite.zst",
-    "results/p5/ext4-xfs-one-file.sqlite.zst",
+    "results/p5/one-file.sqlite.zst",
     "results/p6/icp-memory.sqlite.zst",
     "results/p9/shards-merged.sqlite.zst",
     "results/p9/stale-reads.sqlite.zst",
