@@ -33,6 +33,7 @@ const KEYS: [&str; 15] = [
 /// Keys that only a timed load has.
 const OF_OPERATIONS: [&str; 4] = ["parameter", "on_deadlock", "retries_max", "oltp"];
 const OPERATION: &str = "[workload.sql.operation.transfer] with statements = \"begin; ...; commit\" and, if there are several, weight = 3";
+const OPERATIONS: &str = "operations = \"-- operation: transfer weight 3 ...\"";
 const QUERIES: &str = "queries_file = \"q.sql\", or queries = \"-- name: by_region ...\"";
 
 /// The section, checked.
@@ -97,7 +98,7 @@ fn of_rounds(section: &spec::Section, node: &Node, source: Option<&Source>) -> O
             "keep one of the two",
         );
     }
-    let Text { text, file, .. } = node.written(QUERIES)?;
+    let Text { text, file, .. } = source::written(node, QUERIES)?;
     let wrong = |mistake: super::queries::QueryMistake| {
         let says = match (file, mistake.line()) {
             (Some(file), Some(line)) => format!("{file}:{line}: {mistake}"),
@@ -230,8 +231,7 @@ fn operations<'s>(section: &spec::Section<'s>) -> Option<Vec<Written<'s>>> {
 }
 
 fn from_text<'s>(node: &Node<'s>) -> Option<Vec<Written<'s>>> {
-    let Text { text, file, .. } =
-        node.written("operations = \"-- operation: transfer weight 3 ...\"")?;
+    let Text { text, file, .. } = source::written(node, OPERATIONS)?;
     let wrong = |says: String, help: &str| {
         let says = match file {
             Some(file) => format!("{file}: {says}"),
@@ -524,6 +524,19 @@ mod tests {
             ),
         ] {
             assert_mistake_at(text, key, Section::read);
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_file_in_the_place_of_a_text_is_refused_with_the_key_for_files() {
+        let setup = "setup = \"t.sql\"\noperation.a.statements = \"select 1\"";
+        for (key, text) in [
+            ("setup", setup),
+            ("operations", "operations = \"o.SQL\""),
+            ("queries", "queries = \" q.sql\""),
+        ] {
+            let says = assert_mistake_at(text, key, Section::read);
+            assert!(says.contains(&format!("write {key}_file = ")), "{says}");
         }
     }
 

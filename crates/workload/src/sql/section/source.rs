@@ -89,8 +89,22 @@ pub(super) fn either<'s>(section: &Section<'s>, keys: &[&str], help: &str) -> Op
     Some(first)
 }
 
+/// Reads a text, or that of the file which `KEY_file` names. A text that is nothing but the name of a file is refused.
+pub(super) fn written<'s>(node: &Node<'s>, example: &str) -> Option<Written<'s>> {
+    let written = node.written(example)?;
+    let name = written.text.trim();
+    let is_word = !name.contains(char::is_whitespace);
+    if written.file.is_none() && is_word && name.to_ascii_lowercase().ends_with(".sql") {
+        let key = node.key;
+        let says = format!("{key} holds the text itself, and this is the name of a file");
+        node.note(says, "a file", format!("write {key}_file = \"{name}\""));
+        return None;
+    }
+    Some(written)
+}
+
 fn setup(node: &Node) -> Option<Creation> {
-    let Written { text, file, folder } = node.written(SETUP)?;
+    let Written { text, file, folder } = written(node, SETUP)?;
     let creation = Creation::Setup {
         sql: text.to_owned(),
         file: file.map(String::from),
