@@ -56,7 +56,7 @@ fn check_has_round(node: &Node, cell: &Cell, names: &Names) {
         return;
     };
     let lacks = |rounds: &[RoundKind]| {
-        let same = rounds.iter().filter(|kind| kind_name(kind) == round.name);
+        let same = rounds.iter().filter(|kind| kind.name() == round.name);
         (same.count() as u32) < round.index.unwrap_or(1)
     };
     let leaves_out = |(factor, levels): &&(String, Vec<String>)| {
@@ -79,13 +79,6 @@ fn check_has_round(node: &Node, cell: &Cell, names: &Names) {
     }
 }
 
-fn kind_name(kind: &RoundKind) -> &'static str {
-    match kind {
-        RoundKind::Cold => "cold",
-        RoundKind::Hot => "hot",
-    }
-}
-
 /// `"hot"` or `"hot 2"`, if the protocol has that round.
 fn round(node: &Node, names: &Names) -> Option<RoundSelector> {
     let text = node.words("round = \"hot\"")?;
@@ -96,10 +89,10 @@ fn round(node: &Node, names: &Names) -> Option<RoundSelector> {
     let count = names
         .rounds
         .iter()
-        .filter(|kind| kind_name(kind) == name)
+        .filter(|kind| kind.name() == name)
         .count() as u32;
     if count == 0 {
-        let mut known: Vec<&str> = names.rounds.iter().map(kind_name).collect();
+        let mut known: Vec<&str> = names.rounds.iter().map(|kind| kind.name()).collect();
         known.dedup();
         node.notes.unknown(node.at(), "the round", name, &known);
         return None;

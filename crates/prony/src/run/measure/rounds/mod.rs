@@ -289,12 +289,8 @@ fn chosen(all: Vec<Operation>, names: &[String]) -> Vec<Operation> {
 fn blank_round(rounds: &[RoundKind], index: usize, started_ns: i64) -> Round {
     let kind = rounds[index];
     let earlier = rounds[..index].iter().filter(|round| **round == kind);
-    let name = match kind {
-        RoundKind::Cold => "cold",
-        RoundKind::Hot => "hot",
-    };
     Round {
-        name: name.into(),
+        name: kind.name().into(),
         index: earlier.count() as u32 + 1,
         started_ns,
         ended_ns: started_ns,
