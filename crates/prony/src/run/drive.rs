@@ -145,13 +145,13 @@ pub(crate) fn measured_from_s(protocol: &Protocol) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::tests::read_on_server;
 
     #[test]
     fn keying_and_think_times_of_a_workload_are_think_times_of_its_load() {
         let source = "title = 't'\n[server.a]\nbuild = 'mariadb'\n[workload.tpcc]\n\
              [load.closed]\nclients = [8]\n[protocol]\ntime = '60s'\n";
-        let on_a_server = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
-        let experiment = spec::parse("t", "t.toml", source, &on_a_server).unwrap();
+        let experiment = read_on_server(source);
         let closed = PlannedLoad::Closed {
             clients: 8,
             think: Duration::from_millis(500),

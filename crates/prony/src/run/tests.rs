@@ -104,14 +104,17 @@ fn fake() -> Fake {
     Fake::new("fake", |_| Ok(Reply::default()))
 }
 
+/// A file of a workload on a server.
+pub(super) fn read_on_server(source: &str) -> Experiment {
+    let on_server = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
+    spec::parse("t", "t.toml", source, &on_server).unwrap()
+}
+
 fn experiment(text: &str) -> Experiment {
     let source = format!(
         "title = 't'\nquestion = 'q'\n[server.a]\nbuild = 'mariadb'\n[workload.ssb]\n{text}"
     );
-    spec::parse("t", "t.toml", &source, &|_, _| {
-        Some(spec::TargetKind::Server)
-    })
-    .unwrap()
+    read_on_server(&source)
 }
 
 /// One hot round of two queries, in two variants.

@@ -1,5 +1,6 @@
 use super::kinds::KINDS;
 use super::*;
+use crate::run::tests::read_on_server;
 use server::{Fake, Reply, ServerError};
 use spec::{EventTime, Experiment};
 use std::collections::BTreeMap;
@@ -20,10 +21,7 @@ fn file(event: &str) -> Experiment {
         "title = 't'\nquestion = 'q'\n[server.a]\nbuild = 'mariadb'\n[workload.oltp]\n\
          [protocol]\ntime = '60s'\n[[event]]\nat = '0s'\n{event}\n"
     );
-    spec::parse("t", "t.toml", &source, &|_, _| {
-        Some(spec::TargetKind::Server)
-    })
-    .unwrap()
+    read_on_server(&source)
 }
 
 /// The event and what it does.
@@ -281,8 +279,7 @@ fn an_unknown_mode_of_survival_is_refused() {
 fn at_a_state() -> (EventSpec, Action) {
     let source = "title = 't'\nquestion = 'q'\n[server.a]\nbuild = 'mariadb'\n[workload.oltp]\n\
                   [protocol]\ntime = '60s'\n[[event]]\nwhen = 'checkpoint_age > 80%'\nsql = 'select 1'\n";
-    let target = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
-    let experiment = spec::parse("t", "t.toml", source, &target).unwrap();
+    let experiment = read_on_server(source);
     let mut actions = spec::events::read(&experiment, &KINDS).unwrap();
     (experiment.events[0].clone(), actions.remove(0))
 }

@@ -45,14 +45,14 @@ impl LastSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::tests::read_on_server;
 
     /// The flags of a trial in each block, on a server of this build whose setting has these values.
     fn flags(build: &str, values: [&str; 3]) -> Vec<Vec<String>> {
         let source = format!(
             "title = 't'\n[server.a]\nbuild = '{build}'\n[workload.ssb]\n[protocol]\nblocks = 3\n"
         );
-        let on_server = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
-        let experiment = spec::parse("t", "t.toml", &source, &on_server).unwrap();
+        let experiment = read_on_server(&source);
         let planned = spec::plan::expand(&experiment, 1).unwrap();
         let mut last = LastSettings::default();
         let trials = planned.iter().zip(values).map(|(planned, value)| {

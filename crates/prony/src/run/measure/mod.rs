@@ -510,6 +510,7 @@ fn judge_answers(answers: &mut Answers, key: &str, trial: &mut Trial, samples: &
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::tests::read_on_server;
     use std::cell::RefCell;
 
     /// Writes to a record that is locked for so many tries. Returns the number of tries, and what was said.
@@ -555,8 +556,7 @@ mod tests {
     #[test]
     fn a_trial_is_named_with_the_number_of_others_that_take_turns() {
         let source = "title = 't'\n[server.a]\nbuild = 'mariadb'\n[workload.ssb]\n";
-        let on_server = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
-        let experiment = spec::parse("t", "t.toml", source, &on_server).unwrap();
+        let experiment = read_on_server(source);
         let planned = spec::plan::expand(&experiment, 1).unwrap();
         let of = |servers: usize| others(&vec![planned[0].clone(); servers]);
         assert_eq!(of(1), "");

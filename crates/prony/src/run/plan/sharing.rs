@@ -147,6 +147,7 @@ pub(super) fn is_any_shared(request: &Request) -> Result<bool, RunError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::tests::read_on_server;
     use crate::run::tests::toy::Toy;
 
     /// The protocol of hot rounds, and of a timed load without a warm-up.
@@ -158,8 +159,7 @@ mod tests {
         let text = format!(
             "title = 't'\n[server.s]\nbuild = 'mariadb'\n{levels}\n[workload.ssb]\n[load.closed]\nclients = 1\n[protocol]\n{protocol}"
         );
-        let is_on_a_server = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
-        let experiment = spec::parse("t", "t.toml", &text, &is_on_a_server).unwrap();
+        let experiment = read_on_server(&text);
         let plan = spec::plan::Plan::new(&experiment, 1).unwrap();
         let groups = plan.groups();
         let members = groups[0].iter().map(|planned| Member {

@@ -74,6 +74,7 @@ pub(crate) fn query_names(workload: &dyn Workload) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::tests::read_on_server;
     use crate::run::tests::toy::Toy;
     use spec::plan::expand;
     use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -83,10 +84,7 @@ mod tests {
 
     #[test]
     fn each_distinct_section_is_opened_once() {
-        let experiment = spec::parse("t", "t.toml", SOURCE, &|_, _| {
-            Some(spec::TargetKind::Server)
-        })
-        .unwrap();
+        let experiment = read_on_server(SOURCE);
         let opened = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&opened);
         let workloads = Workloads::opened_by(move |_, _| {
@@ -103,10 +101,7 @@ mod tests {
 
     #[test]
     fn trials_of_one_section_share_its_workload() {
-        let experiment = spec::parse("t", "t.toml", SOURCE, &|_, _| {
-            Some(spec::TargetKind::Server)
-        })
-        .unwrap();
+        let experiment = read_on_server(SOURCE);
         let workloads = Workloads::default();
         for trial in expand(&experiment, 1).unwrap() {
             let workload = workloads.of(&experiment, &trial).unwrap();

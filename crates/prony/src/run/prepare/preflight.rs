@@ -95,6 +95,7 @@ fn ignored<'t>(trial: &'t PlannedTrial, known: &Known) -> Option<&'t String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::tests::read_on_server;
     use std::collections::BTreeSet;
 
     /// Why trials with these levels cannot be measured on a server with two settings.
@@ -103,8 +104,7 @@ mod tests {
             "title = 't'\n[server.a]\nbuild = 'mariadb'\n[workload.ssb]\n\
              [protocol]\nblocks = 1\ncontrol = false\n{levels}"
         );
-        let on_a_server = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
-        let experiment = spec::parse("t", "t.toml", &source, &on_a_server).unwrap();
+        let experiment = read_on_server(&source);
         let variables = ["innodb_old_blocks_time", "plugin_load_add"];
         let known = [Known {
             server: "a".into(),
@@ -135,8 +135,7 @@ mod tests {
                 "title = 't'\n[server.a]\nbuild = 'mariadb'\n[workload.tpcc]\n\
                  {load}\n[protocol]\ntime = '60s'\n"
             );
-            let on_a_server = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
-            let experiment = spec::parse("t", "t.toml", &source, &on_a_server).unwrap();
+            let experiment = read_on_server(&source);
             let section = format!("waits = '{waits}'").parse().unwrap();
             let tpcc = workload::open("tpcc", &section).unwrap();
             let checked = can_pause(tpcc.as_ref(), &experiment.load);

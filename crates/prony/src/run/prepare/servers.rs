@@ -100,14 +100,14 @@ fn baseline(provider: &dyn Provider) -> Result<Vec<(String, String)>, RunError> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::tests::read_on_server;
     use server::FakeProvider;
 
     #[test]
     fn a_loose_setting_replaces_that_of_the_protocol() {
         let source = "title = 't'\n[server.a]\nbuild = 'mariadb'\n[workload.ssb]\n\
                       [protocol]\nblocks = 1\ncontrol = false\n";
-        let on_a_server = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
-        let experiment = spec::parse("t", "t.toml", source, &on_a_server).unwrap();
+        let experiment = read_on_server(source);
         let owned = |(name, value): (&str, &str)| (name.to_string(), value.to_string());
         let server = Provided {
             spec: experiment.servers[0].clone(),

@@ -230,6 +230,7 @@ fn says(statement: &Operation, sees: Sees, code: u16, message: &str) -> Option<S
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::tests::read_on_server;
 
     fn statement() -> Operation {
         Operation {
@@ -244,8 +245,7 @@ mod tests {
             let source = format!(
                 "title = 't'\n[server.a]\nbuild = 'mariadb'\n[settings]\n{name} = 'ANSI_QUOTES'\n[workload.ssb]\n"
             );
-            let on_server = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
-            let experiment = spec::parse("t", "t.toml", &source, &on_server).unwrap();
+            let experiment = read_on_server(&source);
             let planned = spec::plan::expand(&experiment, 1).unwrap();
             let session = session_of(&planned[0]);
             assert_eq!(session, ["SET SESSION sql_mode = 'ANSI_QUOTES'"], "{name}");

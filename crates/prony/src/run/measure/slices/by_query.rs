@@ -2,15 +2,14 @@
 
 use super::tests::{is_stopped, process, sleeper};
 use super::*;
+use crate::run::tests::read_on_server;
 use server::ServerError;
 use std::process::Child;
 use std::sync::Mutex;
 
 fn protocol() -> Protocol {
     let text = "title = \"t\"\n[server.s]\nbuild = \"mariadb\"\n[workload.ssb]\n[protocol]\nrounds = [\"hot\"]\nslices = \"query\"\n";
-    spec::parse("t", "t.toml", text, &|_, _| Some(spec::TargetKind::Server))
-        .unwrap()
-        .protocol
+    read_on_server(text).protocol
 }
 
 /// A turn of a cell with its query, and which servers were stopped meanwhile.

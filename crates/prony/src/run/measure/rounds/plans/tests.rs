@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::run::measure::rounds::tests::trial_with_answers;
+use crate::run::tests::read_on_server;
 use crate::run::watch::Watch;
 use record::TrialState;
 use server::Reply;
@@ -138,10 +139,7 @@ fn json(_: &str) -> Result<Reply, ServerError> {
 
 fn experiment() -> Experiment {
     let source = "title = \"t\"\n[server.a]\nbuild = \"mariadb\"\n[workload.ssb]\nscale = 0.01\n";
-    spec::parse("t", "t.toml", source, &|_, _| {
-        Some(spec::TargetKind::Server)
-    })
-    .unwrap()
+    read_on_server(source)
 }
 
 /// The result of reading plans after a pass over Q1.1, with these known plans.
