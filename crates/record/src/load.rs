@@ -126,6 +126,14 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// The rate at which requests arrive (ops/s); None in a closed loop.
+    pub fn rate(&self) -> Option<f64> {
+        match self {
+            Mode::Open { rate, .. } => Some(*rate),
+            Mode::Closed { .. } => None,
+        }
+    }
+
     /// Whether the schedule itself makes the throughput rise and fall: with bursts, a ramp or recorded arrivals.
     pub fn has_changing_rate(&self) -> bool {
         match self {

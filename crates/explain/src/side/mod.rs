@@ -254,10 +254,7 @@ impl<'t> Side<'t> {
     /// The rates that arrive (operations per second), each once; empty for other loads.
     pub(crate) fn rates(&self) -> Vec<f64> {
         let modes = self.trials.iter().filter_map(|trial| trial.load.as_ref());
-        let rates = modes.filter_map(|load| match load.mode {
-            Mode::Open { rate, .. } => Some(rate),
-            Mode::Closed { .. } => None,
-        });
+        let rates = modes.filter_map(|load| load.mode.rate());
         let mut rates: Vec<f64> = rates.collect();
         rates.sort_by(f64::total_cmp);
         rates.dedup();

@@ -1,6 +1,6 @@
 //! The lines that a run prints about finished trials.
 
-use record::{LatencyKind, Mode, Percentile, Trial, TrialKey};
+use record::{LatencyKind, Percentile, Trial, TrialKey};
 use spec::Experiment;
 use spec::plan::estimate::seconds_text;
 use std::collections::HashSet;
@@ -70,10 +70,8 @@ fn figures(trial: &Trial) -> String {
         };
         Some((mark, one.at(Percentile::P99)?))
     });
-    let offered = match &load.mode {
-        Mode::Open { rate, .. } => Some(format!("{rate:.0}/s offered")),
-        Mode::Closed { .. } => None,
-    };
+    let offered = load.mode.rate();
+    let offered = offered.map(|rate| format!("{rate:.0}/s offered"));
     let parts = [
         offered,
         summary.throughput.map(|rate| format!("{rate:.1} ops/s")),

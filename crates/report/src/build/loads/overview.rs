@@ -5,7 +5,7 @@ use super::grid::{Grid, Line};
 use super::measure::Measure;
 use crate::document::{Cell, Column, ColumnContent, Table};
 use crate::{format, names};
-use record::{LatencyKind, Mode, Percentile};
+use record::{LatencyKind, Percentile};
 
 /// With more cells, a table of throughput by the levels of the load is easier to read.
 const CELLS_MAX: usize = 40;
@@ -67,10 +67,7 @@ pub(super) fn points<'g>(
 fn with_rate(cell: &Point, factor: &str, level: &str) -> String {
     let is_share = factor == "rate" && level.parse::<f64>().is_err();
     let load = cell.load.as_ref().filter(|_| is_share);
-    let set = |block: &Block| match block.load.mode {
-        Mode::Open { rate, .. } => rate,
-        Mode::Closed { .. } => 0.0,
-    };
+    let set = |block: &Block| block.load.mode.rate().unwrap_or(0.0);
     let rate = load.and_then(|_| cell.over_blocks(set));
     match rate {
         Some(rate) => format!("{level} ({}/s)", format::operations(rate)),

@@ -226,7 +226,10 @@ impl Grid<'_> {
             let mut texts = described.iter().map(|parts| &parts[place]);
             let first = texts.next().cloned().flatten();
             let common = first.filter(|first| texts.all(|text| text.as_ref() == Some(first)));
-            let of_blocks = self.rates_of_blocks().filter(|_| place == RATE);
+            let of_blocks = match place {
+                RATE => self.rates_of_blocks(),
+                _ => None,
+            };
             parts.extend(of_blocks.or(common));
         }
         parts.join(", ")
@@ -235,8 +238,8 @@ impl Grid<'_> {
     /// `1,704 to 1,993 requests/s`: a share of the maximum is that of each block. None where the blocks of each cell have the same rate.
     fn rates_of_blocks(&self) -> Option<String> {
         let rates = |cell: &Cell| -> Vec<f64> {
-            let modes = cell.blocks.iter().map(|block| &block.load.mode);
-            modes.filter_map(rate).collect()
+            let blocks = cell.blocks.iter();
+            blocks.filter_map(|block| block.load.mode.rate()).collect()
         };
         let differ = |cell: &Cell| rates(cell).windows(2).any(|pair| pair[0] != pair[1]);
         self.cells().any(differ).then_some(())?;
@@ -255,13 +258,6 @@ impl Grid<'_> {
             Some(false) => ", one block, no CI",
             None => "",
         }
-    }
-}
-
-fn rate(mode: &Mode) -> Option<f64> {
-    match mode {
-        Mode::Open { rate, .. } => Some(*rate),
-        Mode::Closed { .. } => None,
     }
 }
 
