@@ -68,6 +68,7 @@ impl Comparison {
         let mut comparison = Comparison {
             differences,
             contrasts: across.contrasts,
+            share: across.share,
             left_out: across.left_out,
             tolerance,
             title: format!("Comparison of {}", format::plural(runs.len(), "run")),
@@ -88,7 +89,7 @@ fn sections(comparison: &Comparison, runs: Table, settings_in_some: usize) -> Ve
     contrasts.extend(queries::compared(question, &comparison.contrasts, &[]));
     if !contrasts.is_empty() {
         contrasts.push(Block::remark(UNPAIRED).everywhere());
-        contrasts.extend(compared_before(&comparison.runs).map(Block::everywhere));
+        contrasts.extend(compared_before(comparison.share).map(Block::everywhere));
     }
     let recorded_by = format!("Recorded by prony {}.", comparison.prony());
     let runs = [Block::table(runs), Block::remark(recorded_by)];
@@ -103,9 +104,7 @@ fn sections(comparison: &Comparison, runs: Table, settings_in_some: usize) -> Ve
 }
 
 /// None where no blocks were added to a finished run.
-fn compared_before(runs: &[Run]) -> Option<Block> {
-    let share = |run: &Run| run.question.looks().share_of_comparison();
-    let share: f64 = runs.iter().map(share).product();
+fn compared_before(share: f64) -> Option<Block> {
     (share < 1.0).then(|| {
         Block::remark(format!(
             "Blocks were added to a finished run, and the runs may have been compared before. So this comparison has {} of the error rate, and its intervals are wider.",

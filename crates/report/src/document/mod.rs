@@ -117,6 +117,8 @@ pub struct Comparison {
     /// What differs between the runs besides the figures.
     pub differences: Vec<Difference>,
     pub contrasts: Vec<Contrast>,
+    /// The share of the error rate that they have, from 0 to 1.
+    pub share: f64,
     pub left_out: Vec<LeftOut>,
     /// The faults of each run.
     pub faults: Vec<Faults>,

@@ -17,6 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Further runs against the first one.
 pub struct Across {
     pub contrasts: Vec<Contrast>,
+    /// The share of the error rate that they have, from 0 to 1.
+    pub share: f64,
     pub left_out: Vec<LeftOut>,
 }
 
@@ -60,6 +62,7 @@ pub fn across(runs: Vec<(&Question, Vec<Trial>)>, tolerance: f64) -> Across {
     let judge = |claims: &[_]| judge::judge_unpaired(claims, &trials, share);
     Across {
         contrasts: contrast::contrasts(pairs, &trials, tolerance, &judge),
+        share,
         left_out,
     }
 }
