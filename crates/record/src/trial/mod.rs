@@ -249,9 +249,12 @@ pub struct DatasetNote {
 }
 
 impl DatasetNote {
+    /// How the fingerprint begins of tables that are the user's own on a running server.
+    pub const THEIRS: &str = "schema-";
+
     /// Whether the tables are the user's own on a running server, which prony only reads.
     pub fn is_theirs(&self) -> bool {
-        self.definitions.is_some() && self.fingerprint.starts_with("schema-")
+        self.definitions.is_some() && self.fingerprint.starts_with(Self::THEIRS)
     }
 }
 

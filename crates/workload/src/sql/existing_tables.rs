@@ -8,6 +8,7 @@ use crate::schema::{self, definitions, preload};
 use crate::{
     AllowDrop, Dataset, DatasetState, Estimate, Held, LoadError, Loaded, Preloaded, Progress,
 };
+use record::DatasetNote;
 use server::{ServerError, Session};
 
 /// The error code of a statement that the server cannot parse.
@@ -25,7 +26,7 @@ pub(super) struct Theirs {
 impl Dataset for Theirs {
     /// The content is unknown: servers of one run are compared as if they held the same rows.
     fn fingerprint(&self) -> String {
-        format!("schema-{}", self.schema)
+        DatasetNote::THEIRS.to_string() + &self.schema
     }
 
     fn summary(&self) -> String {
