@@ -13,8 +13,8 @@ const GATED: f64 = 0.03;
 /// Whether prony finds them. `--minutes` limits all runs, `--within` is the budget of each.
 pub(crate) fn effects(options: &Options) {
     let (slices, within) = (
-        options.flag("--slices", "1s"),
-        options.flag("--within", "10m"),
+        options.flag("--slices", "250ms"),
+        options.flag("--within", "5m"),
     );
     let keys = format!("slices = \"{slices}\"\nwarmup = \"3s\"\nwithin = \"{within}\"");
     let names = SHARES.map(name);
@@ -73,16 +73,17 @@ fn holds(answer: &Answer, ratio: f64) -> bool {
 
 /// Whether the gate fails an equal build, and one that is slower.
 pub(crate) fn gate(options: &Options) {
-    let (slices, within) = (
-        options.flag("--slices", "1s"),
-        options.flag("--within", "10m"),
+    let (slices, time, within) = (
+        options.flag("--slices", "250ms"),
+        options.flag("--time", "10s"),
+        options.flag("--within", "5m"),
     );
     let old = Planted::new(options, 0.0);
     let names = ["equal".to_string(), name(GATED)];
     let jobs = names.each_ref().map(|name| {
         let new = Planted::new(options, if name == "equal" { 0.0 } else { GATED });
         let words = format!(
-            "bench oltp-point-select --rows 100000 --clients 1 --slices {slices} --warmup 3s --within {within} --gate --tolerance 0% --server a={} --server b={}",
+            "bench oltp-point-select --rows 100000 --clients 1 --slices {slices} --time {time} --warmup 3s --within {within} --gate --tolerance 0% --server a={} --server b={}",
             old.name(),
             new.name()
         );

@@ -11,8 +11,8 @@
 //! | `same` | a server against itself, oltp and ssb, three blocks in turn. At most a tenth of the runs may decide a difference | |
 //! | `planted` | oltp, where the server may use one processor or 0.91 of it, three to nine blocks in turn. At least 80 % of the runs must find it where the noise of a trial is at most 5 %, else as many as the power formula predicts | |
 //! | `slices` | a server against itself, in turn and in slices of the same measured time | `--loads`, `--slices 250ms,1s`, `--time`, `--warmup`, `--blocks` |
-//! | `effects` | builds that are 2, 3, 5 and 10 % slower, in slices | `--only "3% slower"`, `--within 10m` of each run, `--slices` |
-//! | `gate` | `prony bench --gate` with an equal build and one that is 3 % slower | `--within`, `--slices` |
+//! | `effects` | builds that are 2, 3, 5 and 10 % slower, in slices | `--only "3% slower"`, `--within 5m` of each run, `--slices` |
+//! | `gate` | `prony bench --gate` with an equal build and one that is 3 % slower | `--within`, `--slices`, `--time` of a trial |
 //! | `settings` | eight settings in turn and in slices: whether both give one answer | `--only NAME`, `--time`, `--warmup`, `--blocks`, `--slices` |
 
 mod effects;
@@ -44,7 +44,7 @@ const KINDS: [Kind; 6] = [
         effects::effects,
         &["--only", "--within", "--slices"],
     ),
-    ("gate", effects::gate, &["--within", "--slices"]),
+    ("gate", effects::gate, &["--within", "--slices", "--time"]),
     (
         "settings",
         settings::measure,
