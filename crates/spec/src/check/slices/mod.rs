@@ -65,9 +65,13 @@ fn refused(path: Path, says: String, way_out: String) -> Late {
     }
 }
 
-/// Slices that would change nothing.
+/// Slices that would change nothing: a cell that takes turns with its control alone is compared with no other.
 fn of_groups(groups: &[Vec<PlannedTrial>]) -> Option<Late> {
-    let nothing_joins = groups.iter().all(|group| group.len() < 2);
+    let is_alone = |group: &Vec<PlannedTrial>| {
+        let cells = group.iter().filter(|trial| !trial.key.is_control());
+        cells.count() < 2
+    };
+    let nothing_joins = groups.iter().all(is_alone);
     nothing_joins.then(|| {
         refused(
             path(&["protocol", "slices"]),

@@ -182,9 +182,12 @@ fn a_cell_that_takes_no_turns_needs_no_memory_beside_others() {
 #[test]
 fn slices_without_anything_to_take_turns_are_refused() {
     let claims = claim("server = 'a', clients = 1", "server = 'a', clients = 8");
-    let says = refused(&experiment("", "", &claims));
-    assert!(says.contains("slices would have no effect"), "{says}");
-    assert!(says.contains("or write slices = \"off\""), "{says}");
+    // From two blocks on there is a control.
+    for protocol in ["", "blocks = 3"] {
+        let says = refused(&experiment(protocol, "", &claims));
+        assert!(says.contains("slices would have no effect"), "{says}");
+        assert!(says.contains("or write slices = \"off\""), "{says}");
+    }
     assert_eq!(refused(&experiment("", "", "")), "");
 }
 
