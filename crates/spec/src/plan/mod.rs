@@ -33,7 +33,7 @@ use finished::Known;
 use matrix::{Point, levels};
 use record::{LoadFactor, Looks, Role, TrialKey};
 use search::{Probe, Step};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use trial::Measured;
 use units::Unit;
 
@@ -242,7 +242,7 @@ impl<'e> Plan<'e> {
             .collect()
     }
 
-    /// The trials that take turns with each other in slices, in the first block; each trial by itself without slices.
+    /// The trials that take turns with each other in slices, once each; each trial by itself without slices.
     pub fn groups(&self) -> Vec<Vec<PlannedTrial>> {
         let planned = |place: &BlockPlace| self.planned(place, Measured::default());
         let groups = self.grouped();
@@ -256,12 +256,19 @@ impl<'e> Plan<'e> {
         sizes.max().unwrap_or(1)
     }
 
-    /// The places of each group in the first block.
+    /// The places of each group in the first block that has it: a part of the matrix has other groups in each block.
     fn grouped(&self) -> impl Iterator<Item = &[BlockPlace]> {
         let sliced = self.experiment.protocol.slices.is_some();
-        let mut blocks = self.order.chunk_by(|one, other| one.block == other.block);
-        let first = blocks.next().unwrap_or_default();
-        first.chunk_by(move |one, other| sliced && one.unit == other.unit)
+        let together = move |one: &BlockPlace, other: &BlockPlace| {
+            sliced && (one.block, one.unit) == (other.block, other.unit)
+        };
+        let mut known = HashSet::new();
+        let groups = self.order.chunk_by(together);
+        groups.filter(move |group| {
+            let places = group.iter();
+            let further = places.filter(|place| known.insert((place.point, place.role)));
+            further.count() > 0
+        })
     }
 
     /// Each trial with the number of its group: those with the same number take turns in slices. Empty without slices.

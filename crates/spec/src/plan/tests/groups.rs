@@ -119,6 +119,8 @@ fn a_group_is_planned_finished_and_divided_as_a_whole() {
     for part in ["1/2", "2/2"] {
         let part: MatrixPart = part.parse().unwrap();
         let plan = Plan::of_part(&both, 3, Some(part)).unwrap();
+        // Each part has both groups, in one block or another.
+        assert_eq!((plan.groups().len(), plan.servers_at_once()), (2, 3));
         let groups = plan.group_numbers();
         assert_eq!(groups.len(), plan.trials().count());
         for number in groups.values() {
