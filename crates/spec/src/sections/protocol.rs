@@ -129,7 +129,9 @@ fn timed(protocol: &mut Protocol, section: &Section) {
     protocol.reconnect = section
         .get("reconnect")
         .and_then(|node| node.duration("reconnect = \"900s\""));
-    protocol.slices = section.get("slices").and_then(|node| of_time(&node));
+    let by = timed_by(section).map_or("time", |node| node.key);
+    let slices = section.get("slices");
+    protocol.slices = slices.and_then(|node| of_time(&node, by));
     if let Some(node) = section.get("within") {
         within(protocol, section, &node);
     }
@@ -164,14 +166,16 @@ fn shortest(protocol: &Protocol) -> Duration {
     }
 }
 
-/// The slices of a timed load. None for `"off"`, and for a mistake.
-fn of_time(node: &Node) -> Option<SliceSpec> {
+/// The slices of a timed load, which the key `by` requests. None for `"off"`, and for a mistake.
+fn of_time(node: &Node, by: &str) -> Option<SliceSpec> {
     const EXAMPLE: &str = "slices = \"1s\"";
     match node.text(EXAMPLE)? {
         "off" => return None,
         "query" => {
             node.note(
-                "slices = \"query\" is for rounds of queries, but \"time\" requests a timed load",
+                format!(
+                    "slices = \"query\" is for rounds of queries, but \"{by}\" requests a timed load"
+                ),
                 "not for a timed load",
                 "write a length such as slices = \"1s\"",
             );

@@ -330,6 +330,11 @@ fn slices_of_the_other_kind_name_the_right_ones() {
             "write slices = \"query\"",
         ),
         (
+            "slices = 'query'\nwithin = '10m'",
+            "but \"within\" requests a timed load",
+            "write a length such as slices = \"1s\"",
+        ),
+        (
             "slices = 'query'\ntime = '60s'",
             "is for rounds of queries",
             "write a length such as slices = \"1s\"",
