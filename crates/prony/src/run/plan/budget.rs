@@ -82,9 +82,15 @@ fn budget(request: &Request, within: &Within, figures: &Figures, block: &[Planne
 }
 
 fn too_small(budget: &Budget, within: &Within) -> String {
+    // Where the other one is given too, the budget has nothing to choose.
+    let way_out = match (within.chooses_time, within.chooses_blocks) {
+        (true, true) => "give a shorter \"time\" or fewer \"blocks\"",
+        (true, false) => "give fewer \"blocks\"",
+        (false, _) => "give a shorter \"time\"",
+    };
     format!(
         "within: {:.0} s are too few for {} blocks of {} trials, which take {:.0} s each: {:.1} s beside the measured time, and {} s that are measured; \
-         allow at least {:.0}s, compare fewer cells, or give \"time\" or \"blocks\"",
+         allow at least {:.0}s, compare fewer cells, or {way_out}",
         within.budget.as_secs_f64(),
         budget.blocks,
         budget.trials,

@@ -201,6 +201,24 @@ fn earlier_runs_are_read_once_for_a_budget_and_what_it_finds() {
 }
 
 #[test]
+fn a_budget_that_is_too_small_names_what_it_leaves_to_give() {
+    let setup = Setup::new();
+    for (keys, way_out) in [
+        ("", "or give a shorter \"time\" or fewer \"blocks\""),
+        ("blocks = 4", "or give fewer \"blocks\""),
+        ("time = '60s'", "or give a shorter \"time\""),
+    ] {
+        let sliced = experiment(&format!(
+            "[variant.x]\n[variant.y]\n[load.closed]\nclients = 1\n[protocol]\nslices = '1s'\nwithin = '1m'\n{keys}\n"
+        ));
+        let mut request = setup.request(sliced, Toy::timed);
+        let refused = budget::spend(&mut request, setup.folder.path());
+        let says = refused.unwrap_err().to_string();
+        assert!(says.ends_with(way_out), "{keys}: {says}");
+    }
+}
+
+#[test]
 fn what_slices_find_counts_the_share_of_the_error_rate_that_the_last_look_has() {
     let setup = Setup::new();
     let finds_percent = |blocks: &str| -> f64 {
