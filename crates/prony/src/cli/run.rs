@@ -13,7 +13,7 @@ use host::Home;
 use spec::plan::MatrixPart;
 use spec::{Experiment, UNTIL_DECIDED_TIMES as TIMES};
 
-use record::{Run, TrialKey};
+use record::{Question, Run, TrialKey};
 use report::{Detail, Document};
 use store::{Store, StoreError};
 
@@ -195,11 +195,7 @@ fn with_further_blocks(
     finished: &[TrialKey],
 ) -> Result<Experiment, Failure> {
     let question = &run.question;
-    let is_finished = match &question.looks {
-        Some(looks) => looks.ended.is_some(),
-        None => finished.len() as u64 >= question.trials,
-    };
-    if !is_finished {
+    if !is_finished(question, finished) {
         return Err(Failure::usage(format!(
             "{} is not finished, so it cannot get further blocks; resume it without --blocks and --until-decided first",
             run.id
@@ -224,6 +220,15 @@ fn with_further_blocks(
     Ok(experiment)
 }
 
+/// Whether a run has all its trials. Those of the control do not stand for missing ones.
+fn is_finished(question: &Question, finished: &[TrialKey]) -> bool {
+    let measured = finished.iter().filter(|key| !key.is_control());
+    match &question.looks {
+        Some(looks) => looks.ended.is_some(),
+        None => measured.count() as u64 >= question.trials,
+    }
+}
+
 /// A seed that differs from run to run. The record keeps it.
 pub(super) fn rand_seed() -> u64 {
     (host::now_ns() as u64) ^ u64::from(std::process::id()).rotate_left(32)
@@ -232,4 +237,30 @@ pub(super) fn rand_seed() -> u64 {
 /// The exit status of a run that was just measured.
 pub(super) fn status(document: &Document, gate: &gate::Gating) -> Result<Status, Failure> {
     gate.of_run(document, When::Now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::WorkloadNote;
+
+    #[test]
+    fn trials_of_the_control_do_not_finish_a_run_that_lacks_others() {
+        let source = "title = 't'\n[server.a]\nbuild = 'mariadb'\n[server.b]\nbuild = 'mariadb'\n[workload.ssb]\n[protocol]\nblocks = 2\n";
+        let on_server = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
+        let experiment = spec::parse("t", "t.toml", source, &on_server).unwrap();
+        let workload = WorkloadNote {
+            name: "ssb".into(),
+            summary: "s".into(),
+            operations: Vec::new(),
+        };
+        let question = spec::question(&experiment, 4, workload);
+        let planned = spec::plan::expand(&experiment, 1).unwrap().into_iter();
+        let mut keys: Vec<TrialKey> = planned.map(|trial| trial.key).collect();
+        assert_eq!(keys.len(), 4 + 2);
+        assert!(is_finished(&question, &keys));
+        let last = keys.iter().rposition(|key| !key.is_control());
+        keys.remove(last.unwrap());
+        assert!(!is_finished(&question, &keys));
+    }
 }
