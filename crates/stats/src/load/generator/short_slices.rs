@@ -17,6 +17,8 @@ const NOTED: f64 = 0.05;
 const INVALID: f64 = 0.15;
 /// Longer slices are trials.
 const LONGEST_S: f64 = 30.0;
+/// A trial of fewer slices is refused.
+const SLICES_MIN: f64 = 4.0;
 
 /// Which share of the clients' time was at the edges of slices, and the way out; None where it was small, and in older records. True
 /// if it was so large that the trial cannot be used.
@@ -24,7 +26,10 @@ pub fn short_slices(slices: &Slices) -> Option<(String, bool)> {
     let share = slices.edges_share.filter(|share| *share > NOTED)?;
     let enough_s = (slices.length_s * share / NOTED).ceil();
     let way_out = match enough_s <= LONGEST_S {
-        true => format!("use slices = \"{enough_s}s\""),
+        true => format!(
+            "use slices = \"{enough_s}s\" and a time of at least {} s",
+            SLICES_MIN * enough_s
+        ),
         false => "use slices = \"off\"".to_string(),
     };
     let text = format!(
@@ -138,7 +143,7 @@ mod tests {
         let (text, is_invalid) = short(0.5, Some(0.12)).unwrap();
         assert!(text.contains("12 % of the clients' time"), "{text}");
         assert!(
-            text.ends_with("use slices = \"2s\"") && !is_invalid,
+            text.ends_with("use slices = \"2s\" and a time of at least 8 s") && !is_invalid,
             "{text}"
         );
     }
@@ -147,7 +152,7 @@ mod tests {
     fn a_load_that_is_mostly_edges_is_no_measurement() {
         let (text, is_invalid) = short(1.0, Some(0.9)).unwrap();
         assert!(
-            text.ends_with("use slices = \"18s\"") && is_invalid,
+            text.ends_with("use slices = \"18s\" and a time of at least 72 s") && is_invalid,
             "{text}"
         );
         let (text, is_invalid) = short(10.0, Some(1.0)).unwrap();
