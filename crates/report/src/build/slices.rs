@@ -33,17 +33,18 @@ pub(super) fn sentence<'t>(trials: impl Iterator<Item = &'t Trial>) -> Option<St
     };
     let sliced: Vec<&Slices> = measured.iter().filter_map(|trial| trial.slices()).collect();
     let most = sliced.iter().map(|slices| slices.servers).max();
-    Some(match (sliced.first(), most) {
-        (Some(first), Some(most)) => {
+    let lengths = sliced.iter().map(|slices| slices.length_s);
+    let length = format::range(lengths, |length_s| length_s.to_string());
+    Some(match (length, most) {
+        (Some(length), Some(most)) => {
             let who = match all_share {
                 true => "the cells of a group".to_string(),
                 false => format!("up to {}", format::plural(most as usize, "server")),
             };
             format!(
-                "Measured in slices of about {} s{some}: {who} took turns within the same seconds{stopped}.{shared} \
+                "Measured in slices of about {length} s{some}: {who} took turns within the same seconds{stopped}.{shared} \
                  A throughput is operations by the time in which clients were busy, and every operation counts with its whole latency. \
                  Cells of different groups did not share their seconds.{others}{}",
-                first.length_s,
                 pauses(&sliced, all_share),
             )
         }

@@ -208,6 +208,8 @@ pub struct Within {
 pub enum SliceSpec {
     /// Timed load: slices of this middle length.
     Time(Duration),
+    /// Timed load: slices of a quarter of a second, or longer if the operations of the first ones need it.
+    Auto,
     /// Rounds: a query; with `unit = "query"` all rounds of it.
     Query,
 }

@@ -12,10 +12,16 @@ use std::time::Duration;
 /// Random streams of their own, unlike those of `order`.
 const STREAM: u64 = 1 << 62;
 
+/// A slice has so many operations of a client one after another: the first one and what runs after its end are two of them, and at most 5 %
+/// of the time should be there (`stats::short_slices`).
+const OPERATIONS: u32 = 50;
+
 /// The laps of a group.
 pub struct Laps {
     random: Pcg32,
     middle: Duration,
+    /// Until the first operations are known, if slices may become longer: how long at most.
+    longest: Option<Duration>,
     /// The order of the next lap, if it is the reverse of the one before.
     reversed: Option<Vec<usize>>,
 }
@@ -42,7 +48,24 @@ impl Laps {
         Laps {
             random: Pcg32::new(seed, STREAM | u64::from(block)),
             middle,
+            longest: None,
             reversed: None,
+        }
+    }
+
+    /// Slices that become longer if operations need it, up to `longest`; None: fixed ones.
+    pub fn up_to(self, longest: Option<Duration>) -> Laps {
+        Laps { longest, ..self }
+    }
+
+    /// The mean latency of operations on the slowest server, as its first slice showed it. What later slices show changes nothing, since a
+    /// stall is no reason for longer ones. Lengths are doubled, so that blocks and runs have the same.
+    pub fn learn(&mut self, operation: Duration) {
+        let Some(longest) = self.longest.take() else {
+            return;
+        };
+        while self.middle < operation * OPERATIONS && self.middle * 2 <= longest {
+            self.middle *= 2;
         }
     }
 
@@ -105,6 +128,22 @@ mod tests {
         assert!(lengths.iter().all(|length| (0.5..1.5).contains(length)));
         let mean = lengths.iter().sum::<f64>() / lengths.len() as f64;
         assert!((mean - 1.0).abs() < 0.05, "{mean}");
+    }
+
+    #[test]
+    fn slices_become_longer_once_where_operations_need_it_up_to_a_limit() {
+        let middle_ms = |longest_s: Option<u64>, operations_ms: &[u64]| {
+            let start = Laps::new(SECOND / 4, 0, 1);
+            let mut laps = start.up_to(longest_s.map(Duration::from_secs));
+            let operations = operations_ms.iter().copied().map(Duration::from_millis);
+            operations.for_each(|operation| laps.learn(operation));
+            laps.middle().as_millis()
+        };
+        assert_eq!(middle_ms(Some(5), &[5]), 250);
+        assert_eq!(middle_ms(Some(5), &[12]), 1_000);
+        assert_eq!(middle_ms(Some(5), &[500]), 4_000);
+        assert_eq!(middle_ms(Some(5), &[5, 500]), 250, "a stall later");
+        assert_eq!(middle_ms(None, &[500]), 250, "a fixed length");
     }
 
     #[test]

@@ -34,6 +34,8 @@ const OF_TIME: [&str; 5] = ["warmup", "preload", "series", "reconnect", "short"]
 /// Shorter slices spend more time on changing the server than on measuring; longer ones are trials.
 const SLICE_SHORTEST: Duration = Duration::from_millis(200);
 const SLICE_LONGEST: Duration = Duration::from_secs(30);
+/// Where operations are not too long for it: servers against themselves varied least with it (bench/results/slices.md).
+const SLICE_AUTO: Duration = Duration::from_millis(250);
 /// A budget chooses at least so many blocks.
 const BLOCKS_MIN: u32 = 3;
 
@@ -171,6 +173,7 @@ fn of_time(node: &Node, by: &str) -> Option<SliceSpec> {
     const EXAMPLE: &str = "slices = \"1s\"";
     match node.text(EXAMPLE)? {
         "off" => return None,
+        "auto" => return Some(SliceSpec::Auto),
         "query" => {
             node.note(
                 format!(
@@ -189,7 +192,7 @@ fn of_time(node: &Node, by: &str) -> Option<SliceSpec> {
         node.note(
             format!("slices of {} s", length.as_secs_f64()),
             "not such a length",
-            "write a length from \"200ms\" to \"30s\", or \"off\"",
+            "write a length from \"200ms\" to \"30s\", \"auto\" or \"off\"",
         );
         return None;
     }
@@ -328,12 +331,25 @@ impl Protocol {
         })
     }
 
-    /// The middle length of the slices of a timed load.
+    /// The middle length of the slices of a timed load, or the least that it can be.
     pub fn slice_length(&self) -> Option<Duration> {
         match self.slices {
             Some(SliceSpec::Time(length)) => Some(length),
+            Some(SliceSpec::Auto) => Some(SLICE_AUTO),
             Some(SliceSpec::Query) | None => None,
         }
+    }
+
+    /// The middle length up to which slices may become longer; None where it is fixed.
+    pub fn slice_longest(&self) -> Option<Duration> {
+        let is_auto = self.slices == Some(SliceSpec::Auto);
+        is_auto.then(|| SLICE_LONGEST.min(self.measured() / SLICES_MIN))
+    }
+
+    /// The measured part of a timed load, as far as the warm-up is known beforehand.
+    pub fn measured(&self) -> Duration {
+        let warmup = Duration::from_secs_f64(self.warmup_note().known_s());
+        self.driven().saturating_sub(warmup)
     }
 
     /// Whether trials run a timed load rather than rounds.

@@ -544,6 +544,20 @@ fn the_command_line_takes_the_choice_from_a_budget() {
 }
 
 #[test]
+fn slices_of_no_stated_length_may_become_as_long_as_a_quarter_of_the_time() {
+    let of = |keys: &str| {
+        let protocol = read(&sliced(keys)).unwrap().protocol;
+        (protocol.slice_length().unwrap(), protocol.slice_longest())
+    };
+    let (short, second) = (Duration::from_millis(250), Duration::from_secs(1));
+    assert_eq!(of("slices = \"1s\"\ntime = \"60s\"\n"), (second, None));
+    let auto = |time: &str| of(&format!("slices = \"auto\"\nwarmup = \"5s\"\n{time}\n"));
+    assert_eq!(auto("time = \"60s\""), (short, Some(15 * second)));
+    assert_eq!(auto("time = \"10m\""), (short, Some(30 * second)));
+    assert_eq!(auto("within = \"10m\""), (short, Some(5 * second)));
+}
+
+#[test]
 fn what_a_budget_cannot_plan_is_known_after_the_command_line_too() {
     let experiment = read(&sliced("slices = \"1s\"\nwithin = \"10m\"\n")).unwrap();
     let refused = |one: &Experiment| one.protocol.refused_within().map(|(says, _)| says);

@@ -51,7 +51,7 @@ pub(super) struct Args {
     /// Warm-up before the measured time: 2s, 50%, find
     #[arg(long)]
     warmup: Option<String>,
-    /// Servers take turns in slices of about this length, so that they are compared within the same seconds: 1s; in rounds: query
+    /// Servers take turns in slices of about this length, so that they are compared within the same seconds: auto, 1s; in rounds: query
     #[arg(long, conflicts_with = "rate")]
     slices: Option<String>,
     /// Time for all blocks with --slices, without loading the data; it chooses --time and --blocks, as far as they are not given: 10m

@@ -129,7 +129,7 @@ impl<'r> Measuring<'r> {
         let protocol = self.bench.protocol;
         let middle = protocol.slice_length().unwrap_or_default();
         let block = planned.first().map_or(0, |first| first.key.block);
-        let laps = Laps::new(middle, block, self.request.seed);
+        let laps = Laps::new(middle, block, self.request.seed).up_to(protocol.slice_longest());
         let members = prepared.iter().map(|(planned, workload, source)| Member {
             planned,
             workload: workload.clone(),

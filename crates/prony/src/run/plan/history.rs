@@ -8,6 +8,7 @@ use crate::run::RunError;
 use crate::run::results::folder::{self, Recorded};
 use host::machine;
 use record::{Environment, Mode, Question, Run, Trial};
+use spec::SliceSpec;
 use spec::plan::PlannedTrial;
 use stats::{Power, SliceFigures};
 use std::path::Path;
@@ -160,10 +161,15 @@ pub(super) fn in_slices(
     let question = spec::question(&request.experiment, block.len() as u64, workload);
     let here = machine::environment(work);
     let modes: Vec<Mode> = block.iter().map(|planned| planned.load.mode()).collect();
+    let least_s = length.as_secs_f64();
+    let is_length = |length_s: f64| match request.experiment.protocol.slices {
+        Some(SliceSpec::Auto) => length_s >= least_s,
+        _ => length_s == least_s,
+    };
     let is_alike = |trial: &Trial| {
         let slices = trial.slices();
         let load = trial.load.as_ref();
-        slices.is_some_and(|slices| slices.length_s == length.as_secs_f64())
+        slices.is_some_and(|slices| is_length(slices.length_s))
             && load.is_some_and(|load| modes.contains(&load.mode))
     };
     // One start for all cells has less noise than a start for each.

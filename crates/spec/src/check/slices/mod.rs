@@ -31,10 +31,12 @@ const OFF: &str = "or write slices = \"off\" in [protocol]";
 /// Lists everything that cannot be measured in slices.
 pub fn check(experiment: &Experiment, groups: &[Vec<PlannedTrial>]) -> Result<(), SpecError> {
     let protocol = &experiment.protocol;
-    let mut late = match protocol.slices {
-        None => return Ok(()),
-        Some(SliceSpec::Time(length)) => of_timed(experiment, length),
-        Some(SliceSpec::Query) => Vec::new(),
+    if protocol.slices.is_none() {
+        return Ok(());
+    }
+    let mut late = match protocol.slice_length() {
+        Some(length) => of_timed(experiment, length),
+        None => Vec::new(),
     };
     if !experiment.events.is_empty() {
         late.push(refused(
@@ -161,8 +163,7 @@ fn of_protocol(protocol: &Protocol, length: Duration) -> Vec<Late> {
             "write a duration such as warmup = \"10s\"".into(),
         ));
     }
-    let warmup = Duration::from_secs_f64(protocol.warmup_note().known_s());
-    let time = protocol.driven().saturating_sub(warmup);
+    let time = protocol.measured();
     if time < length * SLICES_MIN {
         late.push(refused(
             at("time"),

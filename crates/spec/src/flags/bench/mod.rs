@@ -25,7 +25,7 @@ pub struct BenchRequest {
     /// `cold`, `hot`; empty: the default of `prony bench`.
     pub rounds: Vec<String>,
     pub warmup: Option<String>,
-    /// As written: `1s`, `off`.
+    /// As written: `auto`, `1s`, `off`.
     pub slices: Option<String>,
     /// As written: `10m`. It chooses the time or the blocks that no flag gives.
     pub within: Option<String>,

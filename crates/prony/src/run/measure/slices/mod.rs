@@ -292,7 +292,18 @@ impl Group<'_> {
                 self.cells[number].slice(Length::Of(length), false);
             }
         }
+        self.learn();
         Ok(())
+    }
+
+    /// How long operations take in the last slice of the slowest server.
+    fn learn(&mut self) {
+        let cells = self.cells.iter();
+        let connected = cells.filter_map(|cell| cell.connected.as_ref());
+        let means = connected.filter_map(|connected| connected.turns.last().all.mean());
+        if let Some(slowest) = means.max() {
+            self.laps.learn(slowest);
+        }
     }
 
     /// Prepares the servers one after another. Then each lap gives every server its next turn, until all have ended.
@@ -343,6 +354,7 @@ impl Group<'_> {
                 self.run_only(*number)?;
                 self.cells[*number].slice(length, true);
             }
+            self.learn();
         }
         Ok(())
     }
