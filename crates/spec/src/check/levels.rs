@@ -6,7 +6,6 @@ use crate::experiment::place::{Late, path};
 use crate::experiment::served::{is_for, nodes, section_for};
 use crate::experiment::{Experiment, LevelSpec, Patch};
 use crate::load::LoadPatch;
-use crate::machine::host::VolumeSpec;
 use crate::machine::limits::LimitsPatch;
 use crate::text::setting::{Pairs, Setting};
 use crate::text::switches;
@@ -40,7 +39,7 @@ pub(crate) fn without_effect(experiment: &Experiment) -> Vec<Late> {
     }
     let mut all = servers
         .iter()
-        .filter_map(|server| set_twice(&levels, server));
+        .filter_map(|server| set_twice(experiment, &levels, server));
     found.extend(all.next());
     found
 }
@@ -61,7 +60,7 @@ fn excluded((factor, level): &Level) -> Vec<Late> {
 }
 
 /// The first key on a server that levels of two factors set to different values in one trial: the later one would win without a word.
-fn set_twice(levels: &[Level], server: &str) -> Option<Late> {
+fn set_twice(experiment: &Experiment, levels: &[Level], server: &str) -> Option<Late> {
     let mut known: BTreeMap<(&'static str, String), Vec<(Level, String)>> = BTreeMap::new();
     let own = levels.iter().filter(|(_, level)| is_for(level, server));
     for level in own {
@@ -70,9 +69,14 @@ fn set_twice(levels: &[Level], server: &str) -> Option<Late> {
             let other = before
                 .iter()
                 .find(|(other, of_other)| *of_other != value && do_meet(level, other));
-            if let Some(((_, other), of_other)) = other {
+            if let Some((other, of_other)) = other {
                 let (section, name) = &key;
-                let (factor, level) = level;
+                let file: toml::Table = experiment.source.parse().unwrap_or_default();
+                let words = |of: &Level, value: &str| {
+                    written(&file, of, server, &key).unwrap_or(value.to_string())
+                };
+                let (of_other, value) = (words(other, of_other), words(level, &value));
+                let ((_, other), (factor, level)) = (other, level);
                 return Some(Late {
                     path: path(&["factor", factor, &level.name]),
                     says: format!(
@@ -88,6 +92,27 @@ fn set_twice(levels: &[Level], server: &str) -> Option<Late> {
         }
     }
     None
+}
+
+/// The value of a key of a level as the file has it. None: the file writes the level in another form, such as a list of rates.
+fn written(
+    file: &toml::Table,
+    (factor, level): &Level,
+    server: &str,
+    (section, key): &(&str, String),
+) -> Option<String> {
+    let long = file
+        .get("factor")
+        .and_then(|all| all.get(factor)?.get(&level.name));
+    let variants = file.get("variant").filter(|_| *factor == "variant");
+    let short = variants.and_then(|all| all.get(&level.name));
+    let levels = [long, short].into_iter().flatten();
+    let mut places = levels.flat_map(|level| {
+        let own = level.get("on").and_then(|on| on.get(server));
+        own.into_iter().chain([level])
+    });
+    let found = places.find_map(|place| place.get(section)?.get(key))?;
+    Some(found.to_string())
 }
 
 /// Whether a trial can have both levels.
@@ -138,8 +163,8 @@ fn further_keys(level: &LevelSpec, server: &str) -> Vec<Set> {
     let observe = observe.cloned().unwrap_or_default();
     let directory = host.directory.map(|path| path.display().to_string());
     let all = [
-        ("host", "volume", host.volume.map(volume_text)),
-        ("host", "redo_volume", host.redo_volume.map(volume_text)),
+        ("host", "volume", shown(host.volume)),
+        ("host", "redo_volume", shown(host.redo_volume)),
         ("host", "directory", directory),
         ("server", "build", build.map(ToString::to_string)),
         ("server", "nodes", shown(nodes.nodes)),
@@ -162,22 +187,9 @@ fn further_keys(level: &LevelSpec, server: &str) -> Vec<Set> {
         .collect()
 }
 
+/// A text to compare; a message shows what the file has.
 fn shown<T: Debug>(value: Option<T>) -> Option<String> {
     value.map(|value| format!("{value:?}"))
-}
-
-/// `Loop with Ext4 noatime`, or `none`.
-fn volume_text(volume: Option<VolumeSpec>) -> String {
-    let Some(volume) = volume else {
-        return "none".to_string();
-    };
-    let VolumeSpec {
-        filesystem,
-        mount_options,
-        disk,
-    } = volume;
-    let text = format!("{disk:?} with {filesystem:?} {mount_options}");
-    text.trim_end().to_string()
 }
 
 /// The flags of `optimizer_switch` one by one, since each level may set its own.
@@ -199,7 +211,7 @@ fn load_keys(load: &LoadPatch) -> Vec<Set> {
     let all = [
         ("clients", number(load.clients)),
         ("workers", number(load.workers)),
-        ("rate", load.rate.as_ref().map(|rate| format!("{rate:?}"))),
+        ("rate", load.rate.as_ref().map(ToString::to_string)),
         ("think", load.think.map(|think| format!("{think:?}"))),
         (
             "arrivals",
@@ -252,22 +264,22 @@ mod tests {
             (
                 "host = { volume = { kind = 'loop' } }",
                 "host = { volume = { kind = 'loop', filesystem = 'xfs' } }",
-                "volume of host to Loop with Ext4 and to Loop with Xfs",
+                "volume of host to { kind = \"loop\" } and to { kind = \"loop\", filesystem = \"xfs\" }",
             ),
             (
                 "server = { build = 'mysql@8.0.33' }",
                 "on.b.server = { build = 'mysql@5.6.21' }",
-                "build of server to mysql@8.0.33 and to mysql@5.6.21",
+                "build of server to \"mysql@8.0.33\" and to \"mysql@5.6.21\"",
             ),
             (
                 "protocol = { rounds = ['cold'] }",
                 "protocol = { rounds = ['hot'] }",
-                "rounds of protocol to [Cold] and to [Hot]",
+                "rounds of protocol to [\"cold\"] and to [\"hot\"]",
             ),
             (
                 "observe = { plans = false }",
                 "observe = { plans = 'analyze' }",
-                "plans of observe",
+                "plans of observe to false and to \"analyze\"",
             ),
             (
                 "session = { optimizer_switch = 'mrr=on' }",
