@@ -7,7 +7,7 @@ use crate::experiment::served::{is_for, nodes, section_for};
 use crate::experiment::{Experiment, LevelSpec, Patch};
 use crate::load::LoadPatch;
 use crate::machine::limits::LimitsPatch;
-use crate::text::setting::{Pairs, Setting};
+use crate::text::setting::{Pairs, Setting, listed};
 use crate::text::switches;
 use crate::text::unit::link_text;
 use std::collections::BTreeMap;
@@ -134,7 +134,7 @@ fn sets(level: &LevelSpec, server: &str) -> Vec<Set> {
     for (section, of) in sections {
         let pairs = section_for(level, server, of);
         for (name, value) in pairs.into_iter().flatten() {
-            let parts = parts(name, &value.to_string()).into_iter();
+            let parts = parts(&listed(name), &value.to_string()).into_iter();
             found.extend(parts.map(|(name, value)| ((section, name), value)));
         }
     }
@@ -244,6 +244,11 @@ mod tests {
             (
                 "settings = { x = 1 }",
                 "settings = { x = 2 }",
+                "x of settings to 1 and to 2",
+            ),
+            (
+                "settings = { x = 1 }",
+                "settings = { loose-x = 2 }",
                 "x of settings to 1 and to 2",
             ),
             (

@@ -4,7 +4,7 @@ use super::matrix::{Point, agrees, is_max, levels, server};
 use crate::experiment::served;
 use crate::{
     EventSpec, Experiment, HostPatch, LimitsPatch, Observe, Pairs, Patch, RoundKind, ServerSpec,
-    Setting, merge,
+    Setting, listed, merge,
 };
 use crate::{LoadSpec, PlannedLoad, RateSpec};
 use record::{Role, TrialKey};
@@ -218,16 +218,22 @@ impl PlannedTrial {
     }
 }
 
-/// Later values replace earlier ones; the flags of `optimizer_switch` are merged one by one.
+/// Later values replace earlier ones, with or without `loose_`; the flags of `optimizer_switch` are merged one by one.
 fn lay_over(base: &mut Pairs<Setting>, over: &Pairs<Setting>) {
     if base.is_empty() {
         base.clone_from(over);
         return;
     }
     for (name, value) in over {
-        match base.iter_mut().find(|(known, _)| known == name) {
-            Some((_, known)) if name == "optimizer_switch" => *known = switched(known, value),
-            Some((_, known)) => *known = value.clone(),
+        let own = listed(name);
+        match base.iter_mut().find(|(known, _)| listed(known) == own) {
+            Some((known, earlier)) => {
+                known.clone_from(name);
+                *earlier = match own.as_str() {
+                    "optimizer_switch" => switched(earlier, value),
+                    _ => value.clone(),
+                };
+            }
             None => base.push((name.clone(), value.clone())),
         }
     }
@@ -278,5 +284,18 @@ mod tests {
             "index_merge=off,mrr=on,mrr_cost_based=off"
         );
         assert_eq!(switched("mrr=off", "default"), "default");
+    }
+
+    #[test]
+    fn a_later_value_wins_over_the_same_setting_with_or_without_loose() {
+        let pair = |name: &str, value: &str| {
+            let value = Setting::Literal(value.to_string());
+            (name.to_string(), value)
+        };
+        let mut settings = vec![pair("x", "1")];
+        for later in [pair("loose_x", "2"), pair("x", "3")] {
+            lay_over(&mut settings, &vec![later]);
+        }
+        assert_eq!(settings, [pair("x", "3")]);
     }
 }

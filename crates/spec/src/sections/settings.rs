@@ -5,7 +5,7 @@
 
 use crate::file::read::Node;
 use crate::server::confined::Unconfined;
-use crate::text::setting::{Pairs, Setting, plain};
+use crate::text::setting::{Pairs, Setting, listed, plain};
 use std::collections::HashSet;
 use toml::de::DeValue;
 
@@ -23,9 +23,10 @@ pub(crate) fn settings(node: &Node) -> Option<Pairs<Setting>> {
     let mut seen: HashSet<String> = HashSet::new();
     for node in section.entries() {
         let name = plain(node.key);
-        if !seen.insert(name.clone()) {
+        let own = listed(node.key);
+        if !seen.insert(own.clone()) {
             node.note(
-                format!("\"{name}\" is set twice: - and _ are equivalent in the name of a setting"),
+                format!("\"{own}\" is set twice: a setting is the same with - or _, and with or without loose_"),
                 "again",
                 "set it once",
             );
@@ -86,5 +87,20 @@ fn setting(node: &Node) -> Option<Setting> {
                 None
             }
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::mistakes_in;
+
+    #[test]
+    fn a_setting_with_and_without_loose_is_set_twice() {
+        let found = mistakes_in(
+            "title = 't'\n[server.a]\nbuild = 'mariadb'\n[workload.ssb]\n\
+             [settings]\nsort_buffer_size = '1M'\nloose-Sort-buffer-size = '2M'\n",
+        );
+        let says = "\"sort_buffer_size\" is set twice: ";
+        assert!(found.len() == 1 && found[0].contains(says), "{found:?}");
     }
 }
