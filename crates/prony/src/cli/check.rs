@@ -7,6 +7,7 @@ use crate::run::machine::{limits, volume};
 use crate::run::plan::budget;
 use crate::run::prepare::servers::Provided;
 use crate::run::prepare::{self, preflight, space, unapplied};
+use crate::run::shards::common_seed;
 use crate::run::{Expected, Progress, Request, RunError, Workloads};
 use crate::screen;
 use host::{Home, Leases, machine};
@@ -32,11 +33,11 @@ pub(super) struct Args {
     results: Results,
 }
 
-pub(super) fn run(args: Args) -> Result<Status, Failure> {
-    let experiment = experiment::load(&args.experiment, &args.overrides)?;
+/// What `run` is requested to do with the same arguments.
+fn requested(args: Args) -> Result<Request, Failure> {
     let mut request = Request {
-        experiment,
-        overrides: Vec::new(),
+        experiment: experiment::load(&args.experiment, &args.overrides)?,
+        overrides: args.overrides.arguments(),
         seed: 1,
         part: args.part,
         shard: None,
@@ -49,6 +50,15 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
         sees: None,
         workloads: Workloads::default(),
     };
+    // The trials of a part depend on the order in which they are dealt.
+    if request.part.is_some() {
+        request.seed = common_seed(&request);
+    }
+    Ok(request)
+}
+
+pub(super) fn run(args: Args) -> Result<Status, Failure> {
+    let mut request = requested(args)?;
     super::run::plan(&mut request)?;
     let plan = request.plan()?;
     let trials: Vec<PlannedTrial> = plan.trials().collect();
@@ -172,5 +182,28 @@ fn empty_cells(trials: &[PlannedTrial], known: &[Known]) {
             let line = format!("{}: not available, {why}", trial.key.label());
             screen::show(&line);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Cli, Verb};
+    use super::*;
+    use clap::Parser;
+
+    fn seed(arguments: &str) -> u64 {
+        let line = format!("prony check quickstart {arguments}");
+        let cli = Cli::try_parse_from(line.split_whitespace()).unwrap();
+        let Verb::Check(args) = cli.verb else {
+            panic!("{line}");
+        };
+        requested(args).unwrap().seed
+    }
+
+    #[test]
+    fn a_part_has_the_seed_of_the_runs_that_measure_the_parts() {
+        assert_eq!(seed("--part 1/2"), seed("--part 2/2"));
+        assert_ne!(seed("--part 1/2"), seed(""));
+        assert_ne!(seed("--part 1/2"), seed("--part 1/2 --blocks 5"));
     }
 }
