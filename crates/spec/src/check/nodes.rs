@@ -6,7 +6,7 @@
 use crate::experiment::place::{Late, changes, path};
 use crate::experiment::served::{is_for, nodes, with_levels};
 use crate::experiment::{Experiment, LevelSpec, Patch, ServerSpec};
-use crate::server::cluster::{ClusterPatch, Routing, Topology};
+use crate::server::cluster::{ClusterPatch, Routing, Topology, unsuitable};
 
 /// What an experiment with a topology cannot have.
 pub(crate) fn unfit(experiment: &Experiment) -> Vec<Late> {
@@ -52,7 +52,7 @@ pub(crate) fn unfit(experiment: &Experiment) -> Vec<Late> {
     found
 }
 
-/// Keys about nodes that a server does not have. With and without them its cells would be the same.
+/// Keys about nodes that a server does not have, with and without which its cells would be the same, and builds without its topology.
 pub(crate) fn without_effect(experiment: &Experiment) -> Vec<Late> {
     let mut found: Vec<Late> = Vec::new();
     found.extend(experiment.servers.iter().filter_map(needless_routing));
@@ -60,7 +60,10 @@ pub(crate) fn without_effect(experiment: &Experiment) -> Vec<Late> {
         for level in &factor.levels {
             let servers = experiment.servers.iter();
             let own = servers.filter(|server| is_for(level, &server.name));
-            found.extend(own.filter_map(|server| without_nodes(server, &factor.name, level)));
+            for server in own {
+                found.extend(without_nodes(server, &factor.name, level));
+                found.extend(another_build(server, &factor.name, level));
+            }
         }
     }
     found
@@ -120,6 +123,19 @@ fn without_nodes(server: &ServerSpec, factor: &str, level: &LevelSpec) -> Option
     })
 }
 
+/// A level's build that cannot form the topology of this server.
+fn another_build(server: &ServerSpec, factor: &str, level: &LevelSpec) -> Option<Late> {
+    let served = with_levels(server, std::iter::once(level));
+    let (says, help) = unsuitable(served.topology()?, &served.build)?;
+    let name = &server.name;
+    Some(Late {
+        path: path(&["factor", factor, &level.name, "server"]),
+        says: format!("the server \"{name}\" has a topology: {says}"),
+        label: "another build",
+        help: format!("{help}; or name the other servers with only = {{ server = [...] }}"),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use crate::tests::{mistakes_in, read_on_server};
@@ -152,6 +168,25 @@ mod tests {
         }
         let found = mistakes_of("[factor.f.x]\non.three.server = { semi_sync = true }\n");
         assert!(found[0].contains("no semi-synchronous"), "{found:?}");
+    }
+
+    #[test]
+    fn a_build_without_the_topology_of_its_server_is_a_mistake() {
+        for (build, says) in [
+            ("mysql://u@h/s", "only of servers that it starts"),
+            ("mysql@8.0.33", "MySQL has no Galera"),
+        ] {
+            let level = format!("[factor.f.x]\non.three.server = {{ build = '{build}' }}\n");
+            let found = mistakes_of(&level);
+            assert!(found.len() == 1 && found[0].contains(says), "{found:?}");
+            let source = format!(
+                "title = 't'\n[server.three]\nbuild = 'mariadb'\n{GALERA}[workload.oltp]\n[protocol]\ntime = '60s'\n"
+            );
+            let experiment = read_on_server(&source).unwrap();
+            let error = experiment.with_server(&format!("three={build}"));
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
     }
 
     #[test]

@@ -176,14 +176,6 @@ fn cluster(
         return None;
     };
     let kind = topology.choice(&Topology::NAMES)?;
-    if !build.is_managed() {
-        topology.note(
-            "prony forms a topology only of servers that it starts",
-            "not its own",
-            "name a build, or remove topology and name all nodes in the DSN: mysql://user@host1,host2/schema",
-        );
-        return None;
-    }
     if let Some((says, help)) = unsuitable(kind, build) {
         topology.note(says, "another build", help);
     }
@@ -220,8 +212,15 @@ fn refuse_without_a_topology(section: &Section) {
 }
 
 /// Why a build cannot form the topology, as far as its name tells, and what to write.
-fn unsuitable(topology: Topology, build: &BuildSpec) -> Option<(&'static str, &'static str)> {
+pub(crate) fn unsuitable(
+    topology: Topology,
+    build: &BuildSpec,
+) -> Option<(&'static str, &'static str)> {
     match (topology, build) {
+        (_, build) if !build.is_managed() => Some((
+            "prony forms a topology only of servers that it starts",
+            "name a build, or remove topology and name all nodes in the DSN: mysql://user@host1,host2/schema",
+        )),
         (Topology::Galera, BuildSpec::Mysql(_)) => Some((
             "MySQL has no Galera",
             "write build = \"mariadb\", or topology = \"group\"",

@@ -11,6 +11,7 @@ use crate::load::{MAX, RateSpec};
 use crate::sections::blocks::{UNTIL_DECIDED_TIMES, all_are_shapes};
 use crate::sections::names::Names;
 use crate::server::build::{self, BuildSpec};
+use crate::server::cluster;
 use crate::text::setting::Pairs;
 use record::Looks;
 use std::collections::BTreeMap;
@@ -360,6 +361,13 @@ impl Experiment {
             .iter_mut()
             .filter(|server| name.is_none_or(|name| server.name == name))
         {
+            let unsuitable = |kind| cluster::unsuitable(kind, &build);
+            if let Some((says, help)) = server.topology().and_then(unsuitable) {
+                return Err(mistake(
+                    format!("--server: \"{}\" has a topology: {says}", server.name),
+                    help,
+                ));
+            }
             server.build = build.clone();
         }
         Ok(self)
