@@ -7,7 +7,7 @@ use super::likeness;
 use crate::inference::estimate::Estimate;
 use crate::inference::ratio::Comparison;
 use crate::judge;
-use crate::judge::basis::Basis;
+use crate::judge::basis::{Basis, is_unstable};
 use crate::judge::decide::are_equivalent;
 use crate::tables::table;
 use crate::values::cells::{self, RowKey, Series};
@@ -147,6 +147,9 @@ pub(crate) fn compared(old: &[&Trial], new: &[&Trial]) -> Vec<Compared> {
             .collect(),
         (old, new) => old.or(new).unwrap_or_default(),
     };
+    if is_unstable(old) && is_unstable(new) {
+        compared.insert(0, of_load(Value::Throughput, true));
+    }
     for one in compared.iter_mut().filter(|one| one.query.is_none()) {
         one.without = lacking(old.iter().chain(new), one.round.as_deref());
     }
@@ -192,15 +195,8 @@ fn lacking<'t>(trials: impl Iterator<Item = &'t &'t Trial>, name: Option<&str>) 
 }
 
 /// In closed loop a gate tests the throughput. In open loop the throughput is the offered rate, so it tests the 99th percentile. With think
-/// times the throughput is largely set by them, so it tests both.
+/// times the throughput is largely set by them, so it tests both. At a rate that neither side serves, [`compared`] adds the throughput.
 fn values(trial: &Trial) -> Vec<Compared> {
-    let of_load = |value, decides| Compared {
-        value,
-        round: None,
-        query: None,
-        without: Vec::new(),
-        decides,
-    };
     let response = |percentile| Value::Latency {
         kind: LatencyKind::Response,
         percentile,
@@ -216,6 +212,16 @@ fn values(trial: &Trial) -> Vec<Compared> {
             of_load(response(Percentile::P50), false),
         ],
         None => of_rounds(trial),
+    }
+}
+
+fn of_load(value: Value, decides: bool) -> Compared {
+    Compared {
+        value,
+        round: None,
+        query: None,
+        without: Vec::new(),
+        decides,
     }
 }
 

@@ -54,7 +54,7 @@ pub struct Basis {
     pub unmeasured: Option<String>,
     /// Why a percentile of a side is uncertain (rule 4): the first one that is.
     pub uncertain: Option<String>,
-    /// Why the new side has no value although it was measured: its server did not serve the load.
+    /// Why the new side has no value although it was measured: its server did not serve the load, and that of the old side did.
     pub overloaded: Option<String>,
     /// Why the clients, and not the server, limited a trial of a side: the first one. None for a value that is no speed.
     pub clients_limit: Option<String>,
@@ -148,7 +148,7 @@ impl Basis {
             unmeasured: unmeasured
                 .find_map(|(cell, side)| unmeasured_row(cell, side, is_on_losses(claim))),
             uncertain: value.and_then(|value| uncertain(trials, &cells, value)),
-            overloaded: sides.first().and_then(|side| overloaded(side, value)),
+            overloaded: overloaded(&sides, value),
             clients_limit: value
                 .filter(|value| value.used() == Use::Speed)
                 .and_then(|_| sides.iter().flatten().copied().find_map(clients_limit)),
@@ -267,7 +267,14 @@ pub(crate) fn unmeasured_row(cell: &Cell, trials: &[&Trial], by_audit: bool) -> 
     lacking.or_else(|| cells::unmeasured_level(cell, trials))
 }
 
-fn overloaded(trials: &[&Trial], value: Option<&Value>) -> Option<String> {
+/// What neither side served says nothing of the new one.
+fn overloaded(sides: &[Vec<&Trial>], value: Option<&Value>) -> Option<String> {
+    let (new, others) = sides.split_first()?;
+    let are_all_served = |side: &Vec<&Trial>| first_unserved(side, value).is_none();
+    first_unserved(new, value).filter(|_| others.iter().all(are_all_served))
+}
+
+fn first_unserved(trials: &[&Trial], value: Option<&Value>) -> Option<String> {
     let loads = trials
         .iter()
         .filter(|trial| trial.state == TrialState::Done);
@@ -276,6 +283,16 @@ fn overloaded(trials: &[&Trial], value: Option<&Value>) -> Option<String> {
         Some(format!("{}: {why}", trial.key))
     });
     unserved.next()
+}
+
+/// Whether a valid trial of an open loop exceeded what its server can serve.
+pub(crate) fn is_unstable(trials: &[&Trial]) -> bool {
+    let valid = trials.iter().filter(|trial| trial.is_valid());
+    let mut summaries = valid.filter_map(|trial| of_trial(trial));
+    summaries.any(|summary| {
+        let offered = summary.offered.as_ref();
+        offered.is_some_and(|offered| offered.unstable.is_some())
+    })
 }
 
 /// The load generator or the link to it was full, so that a faster server would show the same figures. Clients that are threads do the work

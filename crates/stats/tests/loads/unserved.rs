@@ -18,6 +18,19 @@ fn a_percentile_among_arrivals_that_were_never_answered_is_not_served() {
 }
 
 #[test]
+fn a_rate_that_neither_side_serves_says_nothing_of_the_new_one() {
+    let grows = |s: usize| 100.0 * (s + 1) as f64;
+    let trials = [
+        open(0, 4, 2.0, |_| 0.0),
+        open(0, 16, 2.0, grows),
+        open(0, 64, 2.0, grows),
+    ];
+    let why = |of: &str, to: &str| overloaded(&trials, by_workers(Percentile::P99, of, to));
+    assert!(why("64", "4").is_some());
+    assert_eq!(why("64", "16"), None);
+}
+
+#[test]
 fn a_maximum_is_not_known_where_arrivals_of_the_measured_part_were_dropped() {
     let dropping = |workers: u32, at_s: usize| {
         let mut trial = open(0, workers, 2.0, |s| if s == 59 { 1.0 } else { 0.0 });

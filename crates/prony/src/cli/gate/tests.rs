@@ -258,11 +258,13 @@ fn path(name: &str) -> Case {
             ..Case::slower_by(1.3)
         },
         "the new side of an open loop cannot keep up" => {
-            let overloaded = Side {
-                is_overloaded: true,
-                ..Side::open(800.0)
-            };
-            Case::new(Side::open(1000.0), overloaded)
+            Case::new(Side::open(1000.0), Side::overloaded(800.0))
+        }
+        "neither side of an open loop can keep up" => {
+            Case::new(Side::overloaded(800.0), Side::overloaded(800.0))
+        }
+        "neither side of an open loop can keep up, and the new one completes less" => {
+            Case::new(Side::overloaded(800.0), Side::overloaded(500.0))
         }
         "the new side of a closed loop does nothing" => Case::new(OLD, Side::at(0.0)),
         "the new side does not recover from an outage" => Case {

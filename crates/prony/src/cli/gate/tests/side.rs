@@ -15,14 +15,15 @@ pub(super) struct Side {
     pub(super) rate: f64,
     /// Of the operations that ended, those that failed.
     pub(super) failed: f64,
-    pub(super) is_overloaded: bool,
+    /// By how many arrivals a second its queue grows.
+    pub(super) grows: f64,
     pub(super) is_open: bool,
 }
 
 pub(super) const OLD: Side = Side {
     rate: 1000.0,
     failed: 0.0,
-    is_overloaded: false,
+    grows: 0.0,
     is_open: false,
 };
 
@@ -35,6 +36,14 @@ impl Side {
         Side {
             is_open: true,
             ..Side::at(rate)
+        }
+    }
+
+    /// It serves so many of 1,000 requests per second.
+    pub(super) fn overloaded(rate: f64) -> Side {
+        Side {
+            grows: 1000.0 - rate,
+            ..Side::open(rate)
         }
     }
 
@@ -76,11 +85,10 @@ impl Side {
     }
 
     fn opened(self, load: &mut Loaded) {
-        let grows = if self.is_overloaded { 200.0 } else { 0.0 };
-        let queue = (1..=SECONDS).map(|second| Some(grows * f64::from(second)));
+        let queue = (1..=SECONDS).map(|second| Some(self.grows * f64::from(second)));
         load.series.insert("queued".into(), queue.collect());
         load.mode = record::Mode::Open {
-            rate: self.rate + grows,
+            rate: self.rate + self.grows,
             arrivals: record::Arrivals::Poisson,
             workers: 8,
             queue: 1_000_000,
@@ -90,7 +98,7 @@ impl Side {
         load.open = Some(OpenNote {
             arrived: 0,
             started: 0,
-            queued_at_end: (grows * f64::from(SECONDS)) as u64,
+            queued_at_end: (self.grows * f64::from(SECONDS)) as u64,
             dropped: 0,
             held_s: 0.0,
         });
