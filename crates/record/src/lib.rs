@@ -27,8 +27,8 @@ pub use histogram::{HistogramSum, PackedHistogram};
 pub use key::{Role, TrialKey};
 pub use load::{
     Arrivals, CARRIED, CARRIED_ERRORS, EffectNote, EngineNote, EngineStall, ErrorCount, ErrorKind,
-    HistogramNote, LiveSample, LiveTrial, Loaded, Mode, OpenNote, RateRange, Requirement, RowsNote,
-    ShardStart, Slices, Standard, UNCOUNTED, Unfinished, Warmup, done_series,
+    HELD_MS, HistogramNote, LiveSample, LiveTrial, Loaded, Mode, OpenNote, RateRange, Requirement,
+    RowsNote, ShardStart, Slices, Standard, UNCOUNTED, Unfinished, Warmup, done_series,
 };
 pub use run::environment::{self, Conditions, Environment, ServerIdentity};
 pub use run::looks::{Ended, Look, Looks};

@@ -29,7 +29,7 @@ pub struct Loaded {
     /// All operations' response each second (`operation` none, `every_s` 1), each operation and kind each ten seconds.
     pub histograms: Vec<HistogramNote>,
     /// By name, one value a second from second 0; none if it could not be read. Own names: `throughput`, `errors`
-    /// (`unknown` among them: COMMIT sent, no answer), `retried`, `dropped`, `queued`, `running`, `idle`, [`CARRIED`], [`UNCOUNTED`]; `server cpu` (cores), `machine cpu` (cores, everything that runs on
+    /// (`unknown` among them: COMMIT sent, no answer), `retried`, `dropped`, `queued`, `running`, `idle`, [`CARRIED`], [`HELD_MS`], [`UNCOUNTED`]; `server cpu` (cores), `machine cpu` (cores, everything that runs on
     /// it), `server context switches`, `device read bytes`, `device written bytes`, `network bytes`, `sampler cpu`; status
     /// counters of the server by their own names, as differences a second; gauges of the server as they stood.
     pub series: BTreeMap<String, Vec<Option<f64>>>,
@@ -94,6 +94,10 @@ pub const THREADS: &str = "threads";
 
 /// The series of such operations that were not done. Absent without any.
 pub const CARRIED_ERRORS: &str = "carried errors";
+
+/// The series of the milliseconds of each second in which the schedule of an open loop was paused, because the queue was full. Absent
+/// without any, and in older records.
+pub const HELD_MS: &str = "held ms";
 
 /// The series with a 1 for each second that the counters of the server do not cover, because it did not answer. Absent where they cover
 /// all seconds, and in older records.

@@ -23,6 +23,7 @@ pub(super) struct Collector<'a, W: Workload> {
     window_s: u32,
     window: Sample,
     dropped: u64,
+    held_ns: u64,
 }
 
 impl<'a, W: Workload> Collector<'a, W> {
@@ -33,6 +34,7 @@ impl<'a, W: Workload> Collector<'a, W> {
             window_s: 0,
             window: shared.sample(),
             dropped: 0,
+            held_ns: 0,
         }
     }
 
@@ -106,7 +108,7 @@ impl<'a, W: Workload> Collector<'a, W> {
     fn second_of(&mut self, sample: &Sample) -> Second {
         let recorders = self.shared.recorders.iter();
         let running: u32 = recorders.map(Recorder::running).sum();
-        let (queued, dropped) = self.queue();
+        let (queued, dropped, held) = self.queue();
         let mut carried = sample.carried().clone();
         // As of the other operations of a second, those of clients.
         carried.tallies.truncate(self.shared.foreground);
@@ -121,18 +123,22 @@ impl<'a, W: Workload> Collector<'a, W> {
             running,
             idle: self.shared.alive().saturating_sub(running),
             dropped,
+            held,
         }
     }
 
-    /// How many arrivals until the end of the second are queued now, and how many were dropped since the previous second.
-    fn queue(&mut self) -> (u64, u64) {
+    /// How many arrivals until the end of the second are queued now, how many were dropped since the previous second, and how long the
+    /// schedule was paused.
+    fn queue(&mut self) -> (u64, u64, Duration) {
         let Some(mut pacer) = self.shared.pacer() else {
-            return (0, 0);
+            return (0, 0, Duration::ZERO);
         };
         pacer.advance((u64::from(self.second) + 1) * SECOND_NS);
         let dropped = pacer.dropped() - self.dropped;
         self.dropped += dropped;
-        (pacer.queued(), dropped)
+        let held_ns = pacer.held_ns().saturating_sub(self.held_ns);
+        self.held_ns += held_ns;
+        (pacer.queued(), dropped, Duration::from_nanos(held_ns))
     }
 
     fn end_window(&mut self, each_window: &mut dyn FnMut(Window)) {

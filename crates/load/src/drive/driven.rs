@@ -28,6 +28,8 @@ pub struct Second {
     pub running: u32,
     pub idle: u32,
     pub dropped: u64,
+    /// How long the schedule was paused since the previous second (`WhenFull::Wait`).
+    pub held: Duration,
 }
 
 /// A histogram of one operation over ten seconds. In closed loop there are only service times.

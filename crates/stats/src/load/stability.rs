@@ -4,7 +4,7 @@
 
 use crate::series::line::{BATCHES, Line, batches};
 use crate::series::running::median;
-use record::load::{CARRIED, CARRIED_ERRORS, Loaded, Mode, Warmup};
+use record::load::{CARRIED, CARRIED_ERRORS, HELD_MS, Loaded, Mode, Warmup};
 use record::{Offered, Steady, Summary, number};
 
 /// Less than this share of what was offered is not served.
@@ -117,10 +117,20 @@ struct Queue {
     /// The median growth of a second.
     usual_growth: f64,
     dropped_per_s: f64,
+    /// For how long the schedule was paused.
+    held_s: f64,
+    /// Of so many seconds: those of the whole drive where the pauses of each second are not known.
+    held_of_s: f64,
 }
 
 impl Queue {
     fn of(load: &Loaded, from: usize, until: usize) -> Queue {
+        let held = part(load, HELD_MS, from, until);
+        let all_held_s = load.open.as_ref().map_or(0.0, |open| open.held_s);
+        let (held_s, held_of_s) = match held.len() {
+            0 => (all_held_s, load.driven_s()),
+            seconds => (held.iter().sum::<f64>() / 1e3, seconds as f64),
+        };
         let lengths = part(load, "queued", from, until);
         let dropped: f64 = part(load, "dropped", from, until).iter().sum();
         let before = queued_before(load, from);
@@ -128,6 +138,8 @@ impl Queue {
             grown: lengths.last().copied().unwrap_or(0.0) - before,
             usual_growth: usual_growth(before, &lengths),
             dropped_per_s: dropped / lengths.len().max(1) as f64,
+            held_s,
+            held_of_s,
             lengths,
         }
     }
@@ -148,16 +160,15 @@ fn part(load: &Loaded, name: &str, from: usize, until: usize) -> Vec<f64> {
 fn why_unstable(offered: &Offered, load: &Loaded, queue: &Queue) -> Option<String> {
     let stopped = load.engine.stopped.as_deref();
     let full = stopped.filter(|why| is_full(why));
-    let held_s = load.open.as_ref().map_or(0.0, |open| open.held_s);
-    let driven_s = load.driven_s();
+    let (held_s, of_s) = (queue.held_s, queue.held_of_s);
     if queue.dropped_per_s > (1.0 - SERVED_MIN) * offered.offered {
         Some(format!(
             "unstable: the queue is full and drops {} arrivals per second",
             number::rate(queue.dropped_per_s, 0)
         ))
-    } else if held_s > (1.0 - SERVED_MIN) * driven_s {
+    } else if held_s > (1.0 - SERVED_MIN) * of_s {
         Some(format!(
-            "unstable: the queue was full, and the schedule paused for {held_s:.1} s of {driven_s:.1} s"
+            "unstable: the queue was full, and the schedule paused for {held_s:.1} s of {of_s:.1} s"
         ))
     } else if full.is_some() || grew(queue, offered) || grows(queue, offered) {
         let full = full.map(|why| format!("{why}{}", smallness(&load.mode)));
@@ -368,6 +379,20 @@ mod tests {
             unstable.contains("the schedule paused for 30.0 s of 60.0 s"),
             "{unstable}"
         );
+    }
+
+    #[test]
+    fn only_pauses_of_the_measured_part_make_a_load_unstable() {
+        let held = |ms: fn(usize) -> f64| {
+            let mut load = open(1000.0, 60, |_| 100.0);
+            load.warmup = record::Warmup::Seconds(40.0);
+            load.series.insert(HELD_MS.into(), series(60, ms));
+            judged(&load).unstable
+        };
+        assert_eq!(held(|s| if s < 40 { 500.0 } else { 0.0 }), None);
+        let unstable = held(|s| if s < 40 { 0.0 } else { 30.0 }).unwrap();
+        let expected = "the schedule paused for 0.6 s of 20.0 s";
+        assert!(unstable.contains(expected), "{unstable}");
     }
 
     #[test]

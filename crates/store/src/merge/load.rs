@@ -7,13 +7,13 @@ use super::piece::{Piece, shift_s};
 use super::{MergeError, histograms};
 use record::names::{LINK_RECEIVED, LINK_RECEIVED_PACKETS, LINK_SENT, LINK_SENT_PACKETS};
 use record::{
-    CARRIED, CARRIED_ERRORS, EffectNote, EngineNote, EngineStall, ErrorCount, Loaded, Mode,
-    OpenNote, RateRange, RowsNote, TrialKey, Unfinished, done_series,
+    CARRIED, CARRIED_ERRORS, EffectNote, EngineNote, EngineStall, ErrorCount, HELD_MS, Loaded,
+    Mode, OpenNote, RateRange, RowsNote, TrialKey, Unfinished, done_series,
 };
 use std::collections::BTreeMap;
 
-/// Series that count clients and operations, each shard its own. One that a shard lacks is 0 there.
-const ADDED: [&str; 10] = [
+/// Series that count clients and operations, each shard its own. One that a shard lacks is 0 there. Of pauses the longest one counts.
+const ADDED: [&str; 11] = [
     "throughput",
     "errors",
     "retried",
@@ -24,6 +24,7 @@ const ADDED: [&str; 10] = [
     "idle",
     CARRIED,
     CARRIED_ERRORS,
+    HELD_MS,
 ];
 
 /// Series of each shard's way to the server. A shard that lacks them was not looked at, so there is no sum.
@@ -95,12 +96,16 @@ fn added_series(
         let shift = shift_s(pieces, piece) as usize;
         for (name, values) in piece.part.store.series(key, &names)? {
             *shards.entry(name.clone()).or_default() += 1;
+            let add: fn(f64, f64) -> f64 = match name.as_str() {
+                HELD_MS => f64::max,
+                _ => |sum, value| sum + value,
+            };
             let sum = sums.entry(name).or_default();
             let length = sum.len().max(shift + values.len());
             // A shard that has ended does nothing more.
             sum.resize(length, Some(0.0));
             for (sum, value) in sum[shift..].iter_mut().zip(values) {
-                *sum = sum.zip(value).map(|(sum, value)| sum + value);
+                *sum = sum.zip(value).map(|(sum, value)| add(sum, value));
             }
         }
     }

@@ -89,8 +89,10 @@ fn arrivals_dropped_by_a_full_queue_are_counted_per_second() {
 fn a_schedule_that_pauses_drops_nothing_and_reports_the_pause() {
     let arrivals = Arrivals::Uniform { rate: 1_000.0 };
     let workload = fake(|_| (20 * MS, Outcome::Done));
-    let (driven, _) = driven(&workload, &open(arrivals, 1, 5, WhenFull::Wait, 500));
+    let (driven, observed) = driven(&workload, &open(arrivals, 1, 5, WhenFull::Wait, 500));
     assert_eq!((driven.dropped, driven.stopped), (0, None));
+    let held: Duration = observed.seconds.iter().map(|second| second.held).sum();
+    assert_eq!(held, driven.held);
     assert!(driven.arrived <= 26 + 5, "{}", driven.arrived);
     assert!(
         driven.held >= Duration::from_millis(300),

@@ -13,7 +13,7 @@ use record::event::START;
 use record::load::THREADS;
 use record::{
     Account, CARRIED, CARRIED_ERRORS, EngineNote, EngineStall, ErrorCount, ErrorKind, EventNote,
-    FlagKind, HistogramNote, LatencyKind, LiveSample, Loaded, Mode, OpenNote, Requirement,
+    FlagKind, HELD_MS, HistogramNote, LatencyKind, LiveSample, Loaded, Mode, OpenNote, Requirement,
     ShardStart, Slices, Standard, Trial, Unfinished, done_series,
 };
 use std::collections::BTreeMap;
@@ -78,8 +78,8 @@ pub(super) fn enter(
     let is_in_use =
         |seconds: &[Option<f64>]| seconds.iter().any(|one| one.is_some_and(|n| n > 0.0));
     series.retain(|name, seconds| {
-        let is_carried = name == CARRIED || name == CARRIED_ERRORS;
-        !is_carried || is_in_use(seconds)
+        let is_rare = [CARRIED, CARRIED_ERRORS, HELD_MS].contains(&name.as_str());
+        !is_rare || is_in_use(seconds)
     });
     let open = matches!(mode, Mode::Open { .. }).then(|| open_note(&driven));
     let mut load = Loaded {
@@ -234,12 +234,13 @@ fn started(timed: &Timed, driven: &Driven) -> Vec<ShardStart> {
 /// A series of the engine: its name and how to read its value.
 type Column = (&'static str, fn(&Second) -> u64);
 
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [Column; 11] = [
     ("throughput", |second| second.tally.done()),
     ("errors", |second| second.tally.not_done()),
     ("retried", |second| second.tally[Ending::Retried]),
     ("unknown", |second| second.tally[Ending::Unknown]),
     ("dropped", |second| second.dropped),
+    (HELD_MS, |second| second.held.as_millis() as u64),
     ("queued", |second| second.queued),
     ("running", |second| u64::from(second.running)),
     ("idle", |second| u64::from(second.idle)),
