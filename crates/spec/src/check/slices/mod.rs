@@ -281,7 +281,8 @@ fn of_time() -> impl Iterator<Item = (&'static str, &'static OfTime)> {
 fn of_group(experiment: &Experiment, group: &[PlannedTrial]) -> Vec<Late> {
     let value = |trial: &PlannedTrial, name: &str| {
         let mut settings = trial.settings.iter().chain(&trial.session);
-        let found = settings.find(|(setting, _)| listed(setting) == name);
+        // Sessions have their own value where both are set.
+        let found = settings.rfind(|(setting, _)| listed(setting) == name);
         found.map(|(_, value)| value.to_string())
     };
     let late = of_time().filter_map(|(name, known)| {

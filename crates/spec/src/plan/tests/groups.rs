@@ -236,6 +236,23 @@ fn settings_about_time_may_be_set_but_not_differ_within_a_group() {
 }
 
 #[test]
+fn settings_about_time_of_sessions_may_not_differ_behind_one_of_the_server() {
+    let of = |x: u32, y: u32| {
+        let further = format!(
+            "[settings]\ninformation_schema_stats_expiry = 500\n\
+             [variant.x]\nsession = {{ information_schema_stats_expiry = {x} }}\n\
+             [variant.y]\nsession = {{ information_schema_stats_expiry = {y} }}\n"
+        );
+        let claims = claim("server = 'a', variant = 'x'", "server = 'a', variant = 'y'");
+        refused(&experiment("", &further, &claims))
+    };
+    assert_eq!(of(100, 100), "");
+    let says = of(0, 100);
+    let differs = "information_schema_stats_expiry differs between a x";
+    assert!(says.contains(differs), "{says}");
+}
+
+#[test]
 fn timeouts_that_a_pause_may_reach_are_refused_in_any_cell() {
     let of = |setting: &str| {
         let further = format!(
