@@ -36,8 +36,7 @@ pub(crate) fn section(rows: &Rows) -> Option<Section> {
         .map(|query| table(query, &profiles(rows, query)));
     let mut nodes: Vec<Node> = tables.map(|table| Block::table(table).page()).collect();
     if !nodes.is_empty() {
-        let about =
-            "Seconds by the server's own stages (SHOW PROFILE), mean over rounds and blocks.";
+        let about = "Seconds by the server's own stages (SHOW PROFILE): the arithmetic mean over rounds and blocks, so that stages add up.";
         nodes.insert(0, Block::remark(about).page());
     }
     Section::unless_empty("profile", "Time of a query by stage", nodes)
