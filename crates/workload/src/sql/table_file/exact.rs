@@ -77,7 +77,7 @@ impl Exact {
             Exact::Whole if is_number => None,
             Exact::Whole => {
                 let number = text.parse::<f64>().ok()?;
-                (number.is_finite() && number.fract() != 0.0).then_some(FRACTION)
+                (number.is_finite() && has_fraction(text)).then_some(FRACTION)
             }
             Exact::Digits(digits) => {
                 let (_, fraction) = text.split_once('.').unwrap_or_default();
@@ -94,6 +94,17 @@ impl Exact {
             }
         }
     }
+}
+
+/// Whether a number has a digit other than 0 behind its point. Its f64 has none above 2^53.
+fn has_fraction(number: &str) -> bool {
+    let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let whole = whole.trim_start_matches(['+', '-']);
+    let exponent: i64 = exponent.parse().unwrap_or(0);
+    let point = exponent.saturating_add(whole.len() as i64).max(0) as usize;
+    let mut behind = whole.bytes().chain(fraction.bytes()).skip(point);
+    behind.any(|digit| digit != b'0')
 }
 
 /// The second number of `(7,2)`.
@@ -163,6 +174,8 @@ mod tests {
         for (column_type, text, doubt) in [
             ("int(11)", "19.99", FRACTION),
             ("bigint unsigned", "1.5e0", FRACTION),
+            ("bigint", "9007199254740993.5", FRACTION),
+            ("bigint", "-12345678901234567891e-1", FRACTION),
             ("float(7,2)", "19.999", DIGITS),
             ("double(9,0) unsigned", "1.5", DIGITS),
             ("date", "10.11.12", DAY_FIRST),
@@ -191,6 +204,9 @@ mod tests {
             ("int(11)", "-7"),
             ("int", "7.00"),
             ("int", "1e3"),
+            ("bigint", "9007199254740993.0"),
+            ("bigint", "92233720368547758.07e2"),
+            ("int", "0e9223372036854775807"),
             ("int", "many"),
             ("int", ""),
             ("decimal(10,2)", "1.005"),
