@@ -4,7 +4,7 @@
 
 use super::timed::loads_of_levels;
 use super::traces;
-use crate::experiment::{Experiment, FactorSpec, RoundKind};
+use crate::experiment::{Experiment, FactorSpec, LevelSpec, RoundKind, ServerSpec};
 use record::LoadFactor;
 
 /// Returns advice about a valid experiment, one sentence each.
@@ -17,6 +17,7 @@ pub fn advice(experiment: &Experiment) -> Vec<String> {
         .chain(series)
         .chain(needless_series(experiment))
         .chain(begins_hot(experiment))
+        .chain(same_servers(experiment))
         .chain(cut)
         .collect()
 }
@@ -27,6 +28,34 @@ fn begins_hot(experiment: &Experiment) -> Option<String> {
     (!experiment.protocol.is_timed() && first == Some(&RoundKind::Hot)).then(|| {
         "the rounds begin with a hot one: where it finds its data on disk, it runs once more and is not counted"
             .to_string()
+    })
+}
+
+/// The first two servers that differ in their names alone, and that no level tells apart.
+fn same_servers(experiment: &Experiment) -> Option<String> {
+    let of_servers = |level: &LevelSpec| {
+        let mut only = level.only.iter();
+        !level.on.is_empty() || only.any(|(factor, _)| factor == "server")
+    };
+    let mut levels = experiment.factors.iter().flat_map(|factor| &factor.levels);
+    if levels.any(of_servers) {
+        return None;
+    }
+    let mut servers = experiment.servers.iter().enumerate();
+    servers.find_map(|(place, one)| {
+        let is_same = |other: &&ServerSpec| {
+            let renamed = ServerSpec {
+                name: one.name.clone(),
+                dataset_from: one.dataset_from.clone(),
+                ..(*other).clone()
+            };
+            renamed == *one
+        };
+        let other = experiment.servers[..place].iter().find(is_same)?;
+        Some(format!(
+            "the servers \"{}\" and \"{}\" are the same, {}, with the same settings: a difference between them is noise (A/A); if you mean another server, write its build or DSN",
+            other.name, one.name, one.build
+        ))
     })
 }
 
@@ -54,6 +83,29 @@ fn begins_above_one(experiment: &Experiment, factor: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::tests::read_on_server;
+
+    #[test]
+    fn two_servers_that_differ_in_their_names_alone_are_named() {
+        let notes = |a: &str, b: &str, levels: &str| {
+            let source = format!(
+                "title = 't'\n[server.a]\n{a}\n[server.b]\n{b}\n{levels}\n[workload.oltp]\n[protocol]\ntime = '60s'\n"
+            );
+            advice(&read_on_server(&source).unwrap()).join("\n")
+        };
+        let (dsn, build) = ("build = 'mysql://u:secret@h/s'", "build = 'mariadb'");
+        let said = notes(dsn, dsn, "");
+        let expected = "the servers \"a\" and \"b\" are the same, mysql://u@h:3306/s, with";
+        assert!(
+            said.contains(expected) && !said.contains("secret"),
+            "{said}"
+        );
+        assert!(notes(build, build, "").contains("(A/A)"));
+        assert_eq!(notes(dsn, "build = 'mysql://u@other/s'", ""), "");
+        let sized = "build = 'mariadb'\nsettings = { sort_buffer_size = '1M' }";
+        assert_eq!(notes(build, sized, ""), "");
+        let level = "[factor.f.x]\non.b.settings = { sort_buffer_size = '1M' }\n";
+        assert_eq!(notes(build, build, level), "");
+    }
 
     #[test]
     fn a_series_of_one_load_has_no_effect() {

@@ -4,7 +4,7 @@ use crate::document::{Block, Cell, Column, ColumnContent, Forms, Section, Table}
 use crate::{format, names};
 use record::names::LIES_ON;
 use record::{Conditions, Environment, Run, Trial};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) fn section(run: &Run, trials: &[Trial]) -> Option<Section> {
     let at = &run.environment;
@@ -50,7 +50,23 @@ pub(crate) fn section(run: &Run, trials: &[Trial]) -> Option<Section> {
         Block::table(Table::new("", columns, rows)).page(),
         Block::text(in_a_line(run, trials)).shown(Forms::MARKDOWN),
     ];
+    let same = same_server(at).map(|text| Block::remark(text).everywhere());
+    let nodes = nodes.into_iter().chain(same).collect();
     Section::unless_empty("environment", "Environment", nodes)
+}
+
+/// Two names of one address.
+fn same_server(at: &Environment) -> Option<String> {
+    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut servers = at.servers.iter();
+    servers.find_map(|(name, server)| {
+        let address = server.build.as_str();
+        let other = seen.insert(address, name);
+        let other = other.filter(|_| address.contains("://"))?;
+        Some(format!(
+            "{other} and {name} are one server, {address}: a comparison of them is one of a server with itself."
+        ))
+    })
 }
 
 /// What lay below the files of a workload without a server, as far as all trials agree. The rest is in the table of differences.
@@ -204,7 +220,27 @@ fn shell(argument: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::shell;
+    use super::{same_server, shell};
+
+    #[test]
+    fn two_names_of_one_address_are_one_server() {
+        let of = |old: &str, new: &str| {
+            let server = |build: &str| {
+                serde_json::json!({
+                    "build": build, "version": "8", "comment": "", "binary_sha256": ""
+                })
+            };
+            let at = serde_json::json!({
+                "prony_version": "0.1.0", "machine": "m", "cpu": "c", "cores": 2, "memory_bytes": 1, "kernel": "6.1", "system": "s",
+                "file_system": "ext4", "servers": {"new": server(new), "old": server(old)}
+            });
+            same_server(&serde_json::from_value(at).unwrap())
+        };
+        let said = of("mysql://u@h:3306/s", "mysql://u@h:3306/s").unwrap();
+        assert!(said.starts_with("new and old are one server, mysql://u@h:3306/s: "));
+        assert_eq!(of("mysql://u@h:3306/s", "mysql://u@h:3307/s"), None);
+        assert_eq!(of("mariadb", "mariadb"), None);
+    }
 
     #[test]
     fn an_argument_with_spaces_or_quotes_is_quoted() {
