@@ -379,15 +379,20 @@ fn failed(old: &[&Trial], new: &[&Trial]) -> Option<FailedShares> {
         .filter(|found| found.difference() > 0.0)
 }
 
+/// Of the measured parts; of an unstable load, of all of it.
 fn dropped(old: &[&Trial], new: &[&Trial]) -> Option<FailedShares> {
     let sums = |trials: &[&Trial]| {
-        let loads = trials.iter().filter(|trial| trial.is_valid());
-        let open = loads.filter_map(|trial| trial.load.as_deref()?.open.as_ref());
-        open.fold((0, 0), |(dropped, arrived), open| {
-            (dropped + open.dropped, arrived + open.arrived)
+        let valid = trials.iter().filter(|trial| trial.is_valid());
+        let each = valid.filter_map(|trial| {
+            let open = trial.load.as_deref()?.open.as_ref()?;
+            let measured = load_value::dropped_of_all(&*of_trial(trial)?);
+            Some(measured.unwrap_or((open.dropped, open.arrived)))
+        });
+        each.fold((0, 0), |(dropped, all), (more_dropped, more)| {
+            (dropped + more_dropped, all + more)
         })
     };
-    let share = |(dropped, arrived): (u64, u64)| dropped as f64 / arrived.max(1) as f64;
+    let share = |(dropped, all): (u64, u64)| dropped as f64 / all.max(1) as f64;
     let (of_old, of_new) = (sums(old), sums(new));
     let shares = FailedShares {
         operation: None,

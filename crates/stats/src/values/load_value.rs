@@ -64,13 +64,19 @@ pub(crate) fn why_no_max(
     percentile: Percentile,
 ) -> Option<String> {
     let is_of_arrivals = matches!(kind, LatencyKind::Response | LatencyKind::Wait);
-    let queued = summary.offered.as_ref()?.queued_at_end;
-    let response = summary.latency.response.as_ref()?;
-    let dropped = response.unanswered.saturating_sub(queued);
+    let (dropped, _) = dropped_of_all(summary)?;
     (percentile == Percentile::Max && is_of_arrivals && dropped > 0).then(|| {
         let dropped = grouped(dropped);
         format!("{dropped} arrivals were dropped, so the maximum is not known")
     })
+}
+
+/// The arrivals of the measured part that were dropped, and all of them. None in closed loop, and for an unstable load.
+pub(crate) fn dropped_of_all(summary: &Summary) -> Option<(u64, u64)> {
+    let queued = summary.offered.as_ref()?.queued_at_end;
+    let response = summary.latency.response.as_ref()?;
+    let dropped = response.unanswered.saturating_sub(queued);
+    Some((dropped, response.count + response.unanswered))
 }
 
 /// Why the value is uncertain; none of a certain one, and of one that is no percentile.

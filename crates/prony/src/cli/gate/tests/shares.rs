@@ -28,9 +28,8 @@ fn arrivals_that_one_side_dropped_are_named_and_fail_where_more_were_than_is_all
         sides: [Side::open(1000.0); 2],
         ..Case::spoilt(|trials| {
             for trial in trials.iter_mut().filter(is_new) {
-                let load = trial.load.as_mut().unwrap();
-                let open = load.open.as_mut().unwrap();
-                (open.arrived, open.dropped) = (30_000, 150);
+                let summary = trial.load.as_mut().unwrap().summary.as_mut().unwrap();
+                summary.latency.response.as_mut().unwrap().unanswered = 150;
             }
         })
     };
@@ -49,6 +48,23 @@ fn arrivals_that_one_side_dropped_are_named_and_fail_where_more_were_than_is_all
     let headline = Document::within(0.05, &run, trials, Detail::Brief).headline;
     let named = "0.5 % of the arrivals of new were dropped, 0.0 % of old";
     assert!(headline.to_string().contains(named), "{headline}");
+}
+
+#[test]
+fn arrivals_that_one_side_dropped_in_its_warm_up_are_no_difference() {
+    let case = Case {
+        sides: [Side::open(1000.0); 2],
+        ..Case::spoilt(|trials| {
+            for trial in trials.iter_mut().filter(is_new) {
+                let open = trial.load.as_mut().unwrap().open.as_mut().unwrap();
+                (open.arrived, open.dropped) = (40_000, 2_000);
+            }
+        })
+    };
+    let status = case
+        .recorded()
+        .of_run(&gating(Some(Mode::Strict)), When::Now);
+    assert_eq!(status, Some(Status::Done));
 }
 
 #[test]
