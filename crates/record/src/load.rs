@@ -30,7 +30,7 @@ pub struct Loaded {
     pub histograms: Vec<HistogramNote>,
     /// By name, one value a second from second 0; none if it could not be read. Own names: `throughput`, `errors`
     /// (`unknown` among them: COMMIT sent, no answer), `retried`, `dropped`, `queued`, `running`, `idle`, [`CARRIED`], [`HELD_MS`], [`UNCOUNTED`]; `server cpu` (cores), `machine cpu` (cores, everything that runs on
-    /// it), `server context switches`, `device read bytes`, `device written bytes`, `network bytes`, `sampler cpu`; status
+    /// those that prony may use), `server context switches`, `device read bytes`, `device written bytes`, `network bytes`, `sampler cpu`; status
     /// counters of the server by their own names, as differences a second; gauges of the server as they stood.
     pub series: BTreeMap<String, Vec<Option<f64>>>,
     /// Series of further nodes, by their number from 2; `series` has those of the first node.

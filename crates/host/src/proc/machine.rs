@@ -1,9 +1,10 @@
 //! Counts of the whole machine: `/proc/stat` and `/proc/net/dev` (proc(5)).
 
 use super::seconds;
+use rustix::thread::CpuSet;
 use std::fs;
 
-/// CPU time of all CPUs together since boot, in seconds.
+/// CPU time since boot of the CPUs that this process may use, together, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Processors {
     /// Busy: neither idle nor waiting for I/O.
@@ -18,20 +19,35 @@ pub struct Processors {
 impl Processors {
     /// Reads the current values.
     pub fn read() -> Option<Processors> {
-        parse(&fs::read_to_string("/proc/stat").ok()?)
+        // The thread that asks may be bound to one of them.
+        let process = Some(rustix::process::getpid());
+        let allowed = rustix::thread::sched_getaffinity(process).ok();
+        let is_allowed = |cpu: usize| {
+            let has = |allowed: &CpuSet| cpu < CpuSet::MAX_CPU && allowed.is_set(cpu);
+            allowed.as_ref().is_none_or(has)
+        };
+        parse(&fs::read_to_string("/proc/stat").ok()?, is_allowed)
     }
 }
 
-/// Parses `cpu  user nice system idle iowait irq softirq steal guest guest_nice`; user and nice include the guests.
-fn parse(stat: &str) -> Option<Processors> {
-    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    let ticks: Vec<u64> = line
-        .split_whitespace()
-        .map(|field| field.parse().ok())
-        .collect::<Option<_>>()?;
-    let [user, nice, system, idle, waiting, irq, softirq, stolen, ..] = ticks[..] else {
-        return None;
-    };
+/// Adds up `cpu0 user nice system idle iowait irq softirq steal guest guest_nice` of the CPUs that count; user and nice include the guests.
+fn parse(stat: &str, counts: impl Fn(usize) -> bool) -> Option<Processors> {
+    let lines = stat.lines().filter_map(|line| {
+        // The line of all CPUs has no number.
+        let (cpu, fields) = line.strip_prefix("cpu")?.split_once(' ')?;
+        counts(cpu.parse().ok()?).then_some(fields)
+    });
+    let ticks = lines.map(|fields| -> Option<[u64; 8]> {
+        let fields = fields.split_whitespace().map(|field| field.parse().ok());
+        let ticks: Vec<u64> = fields.collect::<Option<_>>()?;
+        ticks.first_chunk().copied()
+    });
+    let sums = ticks.reduce(|sum, one| {
+        let (sum, one) = (sum?, one?);
+        let added = |field: usize| sum[field].saturating_add(one[field]);
+        Some(std::array::from_fn(added))
+    });
+    let [user, nice, system, idle, waiting, irq, softirq, stolen] = sums??;
     Some(Processors {
         busy_s: [user, nice, system, irq, softirq].map(seconds).iter().sum(),
         waiting_s: seconds(waiting),
@@ -92,15 +108,19 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn busy_time_excludes_idle_and_iowait() {
-        let text = "cpu  82785 66260 10618 74074 703 5 122 212 9 9\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
+    fn busy_time_excludes_idle_and_iowait_and_other_cpus() {
+        let text = "cpu  99999 2 3 4 5 6 7 8 9 10\ncpu0 82785 66260 10618 74074 703 5 122 212 9 9\n\
+                    cpu1 1 2 3 4 5 6 7 8 9 10\nintr 1 2\n";
         let expected = Processors {
             busy_s: [82785, 66260, 10618, 5, 122].map(seconds).iter().sum(),
             waiting_s: seconds(703),
             stolen_s: seconds(212),
             idle_s: seconds(74074),
         };
-        assert_eq!(parse(text), Some(expected));
+        assert_eq!(parse(text, |cpu| cpu == 0), Some(expected));
+        let both = parse(text, |_| true).unwrap();
+        assert_eq!(both.idle_s, seconds(74074 + 4));
+        assert_eq!(parse(text, |_| false), None);
         assert!(Processors::read().unwrap().busy_s > 0.0);
     }
 
@@ -135,7 +155,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_the_parsers_panic(text in "(cpu |lo:|[0-9 :\n]){0,40}", cut in 0..DEV.len()) {
-            let _ = (parse(&text), network(&text), network(&DEV[..cut]));
+            let _ = (parse(&text, |_| true), network(&text), network(&DEV[..cut]));
         }
     }
 }

@@ -170,7 +170,7 @@ fn cpu(cell: &Point) -> [Cell; 3] {
     ]
 }
 
-/// None if more than the cores that prony may use were used: the machine has further ones, and how many is not known.
+/// None if more than the cores that prony may use were used: a quota allows it less than its CPUs have, and what is left of it is not known.
 fn share_of_machine(used: f64, cores: f64) -> Option<f64> {
     let share = used / cores;
     (cores > 0.0 && share <= 2.0 - SATURATED).then_some(share)
@@ -184,7 +184,7 @@ mod tests {
     fn a_machine_that_uses_more_cores_than_prony_may_use_shows_no_share() {
         assert_eq!(share_of_machine(1.5, 2.0), Some(0.75));
         assert!(share_of_machine(2.04, 2.0).is_some(), "by rounding");
-        assert_eq!(share_of_machine(6.5, 2.0), None, "taskset -c 0,1");
+        assert_eq!(share_of_machine(6.5, 2.0), None, "a quota of 2 CPUs");
         assert_eq!(share_of_machine(1.0, 0.0), None);
     }
 }

@@ -51,7 +51,7 @@ fn machine_full(load: &Loaded, steady: &Steady, share: f64) -> Option<String> {
     let busy = known(load.seconds("machine cpu"), steady);
     let mean = busy.iter().sum::<f64>() / busy.len().max(1) as f64;
     let used = mean / load.engine.cores.max(1e-9);
-    // More than all cores: the machine has further cores that this process may not use, so saturation is unknown.
+    // More than all cores: a CPU quota allows this process less than its CPUs have, so saturation is unknown.
     let full = (FULL..=2.0 - FULL).contains(&used) && share >= SHARE_FULL;
     full.then(|| {
         format!(
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(beside_a_server(0.9, 1.96).as_deref(), Some(expected));
         assert_eq!(beside_a_server(0.9, 1.8), None, "not full");
         assert_eq!(beside_a_server(0.3, 1.96), None, "a small part");
-        assert_eq!(beside_a_server(0.9, 12.0), None, "other cores");
+        assert_eq!(beside_a_server(0.9, 12.0), None, "a quota");
     }
 
     #[test]
