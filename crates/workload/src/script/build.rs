@@ -233,14 +233,15 @@ fn tokens(sql: &str) -> Vec<Token<'_>> {
 
 /// The effect of a statement that its reply shows.
 fn purpose(sql: &str) -> Purpose {
-    let mut verbs = verbs(sql);
-    let first = verbs.next().unwrap_or_default();
-    let changes = |verb: &str| ["insert", "update", "delete", "replace"].contains(&verb);
-    match first.as_str() {
-        verb if changes(verb) => Purpose::Change,
-        "with" if verbs.any(|verb| verb == "update" || verb == "delete") => Purpose::Change,
+    let tokens = tokens(sql);
+    let has_into = || tokens.iter().any(|token| token.is("INTO"));
+    match tokens.iter().find(|token| !token.is_sign(b'(')) {
+        Some(first) if first.is_one_of(&["INSERT", "UPDATE", "DELETE", "REPLACE"]) => {
+            Purpose::Change
+        }
+        Some(first) if first.is("WITH") && !reading::reads(&tokens) => Purpose::Change,
         // With INTO the rows go elsewhere.
-        "select" | "with" | "table" | "values" if !verbs.any(|verb| verb == "into") => {
+        Some(first) if first.is_one_of(&["SELECT", "WITH", "TABLE", "VALUES"]) && !has_into() => {
             Purpose::Find
         }
         _ => Purpose::Other,
@@ -459,6 +460,19 @@ mod tests {
             ("(select 1) union (select 2)", Purpose::Find),
             ("with x as (select 1) select * from x", Purpose::Find),
             ("select a from t into @a", Purpose::Other),
+            ("select a from t where b = 'put into it'", Purpose::Find),
+            (
+                "with x as (select 'an update') select * from x",
+                Purpose::Find,
+            ),
+            (
+                "with x as (select 1) select * from x, t for update",
+                Purpose::Find,
+            ),
+            (
+                "with x as (select a from t) select a from x into @a",
+                Purpose::Other,
+            ),
             ("set @a = 1", Purpose::Other),
             ("call p()", Purpose::Other),
             ("commit", Purpose::Other),
