@@ -34,9 +34,11 @@ impl Noticed {
     #[inline]
     pub(super) fn reply(&mut self, purpose: Purpose, done: &Done) {
         let served = match purpose {
+            // With RETURNING the reply has the changed rows in place of their number.
             Purpose::Change => {
-                self.changed += done.affected;
-                done.affected
+                let changed = done.affected.max(done.rows);
+                self.changed += changed;
+                changed
             }
             Purpose::Find => {
                 self.found += done.rows;
@@ -159,6 +161,13 @@ mod tests {
         assert_eq!(counted(&[(Purpose::Change, done(0, 0, 0))]), (1, 0, 0));
         assert_eq!(counted(&[(Purpose::Find, done(0, 0, 0))]), (0, 1, 0));
         assert_eq!(counted(&[(Purpose::Change, done(1, 0, 3))]), (0, 0, 1));
+    }
+
+    #[test]
+    fn rows_that_a_change_returns_are_rows_that_it_changed() {
+        let returning = [(Purpose::Change, done(0, 2, 0))];
+        assert_eq!(counted(&returning), (0, 0, 0));
+        assert_eq!(effects(&returning).rows_changed, 2);
     }
 
     #[test]

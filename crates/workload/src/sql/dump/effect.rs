@@ -82,12 +82,13 @@ pub(super) fn of_infile(sql: &[u8], quoting: Quoting) -> Effect {
 }
 
 fn insert(sql: &[u8], mut lexer: Lexer) -> Effect {
-    const DUPLICATE: &[u8] = b"DUPLICATE";
-    let is_duplicate = |part: &[u8]| part.eq_ignore_ascii_case(DUPLICATE);
     // Looked for in all of the text first, since a statement may have megabytes.
-    if sql.windows(DUPLICATE.len()).any(is_duplicate)
-        && lexer.clone().any(|token| token.is("DUPLICATE"))
-    {
+    let has = |word: &str| {
+        let is_word = |part: &[u8]| part.eq_ignore_ascii_case(word.as_bytes());
+        sql.windows(word.len()).any(is_word) && lexer.clone().any(|token| token.is(word))
+    };
+    // With RETURNING the server counts no rows.
+    if has("DUPLICATE") || has("RETURNING") {
         return Effect::Unknown;
     }
     match lexer.find(|token| !token.is_one_of(&BEFORE_TABLE)) {
@@ -192,6 +193,7 @@ mod tests {
             "with b as (select 1) delete from a",
             "INSERT IGNORE INTO a VALUES (1)",
             "INSERT INTO a VALUES (1) ON DUPLICATE KEY UPDATE b = 1",
+            "INSERT INTO a VALUES (1) RETURNING b",
             "INSERT INTO other.a VALUES (1)",
             "REPLACE INTO a VALUES (1)",
             "delete from a",
