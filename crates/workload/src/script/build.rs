@@ -100,6 +100,9 @@ impl Builder {
         if depth.open {
             return Err(SqlMistake::Open);
         }
+        if depth.locks {
+            return Err(SqlMistake::Locked);
+        }
         self.operations.push(Operation {
             name: name.into(),
             steps,
@@ -263,6 +266,16 @@ fn autocommit(sql: &str) -> Option<bool> {
     Some(!is_off)
 }
 
+/// Whether a statement locks tables (true) or unlocks them (false), for the statements after it.
+fn table_locks(sql: &str) -> Option<bool> {
+    let tokens = tokens(sql);
+    let [first, second, ..] = &tokens[..] else {
+        return None;
+    };
+    let is_of_tables = second.is_one_of(&["TABLE", "TABLES"]);
+    (is_of_tables && first.is_one_of(&["LOCK", "UNLOCK"])).then(|| first.is("LOCK"))
+}
+
 /// Whether a statement changes nothing and locks nothing.
 fn only_reads(sql: &str) -> bool {
     let tokens = tokens(sql);
@@ -295,6 +308,8 @@ struct Transactions {
     /// Whether autocommit is off, so that a change opens a transaction.
     is_off: bool,
     was_off: bool,
+    /// Whether LOCK TABLES holds.
+    locks: bool,
 }
 
 impl Transactions {
@@ -304,9 +319,11 @@ impl Transactions {
         if let Some(is_on) = autocommit(sql) {
             return self.turn_autocommit(is_on);
         }
+        self.locks = table_locks(sql).unwrap_or(self.locks);
         match (Control::from_sql(sql), Effect::from_sql(sql)) {
             (Some(Control::Begin), _) => {
-                self.any = true;
+                // The server frees tables that are locked.
+                (self.any, self.locks) = (true, false);
                 // An open transaction is committed.
                 std::mem::replace(&mut self.open, true)
             }
@@ -447,6 +464,23 @@ mod tests {
             "set @a = 0",
         ] {
             builder().operation("on", 1, &[part(on)]).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_operation_that_leaves_tables_locked_is_refused() {
+        for locked in [
+            "lock tables t write; update t set a = 1",
+            "/* all */ LOCK TABLE t READ; select 1; unlock tables; lock table t read",
+        ] {
+            let mistake = builder().operation("locked", 1, &[part(locked)]);
+            assert_eq!(mistake, Err(SqlMistake::Locked), "{locked}");
+        }
+        for unlocked in [
+            "lock tables t write; update t set a = 1; unlock tables",
+            "lock tables t write; begin; update t set a = 1; commit",
+        ] {
+            builder().operation("o", 1, &[part(unlocked)]).unwrap();
         }
     }
 

@@ -178,6 +178,9 @@ fn wrong_statements(operation: &Written, wrong: SqlMistake) {
         }
         SqlMistake::Unnamed => "write :id, and [workload.sql.parameter.id] for its values".into(),
         SqlMistake::Open => "end it in the same operation".into(),
+        SqlMistake::Locked => {
+            "unlock them in the same operation: other clients would wait until the next one".into()
+        }
         SqlMistake::NoAutocommit => {
             "write begin; ...; commit for a transaction of several statements".into()
         }
