@@ -36,7 +36,7 @@ pub(crate) struct Options {
     pub socket: Option<PathBuf>,
 }
 
-/// The sections that every client reads.
+/// The sections that every client reads, in any case.
 const SECTIONS: [&str; 3] = ["client", "client-server", "client-mariadb"];
 /// Files that include each other would do so without end.
 const INCLUDES_MAX: u32 = 10;
@@ -53,8 +53,10 @@ pub(crate) fn of_user() -> Options {
 impl Options {
     /// A file that cannot be read has no options, as for the clients.
     fn read_file(&mut self, path: &Path, depth: u32) {
-        if let Ok(text) = std::fs::read_to_string(path) {
-            self.read(&text, depth);
+        if let Ok(bytes) = std::fs::read(path) {
+            // The clients read bytes: a comment in another character set hides nothing.
+            let text = String::from_utf8_lossy(&bytes);
+            self.read(text.trim_start_matches('\u{feff}'), depth);
         }
     }
 
@@ -63,7 +65,10 @@ impl Options {
         let mut is_client = false;
         for line in option_lines(text) {
             match line {
-                OptionLine::Section(name) => is_client = SECTIONS.contains(&name),
+                OptionLine::Section(name) => {
+                    let is_one = |known: &&str| name.eq_ignore_ascii_case(known);
+                    is_client = SECTIONS.iter().any(is_one);
+                }
                 OptionLine::Include { word, path } if depth < INCLUDES_MAX => {
                     self.include(word, Path::new(path), depth + 1);
                 }
@@ -179,6 +184,19 @@ password='a\\b\sc\"\d'"#;
         let mut options = Options::default();
         options.read_file(&own, 0);
         assert_eq!(options.user.as_deref(), Some("own"));
+    }
+
+    #[test]
+    fn a_section_in_any_case_and_a_file_of_any_editor_are_read() {
+        assert_eq!(password("[Client]\npassword=a\n").as_deref(), Some("a"));
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for start in [&b"\xef\xbb\xbf"[..], b"# f\xfcr alle\n"] {
+            let bytes = [start, b"[client]\r\npassword=a\r\n"].concat();
+            std::fs::write(file.path(), bytes).unwrap();
+            let mut options = Options::default();
+            options.read_file(file.path(), 0);
+            assert_eq!(options.password.as_deref(), Some("a"));
+        }
     }
 
     #[test]
