@@ -66,6 +66,11 @@ fn of_mydumper(names: &[String]) -> io::Result<String> {
     const VIEWS: &str = "-schema-view";
     let stems = names.iter().filter_map(|name| Some((name, stem(name)?)));
     let stems: Vec<(&String, &str)> = stems.collect();
+    if let Some(name) = names.iter().find(|name| is_packed_otherwise(name)) {
+        return Err(refused(format!(
+            "{name} has a compression that is not read: unpack it first, or compress it with gzip or zstd"
+        )));
+    }
     let ending = |end: &'static str| {
         let those = stems.iter().filter(move |(_, stem)| stem.ends_with(end));
         those.map(|(name, _)| *name)
@@ -110,6 +115,11 @@ fn of_mydumper(names: &[String]) -> io::Result<String> {
 /// Whether mydumper writes bodies of triggers and routines into the file of this name.
 pub(crate) fn has_bodies(name: &str) -> bool {
     stem(name).is_some_and(|stem| BODIES.iter().any(|end| stem.ends_with(end)))
+}
+
+/// Whether it is a file of SQL that another program has compressed (mydumper --exec-per-thread).
+fn is_packed_otherwise(name: &str) -> bool {
+    name.contains(".sql.") && stem(name).is_none()
 }
 
 /// The name of a file of SQL without its endings.
@@ -487,6 +497,14 @@ mod tests {
                 "the schemas a, b",
             ),
             (&[("metadata", "")], "no schema"),
+            (
+                &[
+                    ("metadata", ""),
+                    ("a-schema-create.sql", ""),
+                    ("a.t.00000.sql.lz4", ""),
+                ],
+                "a.t.00000.sql.lz4 has a compression",
+            ),
             (&[("metadata", ""), ("a.t.00000.dat", "")], "--load-data"),
         ] {
             let refused = script(folder(files).path()).unwrap_err().to_string();
