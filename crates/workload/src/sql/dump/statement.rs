@@ -198,7 +198,12 @@ impl Filter {
         let at = tokens.iter().position(|token| token.is("INFILE"));
         let file = at.and_then(|at| tokens.get(at + 1));
         let Some((at, file)) = at.zip(file.filter(|file| file.kind == TokenKind::Text)) else {
-            return Ok(Action::Skip);
+            return Ok(match tokens.get(1) {
+                // INTO CACHE: it changes no row.
+                Some(second) if second.is("INDEX") => Action::Skip,
+                // FROM S3, FROM URL: only some servers know it, and the others say so.
+                _ => self.ready(Cow::Borrowed(statement.sql.as_slice()), statement),
+            });
         };
         let name = file.content();
         if !tokens[..at].iter().any(|token| token.is("LOCAL")) {
@@ -484,6 +489,9 @@ mod tests {
             action("LOAD DATA LOCAL INFILE 'pet.txt' INTO TABLE pet").as_deref(),
             Some("pet.txt: LOAD DATA LOCAL INFILE 'rows' INTO TABLE pet")
         );
+        let elsewhere = "LOAD DATA FROM S3 's3://shop/pet.txt' INTO TABLE pet";
+        assert_eq!(action(elsewhere).as_deref(), Some(elsewhere));
+        assert_eq!(action("LOAD INDEX INTO CACHE pet"), None);
     }
 
     #[test]
