@@ -47,7 +47,7 @@ words! {
         FrequencyChanged = "frequency_changed",
         /// The load generator itself did not run for a part of the load.
         GeneratorStalled = "generator_stalled",
-        /// More than 1 % of the operations of a name changed no row or found none.
+        /// More than 1 % of the operations of a name changed no row or found none, or a query of the user's found none in any round.
         NoEffect = "no_effect",
         /// More than 1 % of the operations of a name caused warnings.
         OperationsWarned = "operations_warned",

@@ -235,7 +235,7 @@ fn tokens(sql: &str) -> Vec<Token<'_>> {
 }
 
 /// The effect of a statement that its reply shows.
-fn purpose(sql: &str) -> Purpose {
+pub(super) fn purpose(sql: &str) -> Purpose {
     let tokens = tokens(sql);
     let has_into = || tokens.iter().any(|token| token.is("INTO"));
     match tokens.iter().find(|token| !token.is_sign(b'(')) {

@@ -139,3 +139,8 @@ impl Statement {
         (1..=self.copies(tables)).map(text).collect()
     }
 }
+
+/// Whether the reply to a statement has the rows that it finds.
+pub fn finds_rows(sql: &str) -> bool {
+    build::purpose(sql) == Purpose::Find
+}

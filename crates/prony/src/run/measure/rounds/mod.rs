@@ -21,6 +21,7 @@ use spec::plan::PlannedTrial;
 use spec::{Observe, Plans, RoundKind, Unit};
 use std::collections::BTreeMap;
 use std::time::Instant;
+use workload::script::finds_rows;
 use workload::{Operation, Queries};
 
 /// What a round that reads its data into memory is not.
@@ -89,6 +90,7 @@ impl<'a> Rounds<'a> {
             trial.flag(FlagKind::ForeignClients, text);
         }
         has_figures(trial);
+        name_empty(&self.operations, trial);
         if self.observe.plans == Plans::Analyze {
             self.turn(place.process().ok())?;
             self.bench.progress.now("analysing plans");
@@ -243,6 +245,24 @@ fn has_figures(trial: &mut Trial) {
     let failed = trial.flagged(FlagKind::QueryFailed);
     if let (Some(flag), true) = (failed.cloned(), queries.all(Query::has_failed)) {
         trial.invalidate(flag.kind, flag.text);
+    }
+}
+
+/// Names the user's own queries that found no row in any round: that is fast, and often a mistake.
+fn name_empty(operations: &[Operation], trial: &mut Trial) {
+    let is_empty = |operation: &&Operation| {
+        let queries = trial.rounds.iter().flat_map(|round| &round.queries);
+        let answered =
+            queries.filter(|query| query.name == operation.name && query.error.is_none());
+        let rows = answered.map(|query| query.rows).max();
+        rows == Some(0) && operation.place.is_some() && finds_rows(&operation.mysql)
+    };
+    let empty = operations.iter().filter(is_empty);
+    let names: Vec<&str> = empty.map(|operation| operation.name.as_str()).collect();
+    if !names.is_empty() {
+        let names = names.join(", ");
+        let text = format!("found no row in any round: {names}; check the conditions and the data");
+        trial.flag(FlagKind::NoEffect, text);
     }
 }
 
@@ -404,6 +424,32 @@ pub(crate) mod tests {
         }
         has_figures(&mut trial);
         assert_eq!((trial.flags.len(), trial.state), (1, TrialState::Invalid));
+    }
+
+    #[test]
+    fn own_queries_that_find_no_row_in_any_round_are_named() {
+        let flags = |place: Option<&str>, sql: &str, rows: [u64; 2]| {
+            let mut trial = trial_with_answers("5.6", &["a", "a"]);
+            for (round, rows) in trial.rounds.iter_mut().zip(rows) {
+                round.queries[0].rows = rows;
+            }
+            let operation = Operation {
+                place: place.map(String::from),
+                ..Operation::new("Q1.1", sql)
+            };
+            name_empty(&[operation], &mut trial);
+            let kinds = trial.flags.into_iter().map(|flag| flag.kind);
+            kinds.collect::<Vec<_>>()
+        };
+        let (own, sql) = (Some("q.sql:1"), "select a from t");
+        assert_eq!(flags(own, sql, [0, 0]), [FlagKind::NoEffect]);
+        for (place, sql, rows) in [
+            (own, sql, [0, 1]),
+            (own, "select a from t into @a", [0, 0]),
+            (None, sql, [0, 0]),
+        ] {
+            assert!(flags(place, sql, rows).is_empty(), "{sql} {rows:?}");
+        }
     }
 
     #[test]
