@@ -7,6 +7,9 @@
 
 use std::io::BufRead;
 
+/// What is wrong with a backslash in `C:\data` between tabs.
+const UNKNOWN_ESCAPE: &str = "a backslash is before a letter that is no escape, and servers would drop the backslash: if backslashes are part of the texts, write load.TABLE = { file = \"...\", separator = \"\\t\" }, or double them";
+
 /// The form of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Syntax {
@@ -255,6 +258,9 @@ impl<R: BufRead> Reader<R> {
         let mut at = 0;
         loop {
             let (end, is_last) = self.end_of_escaped(at)?;
+            if has_unknown_escape(&self.raw[at..end]) {
+                return Err(self.mistake(UNKNOWN_ESCAPE));
+            }
             let (field, text) = (&self.raw[at..end], &mut self.text);
             let form = match field {
                 b"\\N" => Form::Null,
@@ -301,6 +307,18 @@ impl<R: BufRead> Reader<R> {
             self.fields.push((self.text.len(), Form::Plain));
         }
     }
+}
+
+/// Whether a backslash is before a sign that no server escapes. LOAD DATA would drop the backslash.
+fn has_unknown_escape(field: &[u8]) -> bool {
+    const KNOWN: &[u8] = b"0bnrtZN\\'\"\t\n";
+    let mut bytes = field.iter();
+    while bytes.any(|byte| *byte == b'\\') {
+        if bytes.next().is_some_and(|escaped| !KNOWN.contains(escaped)) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Source: the escapes of LOAD DATA. Any other letter stands for itself.
@@ -418,6 +436,16 @@ mod tests {
                 ["3", "", ""],
             ]
         );
+    }
+
+    #[test]
+    fn a_backslash_that_servers_would_drop_is_refused() {
+        for text in ["1\ta\n2\tC:\\data\n", "1\ta\n2\tC:\\tmp\\\r\n"] {
+            let mistake = read(text.as_bytes(), Syntax::Tsv).unwrap_err();
+            assert_eq!(mistake.line, 2);
+            assert!(mistake.says.contains("a backslash is before"), "{text}");
+        }
+        assert_eq!(read(b"C:\\\\data\n", Syntax::Tsv).unwrap(), [["C:\\data"]]);
     }
 
     #[test]
