@@ -12,6 +12,7 @@ mod effects;
 pub(crate) mod failure;
 mod first_errors;
 mod generator;
+mod locks;
 mod mix;
 mod policy;
 mod session;

@@ -20,8 +20,8 @@ pub enum SqlMistake {
     Undefined { name: String },
     #[error("the transaction is not ended: COMMIT or ROLLBACK is missing")]
     Open,
-    #[error("the tables stay locked: UNLOCK TABLES is missing")]
-    Locked,
+    #[error("what it locks stays locked: {missing} is missing")]
+    Locked { missing: &'static str },
     #[error("it leaves autocommit off, so that nothing after it is committed")]
     NoAutocommit,
 }

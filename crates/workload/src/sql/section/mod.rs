@@ -178,8 +178,8 @@ fn wrong_statements(operation: &Written, wrong: SqlMistake) {
         }
         SqlMistake::Unnamed => "write :id, and [workload.sql.parameter.id] for its values".into(),
         SqlMistake::Open => "end it in the same operation".into(),
-        SqlMistake::Locked => {
-            "unlock them in the same operation: other clients would wait until the next one".into()
+        SqlMistake::Locked { missing } => {
+            format!("write {missing} at its end: other clients would wait for the next operation")
         }
         SqlMistake::NoAutocommit => {
             "write begin; ...; commit for a transaction of several statements".into()
