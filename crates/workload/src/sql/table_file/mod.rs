@@ -111,7 +111,7 @@ impl TableFile {
         let syntax = self.syntax();
         let separator = self.separator.unwrap_or(b',');
         let mut reader = Reader::new(file, syntax).separated_by(separator);
-        reader.read().map_err(mistaken)?;
+        reader.read_first().map_err(mistaken)?;
         let named = header::read(&reader, columns, self).map_err(mistaken)?;
         let wanted = named.as_ref().unwrap_or(&header::all(columns)).clone();
         let check = Check::new(session, self, &wanted)?;

@@ -109,6 +109,18 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
+    /// Reads the first record, behind the line `sep=;` by which spreadsheets know the separator.
+    pub(super) fn read_first(&mut self) -> Result<bool, Mistake> {
+        let is_there = self.read()?;
+        let line = self.raw.strip_suffix(b"\n").unwrap_or(&self.raw);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let is_mark = line.strip_prefix(b"sep=") == Some(&[self.separator][..]);
+        match is_mark && self.syntax == Syntax::Csv {
+            true => self.read(),
+            false => Ok(is_there),
+        }
+    }
+
     /// How many bytes the file had so far: none if there is no line.
     pub(super) fn has_bytes(&self) -> bool {
         self.lines > 0
@@ -394,6 +406,22 @@ mod tests {
         assert!(reader.read().unwrap());
         let fields: Vec<&[u8]> = reader.fields().map(|(text, _)| text).collect();
         assert_eq!(fields, [&b"1"[..], b"2,5", b"a;b"]);
+    }
+
+    #[test]
+    fn a_line_that_names_the_separator_is_no_record() {
+        let first = |text: &str, separator: u8| {
+            let reader = Reader::new(text.as_bytes(), Syntax::Csv);
+            let mut reader = reader.separated_by(separator);
+            reader.read_first().unwrap();
+            let fields = reader.fields().map(|(text, _)| text.to_vec());
+            (fields.collect::<Vec<_>>(), reader.line)
+        };
+        let row = vec![b"a".to_vec(), b"b".to_vec()];
+        assert_eq!(first("sep=;\r\na;b\r\n", b';'), (row.clone(), 2));
+        assert_eq!(first("sep=\t\na\tb\n", b'\t'), (row.clone(), 2));
+        assert_eq!(first("a;b\n", b';'), (row, 1));
+        assert_eq!(first("sep=;\n", b',').1, 1);
     }
 
     #[test]
