@@ -33,7 +33,8 @@ pub(super) fn read<R: BufRead>(
         .iter()
         .zip(&named)
         .find(|(_, column)| column.is_none());
-    let is_any = named.iter().any(Option::is_some);
+    let is_any = named.iter().any(Option::is_some)
+        || names.iter().any(|name| is_alike(name, columns));
     match (file.header, unknown) {
         (Some(false), _) => Ok(None),
         (_, None) if !names.is_empty() => {
@@ -49,6 +50,16 @@ pub(super) fn read<R: BufRead>(
         (_, Some((name, _))) => Err(first.mistake(mistaken(name, columns, file))),
         (_, None) => Ok(None),
     }
+}
+
+/// Whether spaces and signs alone distinguish the name from that of a column: `Order ID` for `order_id`.
+fn is_alike(name: &str, columns: &[Column]) -> bool {
+    let letters = |name: &str| -> String {
+        let letters = name.chars().filter(|sign| sign.is_alphanumeric());
+        letters.flat_map(char::to_lowercase).collect()
+    };
+    let own = letters(name);
+    !own.is_empty() && columns.iter().any(|column| letters(&column.name) == own)
 }
 
 /// A column that comes more than once.
@@ -125,6 +136,9 @@ mod tests {
             "{says}"
         );
         assert!(header("a,b,c\n", Some(true)).is_err());
+        let says = header("Re-gion,Unit price\n", None).unwrap_err();
+        assert!(says.contains("\"Re-gion\", which is no column"), "{says}");
+        assert_eq!(header("a,-,\n", None), Ok(None));
     }
 
     #[test]
