@@ -15,6 +15,9 @@ const NULL_IN_DOUBT: &str = "a field is the word NULL without quotes: if it is N
 /// What is wrong with a field in quotes between tabs.
 const QUOTES_IN_DOUBT: &str = "a field is in quotes: if they are those of CSV, write load.TABLE = { file = \"...\", separator = \"\\t\" }; if they are part of the text, write options = \"FIELDS TERMINATED BY '\\t' ENCLOSED BY ''\"";
 
+/// What is wrong with CSV that has the escapes of servers.
+const ESCAPES_IN_DOUBT: &str = "the file has \\N without quotes and a backslash before another one or the end of a line, as SELECT ... INTO OUTFILE writes both, and in CSV a backslash is a letter: write options = \"FIELDS TERMINATED BY ',' OPTIONALLY ENCLOSED BY '\\\"'\"; if backslashes are letters, write null = \"\\\\N\"";
+
 /// The texts of a column: how many are not NULL, and the sum of their CRC-32, as `SUM(CRC32(column))` gives it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Texts {
@@ -91,6 +94,24 @@ impl Spaces for [u8] {
     }
 }
 
+/// What a file of CSV has had of the escapes of servers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Escapes {
+    has_null: bool,
+    /// A backslash before another one or the end of a line.
+    has_backslash: bool,
+}
+
+impl Escapes {
+    /// Takes note of a field. Returns whether the file has had both.
+    fn are_both(&mut self, field: &[u8], form: Form) -> bool {
+        let is_escape = |pair: &[u8]| matches!(pair, [b'\\', b'\\' | b'\n']);
+        self.has_null |= form == Form::Plain && field == b"\\N";
+        self.has_backslash |= field.windows(2).any(is_escape);
+        self.has_null && self.has_backslash
+    }
+}
+
 /// The records of a file, of which the first one was read.
 pub(super) struct Rows<R> {
     pub reader: Reader<R>,
@@ -102,6 +123,8 @@ pub(super) struct Rows<R> {
     pub is_null_in_doubt: bool,
     /// Quotes may be part of the text, or those of a program that writes CSV with tabs.
     pub are_quotes_in_doubt: bool,
+    /// None: what a backslash means is not in doubt.
+    pub escapes: Option<Escapes>,
     pub columns: Vec<Column>,
     /// Values may be stored other than they are in the file.
     pub accepts: bool,
@@ -165,6 +188,11 @@ impl<R: BufRead> Rows<R> {
             }
             if self.are_quotes_in_doubt && is_quoted_as_csv(text) {
                 return Err(Stop::Mistake(self.reader.mistake(QUOTES_IN_DOUBT)));
+            }
+            if let Some(escapes) = &mut self.escapes
+                && escapes.are_both(text, form)
+            {
+                return Err(Stop::Mistake(self.reader.mistake(ESCAPES_IN_DOUBT)));
             }
             let is_null = form == Form::Null || (form == Form::Plain && text == self.null);
             let text = (!is_null).then_some(text);
@@ -289,6 +317,7 @@ mod tests {
             null: b"\\N".to_vec(),
             is_null_in_doubt: false,
             are_quotes_in_doubt: false,
+            escapes: None,
             columns,
             accepts: false,
             sent: Arc::clone(&sent),
@@ -342,6 +371,24 @@ mod tests {
             assert_eq!(mistake_between_tabs(line, false), None, "{line}");
         }
         assert_eq!(mistake_between_tabs("1\t\"Great!\"\n", true), None);
+    }
+
+    #[test]
+    fn csv_that_seems_to_have_the_escapes_of_servers_is_refused() {
+        let line_of_mistake = |text: &str| {
+            let (_, sent) = sent((text, Syntax::Csv), &["int", "text"], |rows| {
+                rows.escapes = Some(Escapes::default());
+            });
+            sent.mistake.map(|mistake| mistake.line)
+        };
+        for (text, line) in [
+            ("1,\\N\n2,\"C:\\\\temp\"\n", Some(2)),
+            ("1,\"a\\\nb\"\n2,\\N\n", Some(3)),
+            ("1,\\N\n2,\"C:\\temp\"\n", None),
+            ("1,\"\\\\server\"\n", None),
+        ] {
+            assert_eq!(line_of_mistake(text), line, "{text}");
+        }
     }
 
     #[test]

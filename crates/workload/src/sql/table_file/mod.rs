@@ -21,7 +21,7 @@ use crate::loader::warnings::{self, Values};
 use crate::{LoadError, schema};
 use check::Check;
 use columns::Column;
-use encode::{Rows, Sent};
+use encode::{Escapes, Rows, Sent};
 use read::{Mistake, Reader, Syntax};
 use server::{ServerError, Session};
 use std::io::{self, BufRead as _};
@@ -127,6 +127,7 @@ impl TableFile {
                 .into_bytes(),
             is_null_in_doubt: self.null.is_none(),
             are_quotes_in_doubt: syntax == Syntax::Tsv,
+            escapes: (syntax != Syntax::Tsv && self.null.is_none()).then(Escapes::default),
             columns: wanted.clone(),
             accepts,
             sent: Arc::clone(&sent),
