@@ -67,7 +67,18 @@ pub(super) fn of_line(line: &[u8], delimiter_now: &[u8]) -> Option<Command> {
 pub(super) fn delimiter(rest: &[u8]) -> Option<Command> {
     let (word, argument) = split(rest.trim_ascii());
     let is_delimiter = word.eq_ignore_ascii_case(b"delimiter") && !argument.is_empty();
-    is_delimiter.then(|| Command::Delimiter(split(argument).0.to_vec()))
+    is_delimiter.then(|| Command::Delimiter(delimiter_of(argument)))
+}
+
+/// The client takes quotes around it off.
+fn delimiter_of(argument: &[u8]) -> Vec<u8> {
+    let (word, _) = split(argument);
+    match word {
+        [first @ (b'\'' | b'"' | b'`'), inner @ .., last] if first == last && !inner.is_empty() => {
+            inner.to_vec()
+        }
+        _ => word.to_vec(),
+    }
 }
 
 /// The command that a statement without its delimiter is.
@@ -116,7 +127,7 @@ fn command(sign: u8, argument: &[u8]) -> Command {
             schema => Command::Run([b"USE ", schema].concat()),
         },
         b'C' => Command::Run([b"SET NAMES ", argument].concat()),
-        b'd' => Command::Delimiter(split(argument).0.to_vec()),
+        b'd' => Command::Delimiter(delimiter_of(argument)),
         b'q' => Command::Leave,
         _ => Command::PassOver,
     }
@@ -150,6 +161,7 @@ mod tests {
             ("SOURCE 'my rows.sql'", source("my rows.sql")),
             ("DELIMITER //", Some(Command::Delimiter(b"//".to_vec()))),
             ("delimiter ;", Some(Command::Delimiter(b";".to_vec()))),
+            ("delimiter '$$'", Some(Command::Delimiter(b"$$".to_vec()))),
             ("use shop", Some(Command::Run(b"USE shop".to_vec()))),
             (
                 "connect shop localhost",
