@@ -127,6 +127,8 @@ fn command(sign: u8, argument: &[u8]) -> Command {
             schema => Command::Run([b"USE ", schema].concat()),
         },
         b'C' => Command::Run([b"SET NAMES ", argument].concat()),
+        // The client says that it needs one, and goes on.
+        b'd' if argument.is_empty() => Command::PassOver,
         b'd' => Command::Delimiter(delimiter_of(argument)),
         b'q' => Command::Leave,
         _ => Command::PassOver,
@@ -190,6 +192,7 @@ mod tests {
         assert_eq!(sign("\\. a.sql\nselect"), Some((source.clone(), 8)));
         assert_eq!(sign("\\. a.sql; select"), Some((source, 9)));
         assert_eq!(sign("\\W select"), Some((Command::PassOver, 2)));
+        assert_eq!(sign("\\d\nselect"), Some((Command::PassOver, 2)));
         assert_eq!(sign("\\z"), None);
     }
 }
