@@ -44,6 +44,7 @@ impl Comparison {
         differences.extend(differences::of_datasets(&trials));
         let (settings, in_some) = differences::of_settings(&trials);
         differences.extend(settings);
+        let collations = differences::of_collations(&trials);
         let table = table_of_runs(&runs, &trials);
         let questions = runs.iter().map(|run| &run.question);
         let across = stats::across(questions.zip(trials).collect(), tolerance);
@@ -55,6 +56,7 @@ impl Comparison {
         let others = failures::other(question, &across.contrasts);
         let of_rows = differences::of_rows(&others, runs.len(), &differences);
         differences.extend(of_rows);
+        differences.extend(collations);
         let others = others.into_iter().map(|other| other.sentence).take(1);
         let confounded = differences::confounding(&differences).into_iter();
         let others = others.chain(confounded.map(|(_, sentence)| sentence));

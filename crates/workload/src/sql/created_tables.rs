@@ -155,18 +155,8 @@ impl Dataset for Tables {
         }
     }
 
-    /// utf8 and utf8mb3 are one character set.
     fn collations(&self, session: &mut Session) -> Result<Vec<String>, ServerError> {
-        let sql = format!(
-            "SELECT DISTINCT collation_name FROM information_schema.columns WHERE table_schema = '{SCHEMA}' AND table_name <> '{}' AND collation_name IS NOT NULL ORDER BY collation_name",
-            marker::TABLE
-        );
-        let names = marker::names(&session.query(&sql)?).into_iter();
-        let names = names.map(|name| match name.strip_prefix("utf8_") {
-            Some(rest) => format!("utf8mb3_{rest}"),
-            None => name,
-        });
-        Ok(names.collect())
+        existing_tables::collations(session, SCHEMA)
     }
 
     /// One dump makes other tables on other servers: comments of a version (`/*!80000 INVISIBLE */`) are for some of them only.

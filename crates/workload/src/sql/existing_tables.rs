@@ -118,6 +118,10 @@ impl Dataset for Theirs {
         Ok(())
     }
 
+    fn collations(&self, session: &mut Session) -> Result<Vec<String>, ServerError> {
+        collations(session, &self.schema)
+    }
+
     fn definitions(&self, session: &mut Session) -> Result<Option<String>, ServerError> {
         let tables = tables(session, &self.schema)?;
         definitions::hash_of(session, &self.schema, &tables).map(Some)
@@ -166,6 +170,20 @@ pub(super) fn names(
         table_types.join("', '")
     ))?;
     Ok(marker::names(&reply))
+}
+
+/// The collations of all text columns. utf8 and utf8mb3 are one character set.
+pub(super) fn collations(session: &mut Session, schema: &str) -> Result<Vec<String>, ServerError> {
+    let sql = format!(
+        "SELECT DISTINCT collation_name FROM information_schema.columns WHERE table_schema = '{schema}' AND table_name <> '{}' AND collation_name IS NOT NULL ORDER BY collation_name",
+        marker::TABLE
+    );
+    let names = marker::names(&session.query(&sql)?).into_iter();
+    let names = names.map(|name| match name.strip_prefix("utf8_") {
+        Some(rest) => format!("utf8mb3_{rest}"),
+        None => name,
+    });
+    Ok(names.collect())
 }
 
 /// Bytes of all tables of the schema with their indexes, as the server reports them.
@@ -237,6 +255,20 @@ mod tests {
         }));
         let held = shop().held(&mut session).unwrap();
         assert_eq!((held.rows, held.is_estimated), (6, false));
+    }
+
+    #[test]
+    fn the_collations_of_the_schema_are_named() {
+        let mut session = Session::Scripted(Box::new(|sql: &str| {
+            let is_of_columns = sql.contains("collation_name") && sql.contains("'shop'");
+            let names = ["utf8_bin", "utf8mb4_bin"].map(|name| row(&[name]));
+            Ok(Reply {
+                rows: if is_of_columns { names.to_vec() } else { Vec::new() },
+                ..Reply::default()
+            })
+        }));
+        let collations = shop().collations(&mut session).unwrap();
+        assert_eq!(collations, ["utf8mb3_bin", "utf8mb4_bin"]);
     }
 
     #[test]

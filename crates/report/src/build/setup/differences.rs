@@ -113,6 +113,16 @@ pub(crate) fn of_datasets(trials: &[Vec<Trial>]) -> Option<Difference> {
     of_trials(DifferenceKind::Data, "dataset", trials, name)
 }
 
+/// The collations of the text columns, which sort and compare at different costs; None where a record does not name them.
+pub(crate) fn of_collations(trials: &[Vec<Trial>]) -> Option<Difference> {
+    let names = |trial: &Trial| {
+        let names = trial.dataset.as_ref()?.collations.join(", ");
+        (!names.is_empty()).then_some(names)
+    };
+    let found = of_trials(DifferenceKind::Data, "collations", trials, names)?;
+    found.values.iter().all(Option::is_some).then_some(found)
+}
+
 /// How the trials of the runs were measured, if not all in the same way.
 pub(crate) fn of_slices(trials: &[Vec<Trial>]) -> Option<Difference> {
     let words = |trial: &Trial| {
@@ -203,4 +213,28 @@ fn joined<T: AsRef<str>>(values: &BTreeSet<T>) -> String {
 
 fn differs(found: &Difference) -> bool {
     found.values.iter().any(|value| *value != found.values[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::TrialKey;
+
+    #[test]
+    fn collations_that_both_runs_name_are_compared() {
+        let on = |collations: &[&str]| {
+            let note = serde_json::json!({
+                "fingerprint": "schema-shop", "server": "db", "rows": 4, "data_bytes": 16384, "load_s": null,
+                "method": "already there", "collations": collations
+            });
+            let mut trial = Trial::unmeasured(TrialKey::default(), 0);
+            trial.dataset = serde_json::from_value(note).ok();
+            vec![trial]
+        };
+        let found = |new: &[&str]| of_collations(&[on(&["utf8mb4_bin"]), on(new)]);
+        let values = found(&["latin1_bin"]).unwrap().values;
+        assert_eq!(values[1].as_deref(), Some("latin1_bin"));
+        assert!(found(&["utf8mb4_bin"]).is_none());
+        assert!(found(&[]).is_none(), "a record of an older prony");
+    }
 }
