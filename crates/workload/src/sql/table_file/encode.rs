@@ -15,6 +15,9 @@ const NULL_IN_DOUBT: &str = "a field is the word NULL without quotes: if it is N
 /// What is wrong with a field in quotes between tabs.
 const QUOTES_IN_DOUBT: &str = "a field is in quotes: if they are those of CSV, write load.TABLE = { file = \"...\", separator = \"\\t\" }; if they are part of the text, write options = \"FIELDS TERMINATED BY '\\t' ENCLOSED BY ''\"";
 
+/// What is wrong with a line without anything in a file of one column.
+const BLANK_IN_DOUBT: &str = "the line is blank: remove it, or write \"\" for an empty text, or null = \"\" if it is NULL";
+
 /// What is wrong with CSV that has the escapes of servers.
 const ESCAPES_IN_DOUBT: &str = "the file has \\N without quotes and a backslash before another one or the end of a line, as SELECT ... INTO OUTFILE writes both, and in CSV a backslash is a letter: write options = \"FIELDS TERMINATED BY ',' OPTIONALLY ENCLOSED BY '\\\"'\"; if backslashes are letters, write null = \"\\\\N\"";
 
@@ -171,6 +174,9 @@ impl<R: BufRead> Rows<R> {
     fn record(&mut self, buffer: &mut Vec<u8>, sent: &mut Sent) -> Result<(), Stop> {
         if self.reader.is_blank() && self.columns.len() > 1 {
             return Ok(());
+        }
+        if self.reader.is_blank_csv() && !self.null.is_empty() {
+            return Err(Stop::Mistake(self.reader.mistake(BLANK_IN_DOUBT)));
         }
         if self.reader.len() == self.columns.len() + 1 {
             self.reader.drop_last();
@@ -409,6 +415,14 @@ mod tests {
         });
         let says = sent.mistake.unwrap().says;
         assert!(says.starts_with("NULL for the column c"), "{says}");
+    }
+
+    #[test]
+    fn a_blank_line_of_a_file_of_one_column_is_refused_unless_it_is_null() {
+        let (_, sent) = send("a\n\"\"\n\n", &["text"], "\\N", false);
+        assert_eq!(sent.mistake.unwrap().line, 3);
+        let (written, _) = send("a\n\n", &["text"], "", false);
+        assert_eq!(written, "a\n\\N\n");
     }
 
     #[test]

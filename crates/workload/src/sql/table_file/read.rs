@@ -143,6 +143,11 @@ impl<R: BufRead> Reader<R> {
         self.text.is_empty() && self.fields.len() == 1 && self.fields[0].1 == Form::Plain
     }
 
+    /// Whether the line has nothing, although CSV has an empty text of a single column in quotes.
+    pub(super) fn is_blank_csv(&self) -> bool {
+        self.syntax == Syntax::Csv && self.is_blank()
+    }
+
     /// The record as it is in the file.
     pub(super) fn raw(&self) -> &[u8] {
         &self.raw
