@@ -87,7 +87,9 @@ impl Bench<'_> {
             trial.invalidate(lost.kind, lost.text);
         }
         pool::check(&planned.settings, &mut trial);
-        sessions::check_cache([&planned.session, &planned.settings], &mut trial);
+        let set = [&planned.session, &planned.settings];
+        sessions::check_cache(set, &mut trial);
+        sessions::check_charset(set, &mut trial);
         name_events(&mut trial);
         self.keep_log(&mut trial, &place.log());
         self.keep_recording(&mut trial, place.as_ref());

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 const CACHE: &str = "query_cache_type";
 const CACHE_HITS: &str = "Qcache_hits";
+const CHARSET: &str = "character_set_client";
 const LIMIT: &str = "sql_select_limit";
 /// The server's own default.
 const NO_LIMIT: &str = "18446744073709551615";
@@ -24,7 +25,7 @@ const RECORDED: [&str; 11] = [
     "tx_isolation",
     "sql_mode",
     "time_zone",
-    "character_set_client",
+    CHARSET,
     "character_set_connection",
     "character_set_results",
     "collation_connection",
@@ -98,6 +99,18 @@ pub(crate) fn check_cache(set: Set, trial: &mut Trial) {
             "the server's query cache answered {} statements; turn it off (query_cache_type = 0), or look for other clients of this server: prony's own sessions turn it off where they may",
             grouped(hits as u64)
         ));
+    }
+}
+
+/// Flags a trial whose server takes statements for another character set than that of prony's sessions, unless the file has set it.
+pub(crate) fn check_charset(set: Set, trial: &mut Trial) {
+    let charset = trial.settings.get(CHARSET);
+    let other = charset.filter(|charset| !charset.starts_with("utf8") && !sets(set, CHARSET));
+    if let Some(other) = other {
+        let text = format!(
+            "the server takes statements for {other}, and they are in UTF-8, so letters beyond ASCII become others; remove skip_character_set_client_handshake, and SET NAMES from init_connect"
+        );
+        trial.flag(FlagKind::CharsetIgnored, text);
     }
 }
 
@@ -183,6 +196,20 @@ mod tests {
         let on = vec![("query-cache-type".into(), Setting::Literal("1".into()))];
         assert!(flags([&on, &Vec::new()], 3).is_empty());
         assert!(flags([&Vec::new(), &on], 3).is_empty());
+    }
+
+    #[test]
+    fn a_server_that_takes_statements_for_another_character_set_is_flagged() {
+        let flags = |set: Set, charset: &str| {
+            let mut trial = trial_with_answers("s", &["a"]);
+            trial.settings.insert(CHARSET.into(), charset.into());
+            check_charset(set, &mut trial);
+            trial.flags.len()
+        };
+        assert_eq!(flags(NOTHING, "latin1"), 1);
+        assert_eq!(flags(NOTHING, "utf8mb4"), 0);
+        let own = vec![(CHARSET.into(), Setting::Literal("latin1".into()))];
+        assert_eq!(flags([&own, &Vec::new()], "latin1"), 0);
     }
 
     #[test]
