@@ -4,6 +4,7 @@
 
 use crate::LoadError;
 use crate::loader::warnings::{self, Values};
+use crate::sql_text::lexer::{Lexer, Quoting, TokenKind};
 use crate::sql_text::{PieceKind, lex};
 use server::{ServerError, Session};
 
@@ -32,6 +33,10 @@ pub(super) fn refuse(
     sql: &[u8],
     at: At,
 ) -> Result<(), LoadError> {
+    let values = match values {
+        Values::Computed if session.warnings() > 0 && is_written_down(sql) => Values::Given,
+        values => values,
+    };
     if let Some(loss) = warnings::loss(session, values).map_err(unread)? {
         let within = loss
             .row()
@@ -47,6 +52,24 @@ pub(super) fn refuse(
     } else {
         Ok(())
     }
+}
+
+/// Whether a statement inserts numbers and texts as they are, so that nothing is computed, also in a setup.
+fn is_written_down(sql: &[u8]) -> bool {
+    const WORDS: [&str; 4] = ["NULL", "DEFAULT", "TRUE", "FALSE"];
+    let mut tokens = Lexer::new(sql, Quoting::default());
+    let first = tokens.next();
+    if !first.is_some_and(|first| first.is_one_of(&["INSERT", "REPLACE"])) {
+        return false;
+    }
+    let values = tokens.find(|token| token.is_one_of(&["VALUES", "VALUE"]));
+    values.is_some()
+        && tokens.all(|token| match token.kind {
+            TokenKind::Text => true,
+            TokenKind::Word => token.text[0].is_ascii_digit() || token.is_one_of(&WORDS),
+            TokenKind::Name => false,
+            TokenKind::Sign => b"(),.+-".contains(&token.text[0]),
+        })
 }
 
 /// Only short statements do.
@@ -98,6 +121,26 @@ fn rows_of(sql: &str) -> impl Iterator<Item = usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_of_an_insert_are_written_down_unless_something_is_computed() {
+        for sql in [
+            "INSERT INTO t VALUES (1, -1.2345, 'a; b()'), (2, NULL, \"c\")",
+            "/* all */ replace into t (a, values_b) values (1e5, default)",
+        ] {
+            assert!(is_written_down(sql.as_bytes()), "{sql}");
+        }
+        for sql in [
+            "insert into t values (1, rand() * 5)",
+            "insert into t values (10 / 3)",
+            "insert into t values (@a)",
+            "insert into t select 1.2345",
+            "insert into t values (1) on duplicate key update a = 2",
+            "update t set a = 1.2345",
+        ] {
+            assert!(!is_written_down(sql.as_bytes()), "{sql}");
+        }
+    }
 
     #[test]
     fn the_line_of_a_row_is_found_in_an_insert_of_several_lines() {
