@@ -39,7 +39,7 @@ pub use summary::{
     OwnStalls, Percentiles, Period, Seen, Shape, Sight, StaleReads, Stall, Steady, Summary,
 };
 pub use text::calendar::Moment;
-pub use text::number::{self, grouped, percent, separated};
+pub use text::number::{self, for_count, grouped, percent, plural, separated};
 pub use text::visible;
 pub use trial::audit::{AuditFigure, AuditNote, InputCheck};
 pub use trial::event::{self, EventNote};

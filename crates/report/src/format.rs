@@ -4,6 +4,7 @@
 //! decimal point and commas between thousands everywhere. JSON and CSV write plain numbers.
 
 use record::Moment;
+pub(crate) use record::plural;
 
 /// How many decimals a column of seconds needs, so that its smallest figure still shows three digits.
 pub(crate) fn decimals(seconds: impl IntoIterator<Item = f64>) -> usize {
@@ -195,20 +196,6 @@ pub(crate) fn first_few(mut texts: Vec<String>, max: usize, separator: &str) -> 
     texts.truncate(max);
     texts.extend((more > 0).then(|| format!("and {more} more")));
     texts.join(separator)
-}
-
-/// `was` lost, of so many.
-pub(crate) fn were(count: u64) -> &'static str {
-    if count == 1 { "was" } else { "were" }
-}
-
-/// `1 trial`, `3 trials`.
-pub(crate) fn plural(n: usize, one: &str) -> String {
-    if n == 1 {
-        format!("1 {one}")
-    } else {
-        format!("{n} {one}s")
-    }
 }
 
 #[cfg(test)]

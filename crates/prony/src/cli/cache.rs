@@ -159,10 +159,7 @@ fn unused(folder: &Path) -> Duration {
 }
 
 fn days(time: Duration) -> String {
-    match time.as_secs() / (24 * 3600) {
-        1 => "1 day".to_string(),
-        days => format!("{days} days"),
-    }
+    record::plural(time.as_secs() as usize / (24 * 3600), "day")
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ pub(crate) mod looks;
 pub(crate) mod sharing;
 
 use crate::claim::{Claim, Judged};
+use crate::text::number::plural;
 use environment::Environment;
 use looks::Looks;
 use serde::{Deserialize, Serialize};
@@ -92,13 +93,9 @@ impl Question {
 
     /// `9 of 12 trials`; `7 trials` of a search, which does not know beforehand how many it takes.
     pub fn progress(&self, trials: u64) -> String {
-        let planned = self.trials;
-        let is_known = !self.is_search() && trials <= planned;
-        let last = if is_known { planned } else { trials };
-        let noun = if last == 1 { "trial" } else { "trials" };
-        match is_known {
-            true => format!("{trials} of {planned} {noun}"),
-            false => format!("{trials} {noun}"),
+        match !self.is_search() && trials <= self.trials {
+            true => format!("{trials} of {}", plural(self.trials as usize, "trial")),
+            false => plural(trials as usize, "trial"),
         }
     }
 

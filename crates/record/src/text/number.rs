@@ -36,6 +36,16 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// The form of a word that a count takes: `is` for one, `are` for any other number.
+pub fn for_count<'w>(count: usize, one: &'w str, many: &'w str) -> &'w str {
+    if count == 1 { one } else { many }
+}
+
+/// `1 trial`, `3 trials`.
+pub fn plural(count: usize, one: &str) -> String {
+    format!("{count} {one}{}", for_count(count, "", "s"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,6 +62,14 @@ mod tests {
         assert_eq!([rate(0.32, 1), rate(412.3, 0)], ["0.3", "412"]);
         assert_eq!([rate(999.7, 0), rate(999.96, 1)], ["1,000", "1,000"]);
         assert_eq!([rate(999.4, 0), rate(999.94, 1)], ["999", "999.9"]);
+    }
+
+    #[test]
+    fn one_is_singular_and_none_is_plural() {
+        assert_eq!(
+            [0, 1, 2].map(|count| plural(count, "trial")),
+            ["0 trials", "1 trial", "2 trials"]
+        );
     }
 
     #[test]

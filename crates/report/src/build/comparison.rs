@@ -10,7 +10,7 @@ use crate::document::{
     Most, Section, Table,
 };
 use crate::format;
-use record::{Run, Slim, Trial, TrialState};
+use record::{Run, Slim, Trial, TrialState, for_count};
 use stats::{Control, LeftOut};
 
 /// Settings in the terminal.
@@ -166,10 +166,7 @@ fn differing(comparison: &Comparison, settings_in_some: usize) -> Option<Section
     let settings = settings.map(|table| table.most(Most::in_terminal(MOST_SETTINGS)));
     let tables = others.into_iter().chain(settings).map(Block::table);
     let lacking = (settings_in_some > 0).then(|| {
-        let exist = match settings_in_some {
-            1 => "exists",
-            _ => "exist",
-        };
+        let exist = for_count(settings_in_some, "exists", "exist");
         let settings = format::plural(settings_in_some, "setting");
         Block::remark(format!("{settings} {exist} in some of the runs only."))
     });

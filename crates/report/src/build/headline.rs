@@ -9,7 +9,7 @@ use super::trials::noise;
 use crate::document::{Document, Faults, Headline};
 use crate::{format, names};
 use explain::{Explanation, RowName};
-use record::{AuditNote, FlagKind, LatencyKind, Percentile, Run, Trial, TrialState};
+use record::{AuditNote, FlagKind, LatencyKind, Percentile, Run, Trial, TrialState, for_count};
 use stats::{Control, Estimate, RoundCell};
 use std::collections::BTreeSet;
 
@@ -121,7 +121,7 @@ fn audited(trials: &[Trial]) -> Option<Headline> {
 fn harm(lost: u64, partly: u64, of: &str) -> Option<String> {
     let count = |count: u64| format::count(count as f64);
     let lost = (lost > 0).then(|| {
-        let were = format::were(lost);
+        let were = for_count(lost as usize, "was", "were");
         let lost = count(lost);
         format!("{lost} of {of} acknowledged transactions {were} lost")
     });
@@ -203,10 +203,7 @@ fn spoiled(context: &Context) -> Option<String> {
     let name = names::trial(context.run, &trial.key);
     let more = match found.len() - 1 {
         0 => String::new(),
-        more => format!(
-            " and {more} more {}",
-            if more == 1 { "trial" } else { "trials" }
-        ),
+        more => format!(" and {}", format::plural(more, "more trial")),
     };
     Some(format!("{name}{more}: {sentence}."))
 }
@@ -218,14 +215,12 @@ fn without_total(context: &Context) -> Option<String> {
     let failed = queries.filter(|query| query.has_failed());
     let failed: BTreeSet<&str> = failed.map(|query| query.name.as_str()).collect();
     let names = failed.iter().map(ToString::to_string).collect();
+    let all = context.run.question.workload.operations.len();
     (!failed.is_empty()).then(|| {
         format!(
-            "{} of {} failed ({}): their rounds have no total.",
+            "{} of {all} {} failed ({}): their rounds have no total.",
             failed.len(),
-            match context.run.question.workload.operations.len() {
-                1 => "1 query".to_string(),
-                several => format!("{several} queries"),
-            },
+            for_count(all, "query", "queries"),
             format::first_few(names, FAILED_MAX, ", ")
         )
     })

@@ -18,7 +18,7 @@ pub use table::{Across, Badge, Cell, Column, ColumnContent, Most, Ratio, Row, Ta
 
 use crate::looks::Blocks;
 use explain::{Explanation, QueryPlans, Why};
-use record::{Judged, Run, Sharing, Summary, Trial, TrialState};
+use record::{Judged, Run, Sharing, Summary, Trial, TrialState, for_count};
 use stats::{Basis, Contrast, Control, LeftOut, Progress};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -88,12 +88,11 @@ impl Faults {
             let Progress {
                 recorded, planned, ..
             } = progress;
-            let noun = match (progress.is_search, planned) {
-                (true, 1) => "search",
-                (true, _) => "searches",
-                (false, 1) => "trial",
-                (false, _) => "trials",
+            let (one, many) = match progress.is_search {
+                true => ("search", "searches"),
+                false => ("trial", "trials"),
             };
+            let noun = for_count(planned as usize, one, many);
             format!("the run is incomplete: {recorded} of {planned} {noun}")
         });
         missing.or_else(|| self.part.clone())

@@ -115,7 +115,7 @@ fn round(node: &Node, names: &Names) -> Option<RoundSelector> {
         None => {
             let says = format!(
                 "unknown round \"{text}\": the protocol has {count} that {} {name}",
-                if count == 1 { "is" } else { "are" }
+                record::for_count(count as usize, "is", "are")
             );
             node.note(
                 says,

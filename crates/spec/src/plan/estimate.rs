@@ -148,11 +148,8 @@ fn trials_text(experiment: &Experiment, expectation: &Expectation) -> String {
         first if first < trials => format!("{first} to "),
         _ => String::new(),
     };
-    counts.push(if experiment.protocol.blocks == 1 {
-        ("block", 1)
-    } else {
-        ("blocks", experiment.protocol.blocks as usize)
-    });
+    let blocks = experiment.protocol.blocks as usize;
+    counts.push((record::for_count(blocks, "block", "blocks"), blocks));
     let search = experiment.search();
     let probes = search.map_or(1, |search| search::probes_usual(search.between) as u64);
     let product: u64 = counts.iter().map(|(_, count)| *count as u64).product();

@@ -5,8 +5,7 @@
 
 use super::likeness::are_far;
 use crate::judge::same_tables::{dataset, other_definitions};
-use record::answer_hash;
-use record::{Answer, DatasetNote, Query, Trial};
+use record::{Answer, DatasetNote, Query, Trial, answer_hash, for_count, grouped};
 
 /// How the data of two rows differ; None where they are the same, or where a record does not name its data.
 ///
@@ -68,10 +67,8 @@ pub(crate) fn other_answer(old: &[&Trial], new: &[&Trial]) -> Option<String> {
 }
 
 fn rows(query: &Query) -> String {
-    match query.rows {
-        1 => "1 row".to_string(),
-        rows => format!("{} rows", record::grouped(rows)),
-    }
+    let rows = for_count(query.rows as usize, "row", "rows");
+    format!("{} {rows}", grouped(query.rows))
 }
 
 fn answers<'t>(trials: &'t [&Trial]) -> impl Iterator<Item = &'t Query> {

@@ -5,7 +5,7 @@ use crate::tables::loads::{Counted, counted, with_load};
 use crate::values::cells;
 use crate::values::words;
 use record::claim::{Cell, Finding};
-use record::number::grouped;
+use record::number::{grouped, plural};
 use record::trial::{Trial, TrialState};
 use record::{AuditNote, FlagKind, Seen, Shape, Summary};
 use statrs::distribution::{Binomial, DiscreteCDF};
@@ -121,11 +121,10 @@ impl Shown {
             1 => format!("; 1 more does not tell: {}", self.too_short),
             unseen => format!("; {unseen} more do not tell: {}", self.too_short),
         };
-        let noun = if self.trials == 1 { "trial" } else { "trials" };
         format!(
-            "in {} of {} {noun}{p}: {}{open}",
+            "in {} of {}{p}: {}{open}",
             self.found,
-            self.trials,
+            plural(self.trials, "trial"),
             self.text.words(is_found)
         )
     }

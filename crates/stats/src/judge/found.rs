@@ -10,8 +10,8 @@ use crate::values::cells::{self, Series};
 use crate::values::spread::Spread;
 use crate::values::words;
 use record::claim::{BlocksUsed, Bound, Cell, Claim, Direction, Finding, Limit, Subject, Value};
-use record::percent;
 use record::trial::{Trial, TrialState};
+use record::{for_count, percent};
 use std::collections::BTreeSet;
 
 const LIMIT: &str = "a query reached the time limit: the figure is a bound";
@@ -478,7 +478,7 @@ fn left_out_trials(matching: &[&Trial]) -> Option<String> {
     (left_out > 0).then(|| {
         format!(
             "{left_out} of {all} trials failed or {} invalid",
-            verb(left_out)
+            for_count(left_out, "is", "are")
         )
     })
 }
@@ -488,11 +488,7 @@ fn left_out_note(BlocksUsed { used, of }: BlocksUsed) -> Option<String> {
     (left_out > 0).then(|| {
         format!(
             "{left_out} of {of} blocks {} incomplete and left out",
-            verb(left_out)
+            for_count(left_out, "is", "are")
         )
     })
-}
-
-fn verb(count: usize) -> &'static str {
-    if count == 1 { "is" } else { "are" }
 }

@@ -189,11 +189,7 @@ fn flags(trials: &[(&ShardRecord, &Trial)]) -> Vec<Flag> {
         if numbers.len() == trials.len() {
             return flag.clone();
         }
-        let word = if numbers.len() == 1 {
-            "shard"
-        } else {
-            "shards"
-        };
+        let word = record::for_count(numbers.len(), "shard", "shards");
         let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
         Flag {
             kind: flag.kind.clone(),

@@ -79,10 +79,7 @@ fn summary(data: &Data) -> String {
         secondary_index,
         reload: _,
     } = data;
-    let tables = match tables {
-        1 => "1 table".into(),
-        many => format!("{many} tables"),
-    };
+    let tables = record::plural(*tables as usize, "table");
     let index = if *secondary_index {
         ""
     } else {

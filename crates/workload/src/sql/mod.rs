@@ -134,10 +134,8 @@ impl Workload for Sql {
 
 impl Round {
     fn summary(&self) -> String {
-        let queries = match self.queries.len() {
-            1 => "1 query".to_string(),
-            many => format!("{many} queries"),
-        };
+        let count = self.queries.len();
+        let queries = format!("{count} {}", record::for_count(count, "query", "queries"));
         match &self.file {
             Some(file) => format!("{queries} of {file}"),
             None => queries,

@@ -179,8 +179,7 @@ impl Sources {
         match &self.creation {
             Creation::Setup { sql, .. } => match statements(sql).unwrap_or_default().len() {
                 0 => parts.push("no tables".to_string()),
-                1 => parts.push("tables of 1 statement".to_string()),
-                many => parts.push(format!("tables of {many} statements")),
+                many => parts.push(format!("tables of {}", record::plural(many, "statement"))),
             },
             Creation::Dump(path) => parts.push(format!("the dump {}", file_name(path))),
         }

@@ -78,17 +78,9 @@ fn summary(section: &Section) -> String {
     };
     format!(
         "{}, {}{key}",
-        warehouses(section.warehouses),
+        record::plural(section.warehouses as usize, "warehouse"),
         section.engine
     )
-}
-
-/// `1 warehouse`, `10 warehouses`
-pub(super) fn warehouses(count: u32) -> String {
-    match count {
-        1 => "1 warehouse".to_owned(),
-        many => format!("{many} warehouses"),
-    }
 }
 
 /// Holds C-Load, from which each run derives its own constant (2.1.6.1).

@@ -6,7 +6,7 @@
 
 use crate::document::{Claim, Headline};
 use crate::{format, names, why};
-use record::{Cell, Question, Run, Subject, percent};
+use record::{Cell, Question, Run, Subject, for_count, percent};
 use stats::{Basis, Contrast, FailedShares, Losses, LostTransactions, Work};
 
 /// Smaller differences of shares are not named, unless a gate allows less.
@@ -256,7 +256,7 @@ fn lost_sentence((of, to): (&str, &str), lost: &LostTransactions) -> String {
     let count = |count: u64| format::count(count as f64);
     let share = |side: &Losses| format!("{} of {}", count(side.lost), count(side.acknowledged));
     let (new, old) = (share(&lost.new), share(&lost.old));
-    let were = format::were(lost.new.lost);
+    let were = for_count(lost.new.lost as usize, "was", "were");
     format!("{new} acknowledged transactions of {of} {were} lost, {old} of {to}")
 }
 

@@ -243,7 +243,7 @@ impl<R: BufRead> Rows<R> {
 
     fn miscounted(&self) -> String {
         let (has, columns) = (self.reader.len(), self.columns.len());
-        let fields = if has == 1 { "field" } else { "fields" };
+        let fields = record::plural(has, "field");
         let raw = String::from_utf8_lossy(self.reader.raw());
         let other = [";", "\t", "|"]
             .into_iter()
@@ -253,7 +253,7 @@ impl<R: BufRead> Rows<R> {
                 "; if {sign:?} separates them, write load.TABLE = {{ file = \"...\", separator = {sign:?} }}"
             )
         });
-        format!("the line has {has} {fields}, and {columns} are expected{separator}")
+        format!("the line has {fields}, and {columns} are expected{separator}")
     }
 }
 
