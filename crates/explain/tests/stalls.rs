@@ -32,15 +32,8 @@ fn trial(series: &[(&str, f64, f64)]) -> Trial {
         started_ns: 1_000_000_000,
         elapsed_s: 60.0,
         operations: vec!["update".into()],
-        standard: None,
-        histograms: Vec::new(),
         series: all,
-        node_series: BTreeMap::new(),
-        errors: Vec::new(),
-        counters: BTreeMap::new(),
-        engine: EngineNote::default(),
-        open: None,
-        summary: None,
+        ..Loaded::default()
     };
     Trial {
         load: Some(Box::new(load)),

@@ -13,7 +13,7 @@ use crate::text::word::words;
 use std::collections::BTreeMap;
 
 /// The timed load of a trial, instead of rounds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loaded {
     pub mode: Mode,
     /// As requested; `stats` finds where the measured part begins.
@@ -129,6 +129,16 @@ pub enum Mode {
     },
 }
 
+impl Default for Mode {
+    /// One client that does not pause.
+    fn default() -> Mode {
+        Mode::Closed {
+            clients: 1,
+            think_s: 0.0,
+        }
+    }
+}
+
 impl Mode {
     /// The rate at which requests arrive (ops/s); None in a closed loop.
     pub fn rate(&self) -> Option<f64> {
@@ -169,11 +179,12 @@ words! {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Warmup {
     Seconds(f64),
     /// Rule 5: the change points decide.
+    #[default]
     Find,
 }
 

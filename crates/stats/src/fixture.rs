@@ -4,7 +4,7 @@ use hdrhistogram::Histogram;
 use rand::{RngExt, SeedableRng};
 use record::histogram::PackedHistogram;
 use record::load::*;
-use record::trial::{Counters, Trial, TrialKey};
+use record::trial::{Trial, TrialKey};
 use std::collections::BTreeMap;
 
 pub(super) fn series(seconds: usize, value: impl Fn(usize) -> f64) -> Vec<Option<f64>> {
@@ -26,7 +26,6 @@ fn engine() -> EngineNote {
 /// A closed load of so many seconds without a warm-up and without histograms.
 pub(super) fn closed(throughput: impl Fn(usize) -> f64, seconds: usize) -> Loaded {
     Loaded {
-        standard: None,
         mode: Mode::Closed {
             clients: 8,
             think_s: 0.0,
@@ -35,14 +34,9 @@ pub(super) fn closed(throughput: impl Fn(usize) -> f64, seconds: usize) -> Loade
         started_ns: 1_000_000_000_000,
         elapsed_s: seconds as f64,
         operations: vec!["update".into()],
-        histograms: Vec::new(),
         series: BTreeMap::from([("throughput".into(), series(seconds, throughput))]),
-        node_series: BTreeMap::new(),
-        errors: Vec::new(),
-        counters: Counters::new(),
         engine: engine(),
-        open: None,
-        summary: None,
+        ..Loaded::default()
     }
 }
 

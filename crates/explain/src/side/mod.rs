@@ -330,7 +330,7 @@ fn of_query(query: &Query) -> Option<(Line<'_>, Time)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{EngineNote, HistogramNote, LatencyKind, Warmup};
+    use record::{HistogramNote, LatencyKind, Warmup};
 
     /// A minute of 100 clients that do 5 operations of 10 ms per second together.
     fn load(think_s: f64) -> Loaded {
@@ -351,18 +351,11 @@ mod tests {
                 think_s,
             },
             warmup: Warmup::Seconds(0.0),
-            started_ns: 0,
             elapsed_s: 60.0,
             operations: vec!["pay".into()],
-            standard: None,
             histograms: (0..60).map(histogram).collect(),
             series: BTreeMap::from([("throughput".to_string(), vec![Some(5.0); 60])]),
-            node_series: BTreeMap::new(),
-            errors: Vec::new(),
-            counters: BTreeMap::new(),
-            engine: EngineNote::default(),
-            open: None,
-            summary: None,
+            ..Loaded::default()
         }
     }
 

@@ -174,7 +174,6 @@ pub(crate) fn timed(block: u32) -> Trial {
             .collect::<Vec<_>>()
     };
     let load = Loaded {
-        standard: None,
         mode: Mode::Closed {
             clients: 8,
             think_s: 0.0,
@@ -188,7 +187,6 @@ pub(crate) fn timed(block: u32) -> Trial {
             ("throughput".into(), series(500.0)),
             ("server cpu".into(), series(0.731)),
         ]),
-        node_series: BTreeMap::new(),
         errors: vec![ErrorCount {
             second: 12,
             kind: None,
@@ -206,8 +204,7 @@ pub(crate) fn timed(block: u32) -> Trial {
             open_s: 0.01,
             ..EngineNote::default()
         },
-        open: None,
-        summary: None,
+        ..Loaded::default()
     };
     Trial {
         rounds: vec![],

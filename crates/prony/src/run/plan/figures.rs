@@ -47,7 +47,7 @@ fn response_ms(load: &Loaded, from_s: u32, unanswered: u64) -> BTreeMap<Percenti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{EngineNote, HistogramNote, Mode, Warmup};
+    use record::{EngineNote, HistogramNote, Warmup};
 
     /// A second with these response times.
     fn second(start_s: u32, responses_ms: &[u64]) -> HistogramNote {
@@ -69,28 +69,17 @@ mod tests {
             .iter()
             .map(|note| Some(note.nanoseconds.unpack().len() as f64));
         Loaded {
-            standard: None,
-            mode: Mode::Closed {
-                clients: 1,
-                think_s: 0.0,
-            },
             warmup: Warmup::Seconds(1.0),
-            started_ns: 0,
             elapsed_s: histograms.len() as f64,
-            operations: Vec::new(),
             series: [("throughput".to_string(), done.collect())].into(),
-            node_series: Default::default(),
             histograms,
-            errors: Vec::new(),
-            counters: Default::default(),
             engine: EngineNote {
                 backend: "epoll".into(),
                 reactors: 1,
                 cores: 2.0,
                 ..EngineNote::default()
             },
-            open: None,
-            summary: None,
+            ..Loaded::default()
         }
     }
 

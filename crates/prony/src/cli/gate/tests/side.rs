@@ -57,9 +57,7 @@ impl Side {
                 clients: 8,
                 think_s: 0.0,
             },
-            standard: None,
             warmup: Warmup::Seconds(0.0),
-            started_ns: 0,
             elapsed_s: f64::from(SECONDS),
             operations: vec!["update".into()],
             histograms: (0..SECONDS).map(response).collect(),
@@ -68,14 +66,10 @@ impl Side {
                 ("errors".to_string(), series(ended - done)),
                 (done_series("update"), series(done)),
             ]),
-            node_series: BTreeMap::new(),
             errors: (0..SECONDS)
                 .map(|second| failure(second, ended - done))
                 .collect(),
-            counters: BTreeMap::new(),
-            engine: record::EngineNote::default(),
-            open: None,
-            summary: None,
+            ..Loaded::default()
         };
         if self.is_open {
             self.opened(&mut load);
