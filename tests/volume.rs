@@ -8,7 +8,7 @@ use crate::support::skip;
 use host::volume::{
     DiskOptions, Filesystem, Replay, Survive, Volume, VolumeError, VolumeOptions, flushes,
 };
-use host::{Home, LeaseError, Leases};
+use host::{Home, Lease, LeaseError, Leases};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::FileExt;
@@ -80,6 +80,14 @@ fn within(limit: Duration, is_so: impl Fn() -> bool) -> bool {
     true
 }
 
+/// A home of the test's own with its leases, and a leased folder in it. They are released from the last to the first.
+fn place() -> (tempfile::TempDir, Leases, Lease) {
+    let home = tempfile::tempdir().unwrap();
+    let leases = leases(home.path());
+    let folder = leases.temporary("test").unwrap();
+    (home, leases, folder)
+}
+
 /// A volatile volume in a leased folder, with one file from before.
 fn made(options: VolumeOptions, folder: &Path, leases: &Leases) -> Volume {
     let fill = |root: &Path| fs::write(root.join("before"), "old").map_err(|e| e.to_string());
@@ -92,9 +100,7 @@ fn an_unsynced_write_is_gone_after_the_cut_and_a_synced_one_is_there() {
         if !can_have(&volatile(filesystem)) {
             return;
         }
-        let home = tempfile::tempdir().unwrap();
-        let leases = leases(home.path());
-        let folder = leases.temporary("test").unwrap();
+        let (_home, leases, folder) = place();
         let mut volume = made(volatile(filesystem), folder.path(), &leases);
         let data = volume.data();
         assert_eq!(fs::read_to_string(data.join("before")).unwrap(), "old");
@@ -130,9 +136,7 @@ fn every_mode_leaves_a_file_system_that_mounts_with_what_was_synced() {
     if !can_have(&volatile(Filesystem::Ext4)) {
         return;
     }
-    let home = tempfile::tempdir().unwrap();
-    let leases = leases(home.path());
-    let folder = leases.temporary("test").unwrap();
+    let (_home, leases, folder) = place();
     let mut volume = made(volatile(Filesystem::Ext4), folder.path(), &leases);
     for (seed, (name, mode)) in Survive::NAMED.into_iter().enumerate() {
         let data = volume.data();
@@ -163,9 +167,7 @@ fn a_disk_that_cannot_be_mounted_after_the_cut_leaves_no_loop_device() {
     if !can_have(&volatile(Filesystem::Ext4)) {
         return;
     }
-    let home = tempfile::tempdir().unwrap();
-    let leases = leases(home.path());
-    let folder = leases.temporary("test").unwrap();
+    let (_home, leases, folder) = place();
     let mut volume = made(volatile(Filesystem::Ext4), folder.path(), &leases);
     volume.freeze().unwrap();
     let image = folder.path().join("volume/image");
@@ -184,9 +186,7 @@ fn a_lying_disk_loses_what_was_synced() {
     if !can_have(&options) {
         return;
     }
-    let home = tempfile::tempdir().unwrap();
-    let leases = leases(home.path());
-    let folder = leases.temporary("test").unwrap();
+    let (_home, leases, folder) = place();
     let mut volume = made(options, folder.path(), &leases);
     write_synced(&volume.data().join("synced"), "lost");
     volume.freeze().unwrap();
@@ -197,9 +197,7 @@ fn a_lying_disk_loses_what_was_synced() {
 
 #[test]
 fn a_recording_shows_the_disk_at_each_flush() {
-    let home = tempfile::tempdir().unwrap();
-    let leases = leases(home.path());
-    let folder = leases.temporary("test").unwrap();
+    let (_home, leases, folder) = place();
     let recording = folder.path().join("trace");
     let mut options = volatile(Filesystem::Ext4);
     options.volatile.as_mut().unwrap().recording = Some(recording.clone());
@@ -235,9 +233,7 @@ fn a_dead_daemon_fails_requests_and_blocks_nothing() {
     if !can_have(&volatile(Filesystem::Ext4)) {
         return;
     }
-    let home = tempfile::tempdir().unwrap();
-    let leases = leases(home.path());
-    let folder = leases.temporary("test").unwrap();
+    let (_home, leases, folder) = place();
     let mut volume = made(volatile(Filesystem::Ext4), folder.path(), &leases);
     let point = volume.data();
     assert_eq!(volume.broken(), None);
@@ -271,9 +267,7 @@ fn a_plain_volume_has_no_power_to_cut() {
     if !can_have(&options) {
         return;
     }
-    let home = tempfile::tempdir().unwrap();
-    let leases = leases(home.path());
-    let folder = leases.temporary("test").unwrap();
+    let (_home, leases, folder) = place();
     let mut volume = made(options, folder.path(), &leases);
     assert!(matches!(volume.freeze(), Err(VolumeError::NotVolatile)));
     write_synced(&volume.data().join("file"), "text");
@@ -358,9 +352,7 @@ fn mount_options_are_in_force_and_an_unknown_one_is_refused_by_name() {
     if !can_have(&options("")) {
         return;
     }
-    let home = tempfile::tempdir().unwrap();
-    let leases = leases(home.path());
-    let folder = leases.temporary("test").unwrap();
+    let (_home, leases, folder) = place();
     let at = |name: &str| folder.path().join(name);
     let volume = Volume::make(
         options("nodiscard,noatime,data=writeback"),
@@ -395,9 +387,7 @@ fn an_image_that_is_written_first_has_all_its_blocks() {
         if !can_have(&options) {
             return;
         }
-        let home = tempfile::tempdir().unwrap();
-        let leases = leases(home.path());
-        let folder = leases.temporary("test").unwrap();
+        let (_home, leases, folder) = place();
         let _volume =
             Volume::make(options, BYTES, &folder.path().join("v"), &leases, empty).unwrap();
         let image = fs::metadata(folder.path().join("v/image")).unwrap();
@@ -444,9 +434,7 @@ fn a_block_device_is_overwritten_unless_it_is_mounted() {
     if !can_have(&VolumeOptions::default()) {
         return;
     }
-    let home = tempfile::tempdir().unwrap();
-    let leases = leases(home.path());
-    let folder = leases.temporary("test").unwrap();
+    let (home, leases, folder) = place();
     let Some(device) = Device::over(&home.path().join("disk")) else {
         return;
     };
