@@ -7,9 +7,9 @@
 //!
 //! ```
 //! // Seconds of two servers in four blocks: the ratio of the first to the second, with its 95 % interval.
-//! let (ratio, interval, _) = stats::compare(&[1.1, 1.2, 1.1, 1.2], &[1.0, 1.1, 1.0, 1.1], stats::MARGIN);
-//! let (low, high) = interval.unwrap();
-//! assert!(low < ratio && ratio < high && low > 1.05);
+//! let ratio = stats::LogMean::of_ratios(&[1.1, 1.2, 1.1, 1.2], &[1.0, 1.1, 1.0, 1.1]).unwrap();
+//! let (low, high) = ratio.ci().unwrap();
+//! assert!(low < ratio.geometric() && ratio.geometric() < high && low > 1.05);
 //! ```
 
 mod compare;
@@ -29,7 +29,7 @@ pub use inference::benjamini::discoveries;
 pub use inference::estimate::Estimate;
 pub use inference::holm::rejected;
 pub use inference::moderated;
-pub use inference::ratio::{CONFIDENCE, Comparison, LogMean, MARGIN, compare, compare_throughput};
+pub use inference::ratio::{CONFIDENCE, Comparison, LogMean, MARGIN};
 pub use judge::basis::{Basis, FailedShares, Losses, LostTransactions, Progress, incomplete};
 pub use judge::decide::are_equivalent;
 pub use judge::plans::{PlanChange, PlanHolds, plan_changes};

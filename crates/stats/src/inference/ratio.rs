@@ -31,54 +31,9 @@ impl Comparison {
     }
 }
 
-/// Two series of times, paired by block: the ratio `of / to` (geometric mean over blocks), its 95 % interval, and the verdict.
-///
-/// The interval is Student's t on the logarithms of the blocks' ratios, which is exact where these are normal (Kalibera
-/// and Jones, "Rigorous benchmarking in reasonable time", 2013; the pairing takes away what a block has in common).
-/// With fewer than two blocks there is no interval and no verdict. Pairs that are not positive do not count; without
-/// any the ratio is NaN.
-pub fn compare(of: &[f64], to: &[f64], margin: f64) -> (f64, Option<(f64, f64)>, Comparison) {
-    let Some(ratios) = LogMean::of_ratios(of, to) else {
-        return (f64::NAN, None, Comparison::Inconclusive);
-    };
-    let ci = ratios.ci();
-    (
-        ratios.geometric(),
-        ci,
-        ci.map_or(Comparison::Inconclusive, |ci| verdict(ci, margin)),
-    )
-}
-
-/// Two series of throughputs, paired by block: as [`compare`], with the verdict turned around, because more is faster.
-pub fn compare_throughput(
-    of: &[f64],
-    to: &[f64],
-    margin: f64,
-) -> (f64, Option<(f64, f64)>, Comparison) {
-    let (ratio, ci, verdict) = compare(of, to, margin);
-    let verdict = match verdict {
-        Comparison::Faster => Comparison::Slower,
-        Comparison::Slower => Comparison::Faster,
-        other => other,
-    };
-    (ratio, ci, verdict)
-}
-
 /// Whether the interval lies within the margin around 1.
 pub(crate) fn is_equivalent((low, high): (f64, f64), margin: f64) -> bool {
     low >= 1.0 / (1.0 + margin) && high <= 1.0 + margin
-}
-
-fn verdict((low, high): (f64, f64), margin: f64) -> Comparison {
-    if is_equivalent((low, high), margin) {
-        Comparison::Equivalent
-    } else if high < 1.0 {
-        Comparison::Faster
-    } else if low > 1.0 {
-        Comparison::Slower
-    } else {
-        Comparison::Inconclusive
-    }
 }
 
 /// Logarithms that differ by less are equal: the error of computing them.
@@ -124,6 +79,8 @@ impl LogMean {
         })
     }
 
+    /// The ratio of two series that are paired by block, which removes what a block has in common. Its t interval is exact where the
+    /// logarithms of the blocks' ratios are normal (Kalibera and Jones, "Rigorous benchmarking in reasonable time", 2013).
     pub fn of_ratios(of: &[f64], to: &[f64]) -> Option<LogMean> {
         LogMean::of(
             &of.iter()
@@ -452,37 +409,15 @@ mod tests {
     }
 
     #[test]
-    fn one_block_gives_a_ratio_and_no_verdict() {
-        assert_eq!(
-            compare(&[3.0], &[2.0], MARGIN),
-            (1.5, None, Comparison::Inconclusive)
-        );
-    }
-
-    #[test]
-    fn the_four_verdicts() {
-        let to = [10.0, 20.0, 30.0];
-        let of = |factors: [f64; 3]| [to[0] * factors[0], to[1] * factors[1], to[2] * factors[2]];
-        let verdict = |factors| compare(&of(factors), &to, MARGIN).2;
-        assert_eq!(verdict([0.80, 0.81, 0.79]), Comparison::Faster);
-        assert_eq!(verdict([1.30, 1.31, 1.32]), Comparison::Slower);
-        assert_eq!(verdict([1.000, 1.001, 0.999]), Comparison::Equivalent);
-        assert_eq!(verdict([0.8, 1.3, 1.0]), Comparison::Inconclusive);
-    }
-
-    #[test]
-    fn more_throughput_is_faster() {
-        let (of, to) = ([130.0, 131.0, 132.0], [100.0, 100.0, 100.0]);
-        assert_eq!(compare_throughput(&of, &to, MARGIN).2, Comparison::Faster);
-        assert_eq!(compare_throughput(&to, &of, MARGIN).2, Comparison::Slower);
+    fn one_block_gives_a_ratio_and_no_interval() {
+        let ratio = LogMean::of_ratios(&[3.0], &[2.0]).unwrap();
+        assert_eq!((ratio.geometric(), ratio.ci()), (1.5, None));
     }
 
     #[test]
     fn a_significant_difference_within_the_margin_is_equivalent() {
-        assert_eq!(
-            compare(&[10.05, 10.05], &[10.0, 10.0], MARGIN).2,
-            Comparison::Equivalent
-        );
+        let ratio = LogMean::of_ratios(&[10.05, 10.05], &[10.0, 10.0]).unwrap();
+        assert!(is_equivalent(ratio.ci().unwrap(), MARGIN));
     }
 
     /// Blocks that find a slowdown of 5 % beyond a tolerance with 80 % probability, by the noise of a trial.
@@ -504,9 +439,8 @@ mod tests {
     }
 
     #[test]
-    fn without_pairs_the_ratio_is_nan() {
-        let (ratio, ci, verdict) = compare(&[0.0], &[], MARGIN);
-        assert!(ratio.is_nan() && ci.is_none() && verdict == Comparison::Inconclusive);
+    fn without_pairs_there_is_no_ratio() {
+        assert!(LogMean::of_ratios(&[0.0], &[]).is_none());
     }
 
     #[test]
