@@ -26,7 +26,7 @@ mod values;
 pub use compare::across::{Across, LeftOut, across};
 pub use compare::contrast::{Compared, Contrast, TOLERANCE, against_first};
 pub use inference::benjamini::discoveries;
-pub use inference::estimate::Estimate;
+pub use inference::estimate::{Estimate, mean};
 pub use inference::holm::rejected;
 pub use inference::moderated;
 pub use inference::ratio::{CONFIDENCE, Comparison, LogMean, MARGIN};

@@ -238,7 +238,7 @@ impl<'t> Side<'t> {
         let notes = self.trials.iter().flat_map(|trial| &trial.limits);
         let named = notes.filter(|note| note.name == name);
         let measured: Vec<f64> = named.map(|note| note.measured).collect();
-        (!measured.is_empty()).then(|| measured.iter().sum::<f64>() / measured.len() as f64)
+        stats::mean(&measured)
     }
 
     /// How many clients work at the same time, each once: those of a closed load or of rounds, the workers of an open load.
@@ -295,7 +295,7 @@ fn mean(lines: &[Line], name: &str) -> Option<f64> {
         .iter()
         .filter_map(|line| Some(*line.counters.get(name)? as f64 / line.operations))
         .collect();
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    stats::mean(&values)
 }
 
 fn of_round(round: &Round) -> (Line<'_>, Time) {

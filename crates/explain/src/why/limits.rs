@@ -77,8 +77,7 @@ pub(crate) fn reason(of: &Side, to: &Side, gap: &Gap) -> Option<LimitReason> {
 fn used(side: &Side, counters: &[(&'static str, f64)]) -> Option<f64> {
     counters.iter().find_map(|(name, factor)| {
         let (_, values) = side.counter(&[name])?;
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
-        Some(mean * own_share(name, side) * factor)
+        Some(stats::mean(&values)? * own_share(name, side) * factor)
     })
 }
 

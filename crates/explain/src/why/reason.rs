@@ -306,7 +306,7 @@ fn stands_still(names: &[&'static str], of: &Side, to: &Side) -> bool {
 fn is_unused(requests: &[&'static str], side: &Side, other: &Side) -> bool {
     let all = |side: &Side| {
         let counter = side.counter(requests);
-        counter.map(|(_, values)| values.iter().sum::<f64>() / values.len() as f64)
+        counter.and_then(|(_, values)| stats::mean(&values))
     };
     match (all(side), all(other)) {
         (Some(here), Some(there)) => here < there * UNUSED,
@@ -347,11 +347,11 @@ fn setting(name: &'static str, with: &Side, other: &Side) -> Option<Evidence> {
 }
 
 fn counted(names: &[&'static str], with: &Side, other: &Side) -> Option<Evidence> {
-    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
     let (name, values) = with.counter(names)?;
+    let others = other.counter(&[name]);
     Some(Evidence::Counter {
         name,
-        with: mean(values),
-        other: other.counter(&[name]).map(|(_, values)| mean(values)),
+        with: stats::mean(&values)?,
+        other: others.and_then(|(_, values)| stats::mean(&values)),
     })
 }

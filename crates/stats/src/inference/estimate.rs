@@ -2,6 +2,11 @@
 
 use super::ratio::LogMean;
 
+/// The arithmetic mean; None without a value.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
 /// A value over blocks: a time (s), a throughput (ops/s) or a latency (ms).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
@@ -36,7 +41,7 @@ impl Estimate {
     pub(crate) fn of_counts(values: &[f64]) -> Option<Estimate> {
         let estimate = Estimate::of(values)?;
         Some(Estimate {
-            mean: values.iter().sum::<f64>() / values.len() as f64,
+            mean: mean(values)?,
             ..estimate
         })
     }

@@ -3,6 +3,7 @@
 use super::measured::throughput;
 use super::percentiles::of_notes;
 use super::summary::summary;
+use crate::inference::estimate::mean;
 use record::Percentiles;
 use record::load::{HistogramNote, LatencyKind, Loaded};
 use record::trial::{EventNote, Trial};
@@ -82,7 +83,7 @@ fn span(load: &Loaded, from_s: u32, until_s: u32) -> Span {
     Span {
         from_s,
         until_s,
-        throughput: (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64),
+        throughput: mean(values),
         response: of_notes(&each_second, |_| 0),
     }
 }

@@ -3,6 +3,7 @@
 //! Purpose: `recovered_s` from the seconds of a timed load, by one rule for every kind of outage. Boundaries: the other numbers are
 //! measured while the server restarts, and are in the event's note.
 
+use crate::inference::estimate;
 use crate::series::running::median;
 use record::FlagKind;
 use record::event::PAUSE;
@@ -143,10 +144,7 @@ pub(crate) fn mean(trial: &Trial, number: &str) -> Result<f64, String> {
     }
     let of_event = |event: &EventNote| event.numbers.get(number).copied();
     let found: Vec<f64> = trial.events.iter().filter_map(of_event).collect();
-    match found.len() {
-        0 => Err(format!("no event of the trial has {number}")),
-        count => Ok(found.iter().sum::<f64>() / count as f64),
-    }
+    estimate::mean(&found).ok_or_else(|| format!("no event of the trial has {number}"))
 }
 
 #[cfg(test)]

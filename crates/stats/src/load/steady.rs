@@ -4,6 +4,7 @@
 //! outliers of single seconds are smoothed first.
 
 use super::measured::throughput;
+use crate::inference::estimate::mean;
 use crate::inference::ratio::MARGIN;
 use crate::series::change::{self, Segment};
 use crate::series::line::{Line, batches};
@@ -38,7 +39,7 @@ pub(crate) fn steady(load: &Loaded) -> Steady {
 pub fn throughput_after(load: &Loaded, cut: f64) -> Option<f64> {
     let values = throughput(load);
     let kept = &values[(values.len() as f64 * cut) as usize..];
-    (!kept.is_empty()).then(|| kept.iter().sum::<f64>() / kept.len() as f64)
+    mean(kept)
 }
 
 fn fixed(values: &[f64], warmup_s: f64) -> Steady {

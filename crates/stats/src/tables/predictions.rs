@@ -6,7 +6,7 @@
 use super::loads::{Counted, counted};
 use super::queueing::{Gaps, Predicted, Queue, predict};
 use super::table::rows;
-use crate::inference::estimate::Estimate;
+use crate::inference::estimate::{Estimate, mean};
 use crate::inference::ratio::LogMean;
 use crate::load::measured::measured;
 use hdrhistogram::Histogram;
@@ -64,7 +64,7 @@ impl Prediction {
     /// The share of the workers' time that service takes, the mean over blocks; none where there is no model.
     pub fn utilisation(&self) -> Option<f64> {
         let all = self.over_blocks(|block| Some(block.model()?.utilisation))?;
-        Some(all.iter().sum::<f64>() / all.len() as f64)
+        mean(&all)
     }
 
     /// Whether the simulation of one block at least has an error that matters.

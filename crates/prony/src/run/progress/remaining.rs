@@ -57,7 +57,7 @@ fn measured(key: &TrialKey, finished: &[Finished]) -> Option<f64> {
     let is_alike = |one: &&Finished| row_key(&one.key) == row_key(key);
     let alike = finished.iter().filter(is_alike).map(|one| one.elapsed_s);
     let alike: Vec<f64> = alike.collect();
-    (!alike.is_empty()).then(|| alike.iter().sum::<f64>() / alike.len() as f64)
+    stats::mean(&alike)
 }
 
 #[cfg(test)]

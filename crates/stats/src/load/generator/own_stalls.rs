@@ -3,6 +3,7 @@
 //! A stopped process, a CPU quota, a paused machine or a busy core delays operations as a slow server does. The engine knows when its
 //! threads did not run. Boundaries: its lateness for single operations and its CPU use are in `bottleneck`.
 
+use crate::inference::estimate::mean;
 use crate::load::measured::{measured, not_run, throughput as each_second};
 use crate::load::stability::is_full;
 use hdrhistogram::Histogram;
@@ -70,7 +71,7 @@ pub(crate) fn throughput(load: &Loaded, steady: &Steady) -> Option<f64> {
         .filter(|(_, second)| !stood.contains(second))
         .map(|(value, _)| value.unwrap_or(0.0))
         .collect();
-    (!kept.is_empty()).then(|| kept.iter().sum::<f64>() / kept.len() as f64)
+    mean(&kept)
 }
 
 /// The generator's stalls of the measured part.

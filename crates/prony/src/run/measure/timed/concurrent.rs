@@ -151,7 +151,7 @@ fn measured<'s>(series: &'s Series, name: &str, from_s: u32) -> &'s [Option<f64>
 fn mean(series: &Series, name: &str, from_s: u32) -> Option<f64> {
     let seconds = measured(series, name, from_s).iter();
     let known: Vec<f64> = seconds.flatten().copied().collect();
-    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+    stats::mean(&known)
 }
 
 /// What was used of the processors: by the nodes, or where they are not on this machine by everything on it. `further` are the series of

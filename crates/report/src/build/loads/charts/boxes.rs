@@ -94,9 +94,7 @@ fn boxes(cells: &[&Point], series: &Shown) -> Boxes {
         let chosen = values.into_iter().step_by(every);
         drawn.seconds.extend(chosen.map(|value| (place, value)));
         for block in &cell.blocks {
-            let values = series.of_block(block);
-            let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-            if !values.is_empty() {
+            if let Some(mean) = stats::mean(&series.of_block(block)) {
                 drawn.blocks.push((place, mean));
             }
         }

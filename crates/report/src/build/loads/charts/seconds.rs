@@ -92,8 +92,7 @@ fn row(cell: &Point) -> Vec<Cell> {
 /// Over the blocks that have it.
 fn mean(cell: &Point, of: impl Fn(&OneBlock) -> Option<f64>) -> Cell {
     let found: Vec<f64> = cell.blocks.iter().filter_map(of).collect();
-    let mean = found.iter().sum::<f64>() / found.len() as f64;
-    Cell::figure((!found.is_empty()).then_some(mean), format::operations)
+    Cell::figure(stats::mean(&found), format::operations)
 }
 
 fn warm_up_s(cell: &Point) -> u32 {

@@ -4,7 +4,7 @@
 
 use record::histogram::merged;
 use record::{LatencyKind, Loaded, Percentiles, Summary, Trial};
-use stats::LoadRow;
+use stats::{LoadRow, mean};
 
 #[derive(Default)]
 pub(crate) struct Cell<'d> {
@@ -170,10 +170,6 @@ impl Cell<'_> {
             .map(|one_in| (one_in, at(one_in)))
             .collect()
     }
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 #[cfg(test)]
