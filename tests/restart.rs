@@ -5,7 +5,7 @@
 use crate::support::{Bench, has};
 use host::{Home, Leases};
 use prony::cli::experiment::{self, Overrides};
-use prony::run::{Conducted, Means, Progress, Request, Workloads, conduct_with};
+use prony::run::{Conducted, Means, Progress, Request, conduct_with};
 use record::ServerIdentity;
 use server::{Abilities, Node, Provider, Server, ServerError, SettingTable};
 use spec::Dsn;
@@ -117,21 +117,8 @@ fn run_through_a_restart(load: &str) -> (Conducted, Restarted) {
          [protocol]\ntime = '45s'\nreconnect = '900s'\n"
     );
     let none = Overrides::recorded(&[]).unwrap();
-    let request = Request {
-        experiment: experiment::parse("restart", "restart.toml", &source, &none).unwrap(),
-        overrides: Vec::new(),
-        seed: 1,
-        part: None,
-        shard: None,
-        results: bench.results(),
-        resume: None,
-        allow_drop: workload::AllowDrop::No,
-        allow_setup: false,
-        allow_device_write: false,
-        tolerance: stats::TOLERANCE,
-        sees: None,
-        workloads: Workloads::default(),
-    };
+    let experiment = experiment::parse("restart", "restart.toml", &source, &none).unwrap();
+    let request = Request::new(experiment, 1, bench.results());
     let (send, made) = channel();
     let watched = |build: &spec::BuildSpec| {
         let inner = server::provider(build, &home, &leases, &|_| ())?;

@@ -8,7 +8,7 @@ use crate::run::plan::budget;
 use crate::run::prepare::servers::Provided;
 use crate::run::prepare::{self, preflight, space, unapplied};
 use crate::run::shards::common_seed;
-use crate::run::{Expected, Progress, Request, RunError, Workloads};
+use crate::run::{Expected, Progress, Request, RunError};
 use crate::screen;
 use host::{Home, Leases, machine};
 use server::Cache;
@@ -17,7 +17,6 @@ use spec::plan::estimate::{self, DatasetCost};
 use spec::plan::{MatrixPart, Plan, PlannedTrial};
 use spec::{self, BuildSpec, ServerSpec};
 use std::collections::BTreeMap;
-use workload::AllowDrop;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -35,20 +34,11 @@ pub(super) struct Args {
 
 /// What `run` is requested to do with the same arguments.
 fn requested(args: Args) -> Result<Request, Failure> {
+    let experiment = experiment::load(&args.experiment, &args.overrides)?;
     let mut request = Request {
-        experiment: experiment::load(&args.experiment, &args.overrides)?,
         overrides: args.overrides.arguments(),
-        seed: 1,
         part: args.part,
-        shard: None,
-        results: args.results.results,
-        resume: None,
-        allow_drop: AllowDrop::No,
-        allow_setup: false,
-        allow_device_write: false,
-        tolerance: stats::TOLERANCE,
-        sees: None,
-        workloads: Workloads::default(),
+        ..Request::new(experiment, 1, args.results.results)
     };
     // The trials of a part depend on the order in which they are dealt.
     if request.part.is_some() {

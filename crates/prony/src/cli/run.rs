@@ -8,7 +8,7 @@ use super::{Allow, Results, terminal};
 use crate::run::plan::budget;
 use crate::run::results::folder;
 use crate::run::shards::common_seed;
-use crate::run::{Conducted, Progress, Request, Workloads, conduct};
+use crate::run::{Conducted, Progress, Request, conduct};
 use host::Home;
 use spec::plan::MatrixPart;
 use spec::{Experiment, UNTIL_DECIDED_TIMES as TIMES};
@@ -110,20 +110,17 @@ pub(super) fn print_result(conducted: &Conducted, document: &Document, detail: t
 
 fn fresh(args: &Args) -> Result<Request, Failure> {
     let name = args.experiment.as_deref().unwrap_or_default();
+    let experiment = experiment::load(name, &args.overrides)?;
+    let seed = args.seed.unwrap_or_else(rand_seed);
     let mut request = Request {
-        experiment: experiment::load(name, &args.overrides)?,
         overrides: args.overrides.arguments(),
-        seed: args.seed.unwrap_or_else(rand_seed),
         part: args.part,
         shard: args.sharing.shards()?,
-        results: args.results.results.clone(),
-        resume: None,
         allow_drop: args.allow.droppable(),
         allow_setup: args.allow.allow_setup,
         allow_device_write: args.allow_device_write,
         tolerance: args.gate.tolerance,
-        sees: None,
-        workloads: Workloads::default(),
+        ..Request::new(experiment, seed, args.results.results.clone())
     };
     // The parts of a matrix are dealt in its shuffled order, which has to be the same in all of them.
     if args.part.is_some() && args.seed.is_none() {
@@ -171,19 +168,14 @@ fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
         .transpose()
         .map_err(Failure::usage)?;
     Ok(Request {
-        experiment,
         overrides: run.overrides,
-        seed: run.seed,
         part,
-        shard: None,
-        results: args.results.results.clone(),
         resume: Some(name.to_string()),
         allow_drop: args.allow.droppable(),
         allow_setup: args.allow.allow_setup,
         allow_device_write: args.allow_device_write,
         tolerance: args.gate.tolerance,
-        sees: None,
-        workloads: Workloads::default(),
+        ..Request::new(experiment, run.seed, args.results.results.clone())
     })
 }
 

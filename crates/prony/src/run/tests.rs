@@ -18,7 +18,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use toy::{Toy, ToyData};
 use workload::answers::Reference;
-use workload::{AllowDrop, LoadError};
+use workload::LoadError;
 
 /// A folder in memory, where fsync costs nothing.
 fn in_memory() -> TempDir {
@@ -55,19 +55,8 @@ impl Setup {
 
     fn request(&self, experiment: Experiment, toy: fn() -> Toy) -> Request {
         Request {
-            experiment,
             workloads: Workloads::opened_by(move |_, _| Ok(Arc::new(toy()))),
-            overrides: Vec::new(),
-            seed: 1,
-            part: None,
-            shard: None,
-            results: self.folder.path().join("results"),
-            resume: None,
-            allow_drop: AllowDrop::No,
-            allow_setup: false,
-            allow_device_write: false,
-            tolerance: stats::TOLERANCE,
-            sees: None,
+            ..Request::new(experiment, 1, self.folder.path().join("results"))
         }
     }
 

@@ -11,7 +11,7 @@ use super::setting::{once, pair, setting};
 use super::shard::Sharing;
 use super::show::Format;
 use super::{Allow, Results, gate, run, terminal};
-use crate::run::{Request, Workloads};
+use crate::run::Request;
 use host::machine::VERSION;
 use spec::{BenchRequest, FileioRequest, SqlRequest, bench};
 use workload::{AfterLoad, TargetKind, Workload};
@@ -176,19 +176,11 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
     let gate = args.gate;
     gate.check_size(experiment.claims.len(), experiment.servers.len())?;
     let mut request = Request {
-        experiment,
-        overrides: Vec::new(),
-        seed: run::rand_seed(),
-        part: None,
         shard: args.sharing.shards()?,
-        results: args.results.results,
-        resume: None,
         allow_drop: args.allow.droppable(),
         allow_setup: args.allow.allow_setup,
-        allow_device_write: false,
         tolerance: gate.tolerance,
-        sees: None,
-        workloads: Workloads::default(),
+        ..Request::new(experiment, run::rand_seed(), args.results.results)
     };
     run::plan(&mut request).map_err(Failure::of_flags)?;
     let conducted = run::carry_out(&request).map_err(Failure::of_flags)?;

@@ -43,6 +43,25 @@ pub struct Request {
 }
 
 impl Request {
+    /// A whole run, which may drop and overwrite nothing that is the user's.
+    pub fn new(experiment: Experiment, seed: u64, results: PathBuf) -> Request {
+        Request {
+            experiment,
+            overrides: Vec::new(),
+            seed,
+            part: None,
+            shard: None,
+            results,
+            resume: None,
+            allow_drop: AllowDrop::No,
+            allow_setup: false,
+            allow_device_write: false,
+            tolerance: stats::TOLERANCE,
+            sees: None,
+            workloads: Workloads::default(),
+        }
+    }
+
     /// Plans the trials of this run, or of its part, in the order of execution.
     pub(crate) fn plan(&self) -> Result<Plan<'_>, RunError> {
         Plan::of_part(&self.experiment, self.seed, self.part)
