@@ -6,10 +6,11 @@
 
 use super::attempts::{Access, Attempt, INTERRUPTED};
 use super::buffers::Buffers;
+use super::clock::timespec;
 use super::schedule::{Schedule, Wait};
 use super::socket::{self, Address};
 use super::{Endpoint, Operation};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
 use std::cell::{Cell, RefCell};
@@ -270,12 +271,5 @@ pub(super) fn attempt(file: Option<&File>, attempt: Attempt, buffer: &mut [u8]) 
     match done {
         Ok(bytes) => bytes as i32,
         Err(error) => error.raw_os_error().map_or(INTERRUPTED, |code| -code),
-    }
-}
-
-fn timespec(time: Duration) -> Timespec {
-    Timespec {
-        tv_sec: time.as_secs() as i64,
-        tv_nsec: i64::from(time.subsec_nanos()),
     }
 }

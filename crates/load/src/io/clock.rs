@@ -2,9 +2,10 @@
 //!
 //! Goal: reading it costs `clock_gettime` and a subtraction. Non-goal: the time of day.
 
+use rustix::event::Timespec;
 use std::mem::MaybeUninit;
 use std::sync::LazyLock;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Number of reading pairs for the anchor. An interrupt between the two readings is unlikely in all of them.
 const PAIRS: usize = 3;
@@ -68,10 +69,17 @@ fn monotonic_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
+/// A duration as the kernel takes it.
+pub(super) fn timespec(time: Duration) -> Timespec {
+    Timespec {
+        tv_sec: time.as_secs() as i64,
+        tv_nsec: i64::from(time.subsec_nanos()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn the_clock_agrees_with_instant_before_and_after_the_anchor() {

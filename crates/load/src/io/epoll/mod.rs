@@ -8,6 +8,7 @@ mod stream;
 
 pub(super) use stream::Stream;
 
+use super::clock::timespec;
 use super::pulse::BEAT;
 use super::schedule::{Schedule, Wait};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
@@ -19,7 +20,7 @@ use slot::{Need, Slot};
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Maximum number of events per turn.
 const EVENTS: usize = 512;
@@ -182,12 +183,5 @@ fn interest(need: Need) -> EventFlags {
     match need {
         Need::Readable => readable,
         Need::Writable => readable | EventFlags::OUT,
-    }
-}
-
-fn timespec(time: Duration) -> Timespec {
-    Timespec {
-        tv_sec: time.as_secs() as i64,
-        tv_nsec: i64::from(time.subsec_nanos()),
     }
 }
