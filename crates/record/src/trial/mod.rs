@@ -104,6 +104,17 @@ impl Trial {
         }
     }
 
+    /// Adds a flag with each of these texts.
+    pub fn flag_each(
+        &mut self,
+        kind: FlagKind,
+        texts: impl IntoIterator<Item = impl Into<String>>,
+    ) {
+        for text in texts {
+            self.flag(kind.clone(), text);
+        }
+    }
+
     /// Its first flag of this kind.
     pub fn flagged(&self, kind: FlagKind) -> Option<&Flag> {
         self.flags.iter().find(|flag| flag.kind == kind)

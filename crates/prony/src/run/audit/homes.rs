@@ -8,9 +8,8 @@ use workload::Workload;
 
 /// Flags a load some of whose homes have no client.
 pub(crate) fn check(workload: &dyn Workload, clients: u32, trial: &mut Trial) {
-    if let Some(text) = workload.homes().and_then(|homes| unused(homes, clients)) {
-        trial.flag(FlagKind::HomesUnused, text);
-    }
+    let unused = workload.homes().and_then(|homes| unused(homes, clients));
+    trial.flag_each(FlagKind::HomesUnused, unused);
 }
 
 fn unused(homes: u32, clients: u32) -> Option<String> {

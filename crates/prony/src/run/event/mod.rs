@@ -266,12 +266,8 @@ impl Happened {
         for text in self.failed {
             trial.invalidate(FlagKind::EventFailed, text);
         }
-        for text in self.missed {
-            trial.flag(FlagKind::EventMissed, text);
-        }
-        for text in self.left {
-            trial.flag(FlagKind::EventLeft, text);
-        }
+        trial.flag_each(FlagKind::EventMissed, self.missed);
+        trial.flag_each(FlagKind::EventLeft, self.left);
     }
 
     fn of_all(each: impl Iterator<Item = Happened>) -> Happened {

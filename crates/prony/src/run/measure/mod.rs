@@ -76,9 +76,8 @@ impl<'r> Measuring<'r> {
             for (planned, trial) in unit.iter().zip(&mut trials) {
                 self.settle(planned, trial, &mut recalled)?;
                 finished.push(outcome(trial, held.is_some(), elapsed_s));
-                if let Some(text) = self.plan.answer(&trial.key, &finished) {
-                    trial.flag(FlagKind::Search, text);
-                }
+                let answer = self.plan.answer(&trial.key, &finished);
+                trial.flag_each(FlagKind::Search, answer);
             }
             self.save(&trials, store)?;
             taken.forget(first.key.block);
@@ -163,12 +162,10 @@ impl<'r> Measuring<'r> {
         trial: &mut Trial,
         before: &mut Before,
     ) -> Result<(), RunError> {
-        if let Some(text) = same_sqlite(&self.prepared.servers, planned.server_name()) {
-            trial.flag(FlagKind::NotAvailable, text);
-        }
-        if let Some(text) = self.prepared.ready.collations() {
-            trial.flag(FlagKind::CollationsDiffer, text);
-        }
+        let same = same_sqlite(&self.prepared.servers, planned.server_name());
+        trial.flag_each(FlagKind::NotAvailable, same);
+        let collations = self.prepared.ready.collations();
+        trial.flag_each(FlagKind::CollationsDiffer, collations);
         if !trial.is_not_available() {
             let workload = self.request.workload(planned)?;
             let key = answers_key(workload.data(), planned);

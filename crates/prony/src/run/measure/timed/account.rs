@@ -57,9 +57,8 @@ pub(super) fn enter(
         .series
         .get("throughput")
         .map_or(&[][..], Vec::as_slice);
-    for text in stats::add_recovered(&mut trial.events, throughput, driven.started_ns, &mode) {
-        trial.flag(FlagKind::NotRecovered, text);
-    }
+    let missing = stats::add_recovered(&mut trial.events, throughput, driven.started_ns, &mode);
+    trial.flag_each(FlagKind::NotRecovered, missing);
     let outages = trial.events.iter().filter(|event| event.is_outage());
     let down = down(&outages.collect::<Vec<_>>(), driven.started_ns);
     let gap = unexplained(&observed.sampled.gaps, &down, driven.until.as_secs_f64());
@@ -67,12 +66,8 @@ pub(super) fn enter(
     for one in flags.chain(gap.map(|gap| gap.flag())) {
         trial.flag(one.kind, one.text);
     }
-    if let Some(text) = foreign {
-        trial.flag(FlagKind::ForeignClients, text);
-    }
-    if let Some(text) = observed.full_link {
-        trial.flag(FlagKind::ClientsLink, text);
-    }
+    trial.flag_each(FlagKind::ForeignClients, foreign);
+    trial.flag_each(FlagKind::ClientsLink, observed.full_link);
     let mut series = observed.sampled.series;
     series.extend(recorded.series);
     let is_in_use =
@@ -109,9 +104,7 @@ pub(super) fn enter(
     if let Some(text) = stats::too_long(&load, &summary.accounts) {
         trial.invalidate(FlagKind::OperationTooLong, text);
     }
-    if let Some(text) = stats::backlog(&load, &summary) {
-        trial.flag(FlagKind::WarmUpBacklog, text);
-    }
+    trial.flag_each(FlagKind::WarmUpBacklog, stats::backlog(&load, &summary));
     flag_failed_operations(trial, &summary.accounts, explain);
     flag_slices(trial, load.engine.slices.as_ref());
     load.summary = Some(summary);
@@ -219,9 +212,7 @@ fn flag_failures(trial: &mut Trial, driven: &Driven) {
             format!("{count} clients ended early, first client {client}: {failure}"),
         );
     }
-    if let Some(reason) = &driven.stopped {
-        trial.flag(FlagKind::Stopped, reason.clone());
-    }
+    trial.flag_each(FlagKind::Stopped, driven.stopped.as_deref());
 }
 
 /// How this shard of the load began; empty for a whole load.

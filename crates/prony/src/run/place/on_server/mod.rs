@@ -212,9 +212,7 @@ impl<'a> ServerPlace<'a> {
             for flag in self.not_applied() {
                 trial.flag(flag.kind, flag.text);
             }
-            if let Some(text) = self.not_permitted {
-                trial.flag(FlagKind::NotPermitted, text);
-            }
+            trial.flag_each(FlagKind::NotPermitted, self.not_permitted);
         }
         self.live
             .as_mut()

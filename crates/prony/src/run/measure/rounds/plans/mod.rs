@@ -178,9 +178,7 @@ impl LastPlans {
                 self.0.insert(row, now);
             }
         }
-        for text in changes.into_values() {
-            trial.flag(FlagKind::PlanChanged, text);
-        }
+        trial.flag_each(FlagKind::PlanChanged, changes.into_values());
     }
 }
 
