@@ -189,7 +189,7 @@ pub trait Workload: Sync {
     async fn open(&self, io: &Io, client: u32) -> Result<Self::Session, Failure>;
     /// Runs one attempt at an operation.
     async fn operate(&self, session: &mut Self::Session, request: &Request) -> Outcome;
-    /// What was said when an operation first failed with this code: the server's message. It is asked after the drive.
+    /// The server's message when an operation first failed with this code. Called after the drive.
     fn explain(&self, _code: u16) -> Option<String> {
         None
     }

@@ -89,7 +89,7 @@ struct Build {
     distribution: Distribution,
     leases: Leases,
     identity: ServerIdentity,
-    /// Read from the cache, or asked of the server, when it is first needed.
+    /// Read from the cache, or from the server, when it is first needed.
     table: OnceLock<SettingTable>,
     cache: Cache,
     /// Downloaded when a cluster first needs it.

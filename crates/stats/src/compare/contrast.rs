@@ -356,7 +356,7 @@ fn values_of(trials: &[Trial], pair: &Pair, compared: &Compared) -> [(Option<Est
     [value(old), value(new)]
 }
 
-/// Over these blocks. If there are none, over all blocks that have a value.
+/// The estimate over these blocks; without any, over all blocks that have a value.
 fn estimate(rows: &[Series], blocks: &[u32]) -> Option<Estimate> {
     let counts = |block: u32| blocks.is_empty() || blocks.contains(&block);
     let each = rows.iter().flat_map(|row| {

@@ -338,8 +338,8 @@ fn flags<'t>(trials: &[&'t Trial]) -> impl Iterator<Item = (&'t Trial, &'t Flag)
     valid.flat_map(|trial| trial.flags.iter().map(move |flag| (*trial, flag)))
 }
 
-/// An open load that exceeded what its server can serve, a percentile that lies among arrivals that were never answered, or a
-/// maximum among dropped ones, a load of which nothing was done, or an outage after which the throughput did not return.
+/// Why a trial has no such value: its open load exceeded what the server can serve, the percentile lies among arrivals that were never
+/// answered, or the maximum among dropped ones, nothing was done, or the throughput did not return after an outage.
 fn unserved(trial: &Trial, summary: &Summary, value: Option<&Value>) -> Option<String> {
     let offered = summary.offered.as_ref();
     let unstable = offered.and_then(|offered| offered.unstable.clone());

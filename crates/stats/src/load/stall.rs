@@ -11,7 +11,7 @@ use record::{Moved, Stall, State, Steady};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Less than this share of the usual throughput is none: some operations end at the edges of a second.
+/// Below this share of the usual throughput a second counts as empty: some operations end at its edges.
 const NOTHING: f64 = 0.05;
 const MOVED_MAX: usize = 5;
 

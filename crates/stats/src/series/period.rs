@@ -41,17 +41,17 @@ pub(crate) fn period(values: &[f64], levels: &[Segment]) -> Option<Period> {
     described(values, every)
 }
 
-/// The half cycles of all candidate periods of so many seconds.
+/// The half cycles of all candidate periods in a measured part of this length.
 fn half_cycles(seconds: usize) -> std::ops::RangeInclusive<usize> {
     2 * CYCLES_MIN..=2 * seconds / SECONDS_MIN
 }
 
-/// The logarithm of the chance below which the strongest of so many candidates is a period.
+/// The logarithm of the chance below which the strongest of the candidates is a period.
 fn bar(candidates: usize) -> f64 {
     (ALPHA / 2.0 / candidates.max(1) as f64).ln()
 }
 
-/// The chi squared that means along a period need in a measured part of so many seconds.
+/// The chi squared that the means along a period need in a measured part of this length.
 pub(crate) fn chi_squared(free: f64, seconds: usize) -> f64 {
     let bar = bar(half_cycles(seconds.saturating_sub(1)).count());
     let is_enough = |chi: f64| log_chance(chi, free) < bar;
@@ -67,7 +67,7 @@ pub(crate) fn chi_squared(free: f64, seconds: usize) -> f64 {
     high
 }
 
-/// A second is a drop if it lies so many standard deviations below the usual one.
+/// A second is a drop if it lies this many standard deviations below the usual one.
 const DROP: f64 = 4.0;
 /// Drops recur if their distances differ by less than this share, or by a second.
 const DISTANCES: f64 = 0.1;

@@ -53,10 +53,10 @@ pub(crate) fn medians(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// The standard deviation of normal values is so many times their median absolute deviation.
+/// The standard deviation of normal values over their median absolute deviation.
 const OF_NORMAL: f64 = 1.4826;
 
-/// The standard deviation of values, estimated from the median absolute deviation, which a few far ones do not enter.
+/// The standard deviation of values, estimated from the median absolute deviation, which a few outliers do not affect.
 pub(crate) fn deviation(values: &[f64]) -> f64 {
     let middle = median(values);
     let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
@@ -64,7 +64,7 @@ pub(crate) fn deviation(values: &[f64]) -> f64 {
 }
 
 /// The scatter of the 61 s around each second: the standard deviation, estimated from the median absolute deviation, which
-/// stalls do not enter.
+/// stalls do not affect.
 pub(crate) fn scatters(values: &[f64]) -> Vec<f64> {
     let scatter = |second: usize| deviation(&around(values, second));
     (0..values.len()).map(scatter).collect()

@@ -4,13 +4,13 @@ use super::change::{Segment, least_deviation};
 use super::running::median;
 use record::LevelShift;
 
-/// A level lasts for a tenth of the measured part, and for so many seconds.
+/// A level lasts for at least this share of the measured part, and this many seconds.
 const SHARE: f64 = 0.1;
 const SECONDS_MIN: usize = 10;
 /// Levels differ by this much of the lower one, and by more than the noise of both.
 pub(crate) const DIFFERENCE: f64 = 0.05;
 
-/// Seconds of the shortest level of so many.
+/// The seconds of the shortest level in a measured part of this length.
 pub(crate) fn shortest(seconds: usize) -> usize {
     SECONDS_MIN.max((seconds as f64 * SHARE) as usize)
 }
@@ -58,9 +58,9 @@ pub(crate) fn shifts(levels: &[Segment], offset_s: u32) -> Vec<LevelShift> {
         .collect()
 }
 
-/// A level at the edge of a measured part has so many seconds at least; fewer may be a drop.
+/// A level at the edge of a measured part has at least this many seconds; fewer may be a drop.
 const EDGE_MIN: usize = 3;
-/// And differs from the rest by so many standard errors of its median.
+/// It also differs from the rest by this many standard errors of its median.
 const EDGE_ERRORS: f64 = 5.0;
 /// The standard error of a median over that of a mean, for normal values.
 const OF_MEDIAN: f64 = 1.25;

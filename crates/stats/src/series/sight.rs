@@ -1,4 +1,4 @@
-//! What the detectors of shapes can see: the probability that they find a change of a fifth in so many seconds that scatter so much.
+//! What the detectors of shapes can see: the probability that they find a change of a fifth, by the length and the scatter of a load.
 //!
 //! Purpose: "no level shift" and "no period" are answers only where one would have been seen. The probabilities are computed, not
 //! simulated, so that they cost nothing; the tests simulate them (Cohen, "Statistical power analysis for the behavioral sciences",
@@ -15,7 +15,7 @@ const CHANGE: f64 = 0.2;
 const POWER: f64 = 0.8;
 /// A level shift is looked for at a quarter of the time, the edge of its middle half.
 const PART: f64 = 0.25;
-/// Drops of one second in so many.
+/// The cycle of the drops, each of one second.
 const EVERY_S: f64 = 10.0;
 /// With fewer cycles the seconds of one place are too few, and the candidate periods too far apart.
 const CYCLES: f64 = 6.0;
@@ -192,7 +192,7 @@ fn of_shift(noise: Noise, seconds: f64) -> f64 {
     normal((apart - needed) / error.sqrt())
 }
 
-/// That epoch folding finds drops of [`CHANGE`] for one second in every so many.
+/// The probability that epoch folding finds drops of [`CHANGE`] for one second in every cycle.
 ///
 /// Of `n` seconds around 0 with a variance of 1, the means along the period have a chi squared of `n` times the share of the variance that the
 /// drops explain. Taking out the correlation of neighbours changes both variances.

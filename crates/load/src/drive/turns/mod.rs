@@ -256,7 +256,7 @@ impl Turns {
         Some(state.origin? + Duration::from_nanos(first))
     }
 
-    /// The drive begins with so many clients, which wait. It ends when the answer is dropped.
+    /// Begins the drive with its clients, which wait. The drive ends when the result is dropped.
     pub(super) fn begin(&self, origin: Instant, clients: u32) -> Begun<'_> {
         let mut state = self.state();
         state.origin = Some(origin);

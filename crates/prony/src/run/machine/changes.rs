@@ -28,7 +28,7 @@ struct ChangesState {
 }
 
 impl Changes {
-    /// Of a target with so many bytes of data, which relative sizes refer to. Without limits until [`Changes::of`].
+    /// For a target with this much data, to which relative sizes refer. Without limits until [`Changes::of`].
     pub(crate) fn new(data_bytes: u64) -> Changes {
         let state = ChangesState {
             data_bytes,

@@ -54,7 +54,7 @@ pub(crate) struct Seat {
     shared: Arc<Shared>,
 }
 
-/// What a group tells a cell when it lets it go on.
+/// What a group passes to a cell with its turn.
 #[derive(Default)]
 pub(crate) struct Leave {
     /// How its load was divided; None before the load, and without a measured slice.
@@ -76,7 +76,7 @@ impl Leave {
     }
 }
 
-/// How the group lets a cell go on. If the group has gone, as after a panic, cells end.
+/// Gives a cell its turn. When the group is gone, as after a panic, the cells end.
 pub(super) type Go = Sender<Leave>;
 
 impl Seat {
@@ -100,7 +100,7 @@ impl Seat {
         &self.shared
     }
 
-    /// Waits until the cell may go on.
+    /// Waits for the cell's turn.
     pub(crate) fn wait(&self) -> Leave {
         let go = self.go.lock().unwrap_or_else(PoisonError::into_inner);
         go.recv().unwrap_or_else(|_| Leave {

@@ -1,8 +1,8 @@
-//! How old is what a read on each node of a server returns, and how often a reader that changes nodes goes back in time.
+//! How stale the reads on each node of a server are, and how often a reader that changes nodes goes back in time.
 //!
 //! Purpose: a beat, a number that grows, is written on the first node every 50 ms. A reader asks all nodes for it in turn. A read is stale by
-//! the time since the next larger beat had been acknowledged when the read began: at least so old is its answer. A beat that is smaller than
-//! one that the reader has seen before is a step back. Once a second the reader also queries each further node for its replication lag. Boundaries: the reads of the workload itself are not looked at; the table is in
+//! the time since the next larger beat had been acknowledged when the read began: its answer is at least that old. A beat that is smaller than
+//! one that the reader has seen before is a step back. Once a second the reader also queries each further node for its replication lag. Boundaries: the reads of the workload itself are not checked; the table is in
 //! prony's own schema, and only on servers that prony starts.
 
 use record::State;

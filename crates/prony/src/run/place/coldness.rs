@@ -29,7 +29,7 @@ pub(crate) fn empty_page_cache(data: &Path) -> String {
 /// The evidence before the first query of a cold round.
 pub(crate) struct Before {
     coldness: Coldness,
-    /// Of a page in the buffer pool; None if the pool could not be looked at.
+    /// The size of a page in the buffer pool; None if the pool could not be read.
     page_bytes: Option<u64>,
     device_read_bytes: Option<u64>,
 }

@@ -25,7 +25,7 @@ impl Taken {
         })
     }
 
-    /// Of each claim, whether the first so many blocks leave it undecided. Keeps an error of the store for [`Taken::check`].
+    /// Whether these first blocks leave each claim undecided. Keeps an error of the store for [`Taken::check`].
     pub(crate) fn undecided(&self, store: &Store, blocks: u32) -> Vec<bool> {
         let mut known = self.undecided.borrow_mut();
         let judge = || {

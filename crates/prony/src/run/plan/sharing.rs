@@ -20,7 +20,7 @@ const POOL: &str = "innodb_buffer_pool_size";
 const QUERY_CACHE: [&str; 2] = ["query_cache_type", "query_cache_size"];
 /// The default of all servers.
 const CONNECTIONS_DEFAULT: u32 = 151;
-/// At most so many connections are prony's own for each cell.
+/// The most connections that prony itself uses for a cell.
 const OWN_CONNECTIONS: u32 = 16;
 /// Data is estimated before it is loaded, and may be larger by a quarter.
 const ESTIMATE: (u64, u64) = (5, 4);

@@ -330,8 +330,8 @@ impl Meeting {
             .to_string();
         let step = self.own.step;
         let within = self.within;
-        let told = self.put().map_err(RunError::from);
-        let met = told.and_then(|()| {
+        let written = self.put().map_err(RunError::from);
+        let met = written.and_then(|()| {
             let met = self.wait(|_| true, move |row| row.step >= step, Some(within));
             met.map_err(RunError::from)
         });

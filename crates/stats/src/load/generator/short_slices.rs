@@ -41,13 +41,13 @@ pub fn short_slices(slices: &Slices) -> Option<(String, bool)> {
     Some((text, share > INVALID))
 }
 
-/// First operations after a pause are slower if they take so many times the mean latency.
+/// First operations after a pause are slower if their mean latency is this many times that of all.
 const SLOWER: f64 = 1.2;
-/// They may decide a percentile if there are so many of them, by the operations above it.
+/// They may decide a percentile if they number this share of the operations above it.
 const DECISIVE: f64 = 0.5;
 
-/// Which share of so many operations are the first ones of a client after a pause of its server. None where they take no longer than the
-/// others, and without slices.
+/// The share of the operations that are the first ones of a client after a pause of its server. None without slices, and where they take no
+/// longer than the others.
 pub(crate) fn slow_first(load: &Loaded, operations: f64) -> Option<f64> {
     let slices = load.engine.slices.as_ref()?;
     let Mode::Closed { clients, .. } = load.mode else {

@@ -8,7 +8,7 @@ use std::io::BufRead;
 /// The columns that the first record names, in its order; None: it is a row.
 ///
 /// # Errors
-/// It names some columns and something that is none.
+/// The header has a name that is no column, or names a column twice.
 pub(super) fn read<R: BufRead>(
     first: &Reader<R>,
     columns: &[Column],

@@ -321,7 +321,7 @@ impl Group<'_> {
         Ok(())
     }
 
-    /// Lets a cell go on until it waits again. One whose server could not be stopped ends.
+    /// Gives a cell a turn, which lasts until it waits again. A cell whose server could not be stopped ends.
     fn turn(&mut self, number: usize) -> Result<(), String> {
         if self.cells[number].has_ended {
             return Ok(());

@@ -312,7 +312,7 @@ fn serves_reads(workload: &dyn Workload, target: &Target) -> Result<(), ServerEr
     }
 }
 
-/// Lets the witness use a connection that is none of the clients'. None where there is no witness, or no single server.
+/// Lets the witness use a connection of its own, which no client uses. None without a witness, or without a single server.
 fn look<T>(
     place: &AnyPlace,
     witness: Option<&Witness>,

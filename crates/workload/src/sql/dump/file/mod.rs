@@ -126,7 +126,7 @@ fn text(path: &Path, mut from: Source) -> io::Result<Source> {
 /// The path of a file in this folder.
 ///
 /// # Errors
-/// It is elsewhere, or there is none.
+/// The file is in another folder, or does not exist.
 pub(crate) fn beside(folder: &Path, name: &str) -> io::Result<PathBuf> {
     let whole = |cause: io::Error, path: &Path| {
         io::Error::new(
