@@ -8,7 +8,7 @@ mod probe;
 mod tasks;
 
 pub use probe::backend;
-pub use tasks::{Spawner, Task};
+pub use tasks::Task;
 
 use crate::io::{Backend, Io};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -32,37 +32,18 @@ pub fn run<'a>(
     capacity: usize,
     make: impl FnOnce(&Io) -> Vec<Task<'a>>,
 ) -> io::Result<()> {
-    run_spawning(backend, origin, core, capacity, |io, spawner| {
-        spawner.extend(make(io));
-    })
-}
-
-/// Like [`run`], for tasks that are not all known at the start. `make` spawns the first ones; a clone of the spawner can spawn
-/// more while any task is running.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_spawning<'a>(
-    backend: Backend,
-    origin: Instant,
-    core: Option<usize>,
-    capacity: usize,
-    make: impl FnOnce(&Io, &Spawner<'a>),
-) -> io::Result<()> {
     prepare_thread(core)?;
     allow_open_files();
     let io = Io::new(backend, origin, capacity)?;
-    let spawner = Spawner::default();
-    make(&io, &spawner);
-    poll_all(&io, &spawner)
+    let tasks = make(&io);
+    poll_all(&io, tasks)
 }
 
-fn poll_all(io: &Io, spawner: &Spawner<'_>) -> io::Result<()> {
+fn poll_all(io: &Io, tasks: Vec<Task<'_>>) -> io::Result<()> {
     let schedule = io.schedule();
-    let mut tasks = Tasks::default();
+    let mut tasks = Tasks::woken(tasks, io);
     let mut context = Context::from_waker(Waker::noop());
     let mut batch = Vec::new();
-    tasks.add_spawned(spawner, io);
     while tasks.any_left() {
         schedule.take_ready(&mut batch);
         for &place in &batch {
@@ -70,7 +51,6 @@ fn poll_all(io: &Io, spawner: &Spawner<'_>) -> io::Result<()> {
             tasks.poll(place, &mut context);
         }
         batch.clear();
-        tasks.add_spawned(spawner, io);
         if tasks.any_left() {
             io.turn()?;
         }

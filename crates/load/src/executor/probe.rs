@@ -1,6 +1,6 @@
 //! Detects the backend that this machine supports.
 
-use super::Spawner;
+use super::Task;
 use crate::io::{Backend, Io};
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -32,13 +32,11 @@ fn exchange(backend: Backend) -> io::Result<()> {
     let io = Io::new(backend, Instant::now(), 1)?;
     let outcome = Rc::new(RefCell::new(Err(io::ErrorKind::Unsupported.into())));
     let (task_io, result) = (io.clone(), outcome.clone());
-    let task = async move {
+    let task: Task = Box::pin(async move {
         let exchanged = exchange_with_peer(&task_io).await;
         *result.borrow_mut() = exchanged;
-    };
-    let spawner = Spawner::default();
-    spawner.spawn(task);
-    super::poll_all(&io, &spawner)?;
+    });
+    super::poll_all(&io, vec![task])?;
     outcome.replace(Ok(()))
 }
 

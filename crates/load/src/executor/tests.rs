@@ -1,5 +1,5 @@
 use super::*;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 fn reactors() -> Vec<Backend> {
@@ -54,29 +54,6 @@ fn tasks_that_yield_take_turns() {
         })
         .unwrap();
         assert_eq!(*polled.borrow(), [1, 2, 3, 1, 2, 3, 1, 2, 3]);
-    }
-}
-
-#[test]
-fn tasks_can_be_spawned_while_others_run() {
-    for backend in reactors() {
-        let ended = Cell::new(0);
-        run_spawning(backend, Instant::now(), None, 0, |io, spawner| {
-            let (io, ended) = (io.clone(), &ended);
-            let other = spawner.clone();
-            spawner.spawn(async move {
-                for _ in 0..100 {
-                    let sleeper = io.clone();
-                    other.spawn(async move {
-                        sleeper.sleep_until(sleeper.now_ns() + 100_000).await;
-                        ended.set(ended.get() + 1);
-                    });
-                    io.yield_now().await;
-                }
-            });
-        })
-        .unwrap();
-        assert_eq!(ended.get(), 100);
     }
 }
 
