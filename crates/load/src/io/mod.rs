@@ -143,17 +143,9 @@ impl Io {
     /// Makes a blocking reactor, for tests and [`crate::Placement::Threads`]: futures block and are then ready. Time starts now.
     ///
     /// # Panics
-    /// See [`Io::blocking_from`].
-    pub fn blocking() -> Io {
-        Io::blocking_from(Instant::now())
-    }
-
-    /// Like [`Io::blocking`], with a shared origin of time.
-    ///
-    /// # Panics
     /// If this process has no file descriptor left.
-    pub fn blocking_from(origin: Instant) -> Io {
-        Io::new(Backend::Blocking, origin, 0).expect("a free file descriptor")
+    pub fn blocking() -> Io {
+        Io::new(Backend::Blocking, Instant::now(), 0).expect("a free file descriptor")
     }
 
     #[inline]
