@@ -204,23 +204,8 @@ impl<'e> Plan<'e> {
         })
     }
 
-    /// The first unfinished trial, if no claim is ever decided. `finished` is in the order of measurement.
-    pub fn next(&self, finished: &[Finished]) -> Option<PlannedTrial> {
-        let claims = self.experiment.claims.len();
-        self.next_after_looks(finished, &|_| vec![true; claims])
-    }
-
-    /// The first unfinished trial; after each look only undecided claims go on, where the experiment says so.
-    pub fn next_after_looks(
-        &self,
-        finished: &[Finished],
-        undecided: &Undecided,
-    ) -> Option<PlannedTrial> {
-        let unit = self.next_unit(finished, undecided);
-        unit.into_iter().next()
-    }
-
-    /// The same with the trials that take turns with it in slices; none if all are finished.
+    /// The first unfinished trial, with those that take turns with it in slices; none if all are finished. After each look only undecided
+    /// claims go on, where the experiment says so. `finished` is in the order of measurement.
     pub fn next_unit(&self, finished: &[Finished], undecided: &Undecided) -> Vec<PlannedTrial> {
         let known = Known::new(finished);
         let mut open = self
@@ -461,10 +446,4 @@ pub fn servers(experiment: &Experiment, trials: &[PlannedTrial]) -> Vec<ServerSp
         }
     }
     found
-}
-
-/// The next trial; None if all are finished or if `expand` rejects the matrix. It rebuilds the plan on each call; prefer
-/// `Plan::next` for repeated calls.
-pub fn next(experiment: &Experiment, seed: u64, finished: &[Finished]) -> Option<PlannedTrial> {
-    Plan::new(experiment, seed).ok()?.next(finished)
 }

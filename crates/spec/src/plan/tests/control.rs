@@ -2,7 +2,7 @@
 
 use super::parse;
 use crate::Experiment;
-use crate::plan::{Finished, Plan, PlannedTrial, expand, next};
+use crate::plan::{Finished, Plan, PlannedTrial, expand};
 use proptest::prelude::*;
 use record::{Role, TrialKey};
 use std::collections::HashSet;
@@ -150,7 +150,8 @@ proptest! {
         let all = expand(&experiment, seed).unwrap();
         let known = all.iter().zip(&done).filter(|(_, done)| **done);
         let mut finished: Vec<Finished> = known.map(|(trial, _)| Finished::without_figures(trial.key.clone(), true)).collect();
-        while let Some(trial) = next(&experiment, seed, &finished) {
+        let plan = Plan::new(&experiment, seed).unwrap();
+        while let Some(trial) = plan.next(&finished) {
             finished.push(Finished::without_figures(trial.key, true));
         }
         let keys: HashSet<TrialKey> = finished.iter().map(|one| one.key.clone()).collect();

@@ -11,6 +11,22 @@ mod load;
 mod observe;
 mod sequential;
 
+impl Plan<'_> {
+    /// The first unfinished trial, if no claim is ever decided.
+    fn next(&self, finished: &[Finished]) -> Option<PlannedTrial> {
+        let claims = self.experiment.claims.len();
+        self.next_after_looks(finished, &|_| vec![true; claims])
+    }
+
+    fn next_after_looks(
+        &self,
+        finished: &[Finished],
+        undecided: &Undecided,
+    ) -> Option<PlannedTrial> {
+        self.next_unit(finished, undecided).into_iter().next()
+    }
+}
+
 /// Two servers and three variants, one of them only for 5.6: five points.
 pub(super) fn experiment(blocks: u32) -> Experiment {
     parse(&format!(
@@ -244,7 +260,8 @@ proptest! {
         let experiment = experiment(3);
         let all = expand(&experiment, seed).unwrap();
         let mut finished: Vec<Finished> = all.iter().zip(&done).filter(|(_, done)| **done).map(|(trial, _)| Finished::without_figures(trial.key.clone(), true)).collect();
-        while let Some(trial) = next(&experiment, seed, &finished) {
+        let plan = Plan::new(&experiment, seed).unwrap();
+        while let Some(trial) = plan.next(&finished) {
             prop_assert!(finished.iter().all(|one| one.key != trial.key));
             finished.push(Finished::without_figures(trial.key, true));
         }
