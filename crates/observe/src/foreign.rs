@@ -14,7 +14,7 @@ const SHARE: f64 = 0.05;
 const PER_S: f64 = 5.0;
 
 /// A sentence if others sent many statements during a timed load. `own` is the number that prony sent.
-pub fn in_load(counters: &Counters, own: i64) -> Option<String> {
+pub(crate) fn in_load(counters: &Counters, own: i64) -> Option<String> {
     sentence(*counters.get(STATEMENTS)?, own, SHARE * own as f64)
 }
 

@@ -52,7 +52,7 @@ impl SettingTable {
     }
 
     /// The default of a setting; None if the setting is unknown or has no default.
-    pub fn default_of(&self, name: &str) -> Option<&str> {
+    pub(crate) fn default_of(&self, name: &str) -> Option<&str> {
         self.found(name)?.as_deref()
     }
 

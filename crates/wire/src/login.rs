@@ -63,7 +63,7 @@ pub enum ServerKey {
 
 impl Login {
     /// The endpoints in the order in which a client tries them.
-    pub fn endpoints_for(&self, client: u32) -> impl Iterator<Item = &Endpoint> {
+    pub(crate) fn endpoints_for(&self, client: u32) -> impl Iterator<Item = &Endpoint> {
         let count = self.endpoints.len();
         let first = client as usize % count.max(1);
         self.endpoints.iter().cycle().skip(first).take(count)

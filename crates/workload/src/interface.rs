@@ -96,7 +96,7 @@ pub struct Work {
 }
 
 impl Work {
-    pub fn without_audit(driver: impl Drivable + 'static) -> Work {
+    pub(crate) fn without_audit(driver: impl Drivable + 'static) -> Work {
         Work {
             driver: Box::new(driver),
             audit: None,

@@ -156,7 +156,7 @@ pub enum StepChange {
 /// What differs, in the order of the later plan, then what it has no more. Steps of the same table of the same SELECT are the
 /// same step wherever they are. Estimates are listed where something else of the step differs, or where the rows differ
 /// twofold, which may be why the plan does. Empty if the two plans are the same.
-pub fn diff(from: &[PlanStep], to: &[PlanStep]) -> Vec<StepChange> {
+pub(crate) fn diff(from: &[PlanStep], to: &[PlanStep]) -> Vec<StepChange> {
     let mut before: HashMap<StepKey, (usize, &PlanStep)> = keyed(from).collect();
     let mut changes: Vec<StepChange> = Vec::new();
     let later: Vec<_> = keyed(to).collect();

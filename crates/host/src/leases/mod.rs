@@ -143,7 +143,7 @@ impl Leases {
     }
 
     /// A new control group below `parent`, a folder of the kernel's. It can be removed once no process is in it.
-    pub fn control_group(&self, parent: &Path) -> Result<Lease, LeaseError> {
+    pub(crate) fn control_group(&self, parent: &Path) -> Result<Lease, LeaseError> {
         let unusable = |cause| LeaseError::Folder {
             path: parent.to_path_buf(),
             cause,

@@ -124,7 +124,7 @@ impl Network {
     }
 
     /// The address of the clients.
-    pub fn client_address(&self) -> Ipv4Addr {
+    pub(crate) fn client_address(&self) -> Ipv4Addr {
         self.host(CLIENT)
     }
 

@@ -58,7 +58,7 @@ fn parse(stat: &str, counts: impl Fn(usize) -> bool) -> Option<Processors> {
 
 impl Processors {
     /// The share of all CPU time since an earlier reading that the hypervisor took, from 0 to 1.
-    pub fn stolen_share_since(&self, earlier: &Processors) -> f64 {
+    pub(crate) fn stolen_share_since(&self, earlier: &Processors) -> f64 {
         let all = |one: &Processors| one.busy_s + one.waiting_s + one.stolen_s + one.idle_s;
         let passed = all(self) - all(earlier);
         if passed > 0.0 {

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 
 /// prony's exit status after an interrupt.
-pub const EXIT_STATUS: u8 = 130;
+pub(crate) const EXIT_STATUS: u8 = 130;
 
 static SIGNALS: AtomicU32 = AtomicU32::new(0);
 static CTRL_C_IS_LENT: AtomicBool = AtomicBool::new(false);

@@ -48,7 +48,7 @@ pub fn runs_from(folder: &Path) -> bool {
 /// Sends SIGKILL to every process with the mark and waits until all have ended. Returns how many were killed.
 ///
 /// A process may start another one just before it dies, so the search repeats until it finds none.
-pub fn kill_marked(mark: &str) -> io::Result<usize> {
+pub(crate) fn kill_marked(mark: &str) -> io::Result<usize> {
     let entry = format!("{MARK}={mark}");
     let began = Instant::now();
     let mut killed = 0;

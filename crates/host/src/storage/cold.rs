@@ -43,7 +43,7 @@ pub fn evict(paths: &[PathBuf]) -> io::Result<Eviction> {
 }
 
 /// Evicts one file, or each file of a folder, from the page cache, and leaves the rest of the cache alone.
-pub fn advise(path: &Path) -> io::Result<()> {
+pub(crate) fn advise(path: &Path) -> io::Result<()> {
     each_file(path, &mut |file, _| {
         // The kernel keeps dirty pages regardless of the advice.
         fsync(file)?;

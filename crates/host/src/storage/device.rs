@@ -84,7 +84,7 @@ impl Mount {
     }
 
     /// The number of the whole device, such as `254:0`; for a partition, that of its disk.
-    pub fn whole_device(&self) -> Result<String, String> {
+    pub(crate) fn whole_device(&self) -> Result<String, String> {
         self.whole_device_in(Path::new(DEVICES))
     }
 

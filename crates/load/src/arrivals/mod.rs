@@ -182,7 +182,7 @@ impl Schedule {
     /// Makes the schedule of one share. Equal gaps and traces are dealt in turn, so that the shares together are exactly the whole
     /// schedule. Random arrivals have a stream of their own in each share, at the rate divided by the number of shares: independent
     /// Poisson processes add up to a Poisson process of the sum of their rates.
-    pub fn of_share(arrivals: &Arrivals, seed: u64, share: &Share) -> Schedule {
+    pub(crate) fn of_share(arrivals: &Arrivals, seed: u64, share: &Share) -> Schedule {
         let units = match arrivals {
             Arrivals::Trace { at_ns } => {
                 return Schedule(Source::Trace {

@@ -95,7 +95,7 @@ pub struct Fault {
 impl Fault {
     /// None if the operation was done.
     #[inline]
-    pub fn from_outcome(operation: u16, outcome: Outcome) -> Option<Fault> {
+    pub(crate) fn from_outcome(operation: u16, outcome: Outcome) -> Option<Fault> {
         let (ending, code) = match outcome {
             Outcome::Done => return None,
             Outcome::Retry(code) => (Ending::Retried, code),

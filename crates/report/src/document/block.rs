@@ -33,7 +33,7 @@ pub struct Node {
 }
 
 impl Node {
-    pub fn on_first_screen(self) -> Node {
+    pub(crate) fn on_first_screen(self) -> Node {
         Node {
             first_screen: true,
             ..self
@@ -51,10 +51,10 @@ pub struct Forms {
 impl Forms {
     pub const ALL: Forms = Forms::new(true, true, true);
     pub const PAGE: Forms = Forms::new(false, false, true);
-    pub const MARKDOWN: Forms = Forms::new(false, true, false);
-    pub const TERMINAL: Forms = Forms::new(true, false, false);
+    pub(crate) const MARKDOWN: Forms = Forms::new(false, true, false);
+    pub(crate) const TERMINAL: Forms = Forms::new(true, false, false);
     /// Without the terminal.
-    pub const WRITTEN: Forms = Forms::new(false, true, true);
+    pub(crate) const WRITTEN: Forms = Forms::new(false, true, true);
     /// Without the page.
     pub const TEXT: Forms = Forms::new(true, true, false);
 

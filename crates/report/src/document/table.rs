@@ -280,7 +280,7 @@ impl Cell {
     }
 
     /// `[1] 62,788 ±2.1%`, held together by no-break spaces.
-    pub fn on_a_line(&self) -> String {
+    pub(crate) fn on_a_line(&self) -> String {
         self.joined("\u{a0}")
     }
 
@@ -300,7 +300,7 @@ impl Cell {
     }
 
     /// A label or text in words: `5.6 [1]: remark`.
-    pub fn in_words(&self) -> String {
+    pub(crate) fn in_words(&self) -> String {
         let marks = marks(&self.marks);
         let mut text = if marks.is_empty() {
             self.text.clone()

@@ -271,7 +271,7 @@ pub struct ObservePatch {
 
 impl Observe {
     /// Applies a patch. Checks need plans, so they switch them on.
-    pub fn patched(mut self, patch: &ObservePatch) -> Observe {
+    pub(crate) fn patched(mut self, patch: &ObservePatch) -> Observe {
         self.plans = patch.plans.unwrap_or(self.plans);
         self.profile = patch.profile.clone().unwrap_or(self.profile);
         self.checks.extend(patch.checks.iter().cloned());

@@ -210,7 +210,7 @@ impl Notes {
     }
 
     /// Notes a feature of the file format that this version does not implement.
-    pub fn not_built(&self, at: Span, what: &str, comes_with: &str) {
+    pub(crate) fn not_built(&self, at: Span, what: &str, comes_with: &str) {
         self.note(
             at,
             format!("{what}: not implemented yet"),
@@ -225,7 +225,7 @@ impl Notes {
         self.0.borrow().len()
     }
 
-    pub fn into_vec(self) -> Vec<Mistake> {
+    pub(crate) fn into_vec(self) -> Vec<Mistake> {
         self.0.into_inner()
     }
 }

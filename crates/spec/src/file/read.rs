@@ -170,7 +170,7 @@ impl<'s> Section<'s> {
     }
 
     /// Like `allow`, but ignores the keys in `noted`, which were reported already.
-    pub fn allow_besides(&self, name: &str, keys: &[&str], noted: &[&str]) {
+    pub(crate) fn allow_besides(&self, name: &str, keys: &[&str], noted: &[&str]) {
         let is_unknown = |node: &Node| !keys.contains(&node.key) && !noted.contains(&node.key);
         for node in self.entries().filter(is_unknown) {
             self.unknown_key(name, &node, keys);

@@ -130,7 +130,7 @@ impl PlannedLoad {
 
 impl LoadSpec {
     /// Applies the load of a level. Keys of the other kind of load were rejected when the file was read.
-    pub fn patched(mut self, patch: &LoadPatch) -> LoadSpec {
+    pub(crate) fn patched(mut self, patch: &LoadPatch) -> LoadSpec {
         match &mut self {
             LoadSpec::Closed { clients, think } => {
                 *clients = patch.clients.unwrap_or(*clients);
@@ -158,7 +158,7 @@ impl LoadSpec {
     }
 
     /// The keys of the other kind.
-    pub fn other_keys(&self) -> &'static [&'static str] {
+    pub(crate) fn other_keys(&self) -> &'static [&'static str] {
         match self {
             LoadSpec::Closed { .. } => &OPEN_KEYS,
             LoadSpec::Open(_) => &CLOSED_KEYS,

@@ -67,7 +67,7 @@ impl RateSpec {
     }
 
     /// Whether it depends on a measured maximum.
-    pub fn is_relative(&self) -> bool {
+    pub(crate) fn is_relative(&self) -> bool {
         matches!(self, RateSpec::ShareOfMax(_))
     }
 }

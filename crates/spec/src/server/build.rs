@@ -21,7 +21,7 @@ pub enum BuildSpec {
 }
 
 /// The builds that prony can download.
-pub const KNOWN_BUILDS: [&str; 10] = [
+pub(crate) const KNOWN_BUILDS: [&str; 10] = [
     "mysql@5.5.34",
     "mysql@5.6.14",
     "mysql@5.6.21",
@@ -35,7 +35,7 @@ pub const KNOWN_BUILDS: [&str; 10] = [
 ];
 
 /// The forms of a build with a part chosen by the user.
-pub const OPEN_BUILDS: &str =
+pub(crate) const OPEN_BUILDS: &str =
     "path:BASEDIR for an unpacked server, mysql://user@host:port/schema for a running one";
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -15,7 +15,7 @@ pub fn flags(value: &str) -> Vec<(&str, &str)> {
 }
 
 /// The invalid parts of this setting, if it is `optimizer_switch`.
-pub fn wrong_values(name: &str, setting: &Setting) -> Vec<String> {
+pub(crate) fn wrong_values(name: &str, setting: &Setting) -> Vec<String> {
     let (true, Setting::Literal(value)) = (listed(name) == NAME, setting) else {
         return Vec::new();
     };

@@ -11,11 +11,11 @@ use super::trigamma::{inverse_trigamma, trigamma};
 use statrs::function::gamma::digamma;
 
 /// Below this many cells the noise of the matrix is not known well enough.
-pub const MIN_CELLS: usize = 8;
+const MIN_CELLS: usize = 8;
 /// Below this many blocks the residuals say too little.
-pub const MIN_BLOCKS: usize = 3;
+const MIN_BLOCKS: usize = 3;
 /// Below this many rows of a series the noise between server starts is not known well enough.
-pub const MIN_ROWS: usize = 3;
+const MIN_ROWS: usize = 3;
 
 /// No variance is below that of a rounding to 0.1 %, the step of the histograms.
 pub(crate) const MIN_VARIANCE: f64 = 0.001 * 0.001 / 12.0;

@@ -89,7 +89,7 @@ impl Canonical {
 
     /// The hash of references that were computed without the types of columns: spaces at the end of a text do not count, and NULL is
     /// the text `\N`. SHA-256 in hex over the cells (each followed by 0x1F) and the rows (each followed by a line feed).
-    pub fn reference_hash(&self) -> String {
+    pub(crate) fn reference_hash(&self) -> String {
         self.digest(|cell, hash| match cell {
             None => hash.update(b"\\N"),
             Some(bytes) => hash.update(trimmed(bytes)),

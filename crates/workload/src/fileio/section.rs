@@ -173,7 +173,7 @@ impl Section {
     }
 
     /// The operations that fit into one file.
-    pub fn blocks_of_a_file(&self) -> u64 {
+    pub(crate) fn blocks_of_a_file(&self) -> u64 {
         self.file_bytes / self.io_bytes
     }
 

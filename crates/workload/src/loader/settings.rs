@@ -19,7 +19,7 @@ pub struct Strategy {
 /// of half a million rows cost nothing extra, and the committed rows are known.
 ///
 /// MyISAM and Aria lock the table, so one connection; a table is one statement.
-pub fn strategy(engine: &str) -> Strategy {
+pub(crate) fn strategy(engine: &str) -> Strategy {
     let rows_per_statement = match engine {
         "MyISAM" | "Aria" => None,
         _ => Some(500_000),

@@ -53,7 +53,7 @@ pub(super) fn find(name: &str) -> Option<&'static Operation> {
 }
 
 impl Operation {
-    pub fn has_ranges(&self) -> bool {
+    pub(crate) fn has_ranges(&self) -> bool {
         self.parts
             .iter()
             .any(|(part, _)| part.starts_with("range-"))
