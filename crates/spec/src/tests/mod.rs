@@ -7,6 +7,7 @@ mod load;
 mod mistakes;
 mod observe;
 mod server;
+mod slices;
 
 use super::{Experiment, Section, SpecError, TargetKind, parse};
 
