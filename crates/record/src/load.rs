@@ -283,7 +283,7 @@ pub struct EngineNote {
 /// A load in slices, in which its server took turns with others. Seconds of the load are those of its slices.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Slices {
-    /// The middle length, as requested (s); each slice has half of it to one and a half.
+    /// The middle length, as requested or as the operations needed it (s); each slice has half of it to one and a half.
     pub length_s: f64,
     /// Slices of the measured part.
     pub count: u32,

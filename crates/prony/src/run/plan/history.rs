@@ -125,7 +125,7 @@ fn have_one_workload(one: &str, other: &str) -> bool {
     !differing.iter().any(|(key, _)| is_of_workload(key))
 }
 
-/// What earlier runs in slices of the same length, with the same load, show.
+/// What earlier runs in slices of the same length, or of any for `"auto"`, with the same load, show.
 #[derive(Default)]
 pub(super) struct Shown {
     pub figures: Option<SliceFigures>,
