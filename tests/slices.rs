@@ -394,6 +394,31 @@ fn slices_shorter_than_an_operation_make_trials_invalid_and_name_the_length_that
     nothing_is_left(&bench);
 }
 
+/// An operation of 12 ms needs slices of more than 0.5 s, and a quarter of the time is 1 s.
+#[test]
+#[cfg(tier_all)]
+fn slices_of_no_stated_length_become_long_enough_for_the_operations() {
+    if !has("mariadb") {
+        return;
+    }
+    let bench = Bench::with_shared_snapshots();
+    let workload = "[workload.sql]\nsetup = \"create table t (id int primary key); insert into t values (1)\"\noperations = \"-- operation: slow\\nselect sleep(0.012) from t where id = 1\"\n";
+    let variants = "[variant.a]\n[variant.b]\n[load.closed]\nclients = 2\n";
+    for warmup in ["", "warmup = \"1s\"\n"] {
+        let protocol = format!("[protocol]\nslices = \"auto\"\ntime = \"4s\"\n{warmup}");
+        let file = experiment(&bench, "auto", workload, &format!("{variants}{protocol}"));
+        let after = bench.run(&["run", &file]);
+        assert!([0, 3].contains(&after.status), "{}", after.stderr);
+    }
+    let runs = bench.runs();
+    assert_eq!(runs.len(), 2);
+    for trial in runs.iter().flat_map(|run| trials(&bench.json(run))) {
+        let slices = &trial["engine"]["slices"];
+        assert_eq!(number(&slices["length_s"]), 1.0, "{trial}");
+    }
+    nothing_is_left(&bench);
+}
+
 #[test]
 #[cfg(tier_all)]
 fn ctrl_c_saves_whole_groups_and_a_resume_measures_the_others() {
