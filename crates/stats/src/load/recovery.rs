@@ -6,7 +6,7 @@
 use crate::inference::estimate;
 use crate::series::running::median;
 use record::FlagKind;
-use record::event::PAUSE;
+use record::event::{OTHERS, PAUSE};
 use record::load::Mode;
 use record::trial::{EventNote, Trial};
 
@@ -17,6 +17,8 @@ const BEFORE_MIN_S: usize = 5;
 const REACH_S: usize = 2;
 /// The share of the baseline at which throughput is back.
 const BACK: f64 = 0.95;
+/// The moments of events are of the wall clock, and `down_s` is of a monotonic one: over minutes they differ by less.
+const CLOCKS_S: f64 = 0.1;
 /// The number that this module computes.
 pub(crate) const RECOVERED: &str = "recovered_s";
 const COMMITTED: &str = "commit_s";
@@ -30,6 +32,9 @@ struct Outage {
     at_s: f64,
     /// When the server went down; earlier than `at_s` where another event ended it.
     down_s: f64,
+    /// Until then it leaves the seconds to an earlier outage. A node that is started was taken away by an event that has an outage of
+    /// its own; a server without others has none from its `stop` to its `start`.
+    begun_s: f64,
     commit_s: f64,
 }
 
@@ -37,10 +42,13 @@ impl Outage {
     fn from_event(event: &EventNote, started_ns: i64) -> Option<Outage> {
         let at_s = (event.at_ns - started_ns) as f64 / 1e9;
         let before_s = event.numbers.get("down_s").copied().unwrap_or(0.0);
+        let down_s = at_s - before_s;
+        let has_others = event.numbers.contains_key(OTHERS);
         let commit_s = event.numbers.get(COMMITTED).copied();
         Some(Outage {
             at_s,
-            down_s: at_s - before_s,
+            down_s,
+            begun_s: if has_others { at_s } else { down_s },
             // The others may go on at once.
             commit_s: commit_s.or(event.takes_a_node_away().then_some(0.0))?,
         })
@@ -62,11 +70,13 @@ pub fn add_recovered(
         .iter()
         .map(|event| Outage::from_event(event, started_ns));
     let outages: Vec<Option<Outage>> = outages.collect();
-    let mut up_from_s = 0.0;
     let mut missing = Vec::new();
     for (n, event) in events.iter_mut().enumerate() {
         let Some(outage) = &outages[n] else { continue };
-        let next_s = outages[n + 1..].iter().flatten().map(|next| next.down_s);
+        let earlier = outages[..n].iter().flatten();
+        let earlier = earlier.filter(|one| one.at_s < outage.down_s - CLOCKS_S);
+        let up_from_s = earlier.fold(0.0, |up_s, one| f64::max(up_s, one.at_s + one.commit_s));
+        let next_s = outages[n + 1..].iter().flatten().map(|next| next.begun_s);
         let until_s = next_s.fold(seconds.len() as f64, f64::min);
         let recovered = match mode.has_changing_rate() {
             true => Err("recovered_s needs arrivals at a rate that does not change"),
@@ -81,7 +91,6 @@ pub fn add_recovered(
                 event.kind, outage.at_s
             )),
         }
-        up_from_s = outage.at_s + outage.commit_s;
     }
     missing
 }
@@ -272,6 +281,25 @@ mod tests {
         let mut events = [kill(20.0), kill(30.0)];
         let series = seconds(&[(20, 100.0), (2, 0.0), (8, 100.0), (3, 0.0), (20, 100.0)]);
         assert_eq!(recovered(&mut events, &series).0, [Some(2.0), Some(3.0)]);
+    }
+
+    /// As in a trial of `experiments/cluster/node-lost.toml`.
+    #[test]
+    fn a_node_that_is_killed_and_started_later_makes_two_recoveries() {
+        let killed = event(25.25, &[("other_nodes", 2.0), ("commit_s", 6.0)]);
+        let start = [
+            ("other_nodes", 2.0),
+            ("start_s", 0.0),
+            ("down_s", 19.75),
+            ("commit_s", 4.0),
+        ];
+        let started = EventNote {
+            kind: "start".into(),
+            ..event(45.0, &start)
+        };
+        let parts = [(25, 40.0), (6, 0.0), (14, 40.0), (6, 20.0), (20, 40.0)];
+        let (found, missing) = recovered(&mut [killed, started], &seconds(&parts));
+        assert_eq!((found, missing), (vec![Some(6.0), Some(6.0)], vec![]));
     }
 
     #[test]
