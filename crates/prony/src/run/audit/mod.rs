@@ -11,6 +11,7 @@ pub(crate) mod reached_disk;
 use super::place::AnyPlace;
 use host::interrupt;
 use load::Tally;
+use record::event::START;
 use record::{AuditNote, EventNote, FlagKind, InputCheck, Trial};
 use server::ServerError;
 use std::ops::Range;
@@ -65,10 +66,18 @@ fn failed(error: AuditError) -> ServerError {
 /// From each crash of the server until its next process was launched: nanoseconds since the start of the load, ascending.
 fn crashes_ns(trial: &Trial) -> Vec<Range<u64>> {
     let started_ns = trial.load.as_ref().map_or(0, |load| load.started_ns);
+    let since_start = |at_ns: i64| (at_ns - started_ns).max(0) as u64;
+    let launched_ns = |event: &EventNote| {
+        let start_s = event.numbers.get("start_s")?;
+        Some(event.at_ns + (start_s * 1e9) as i64)
+    };
     let crash = |event: &EventNote| {
-        let at_ns = (event.at_ns - started_ns).max(0) as u64;
-        let start_s = event.numbers.get("start_s").copied().unwrap_or(0.0);
-        at_ns..at_ns + (start_s * 1e9) as u64
+        // What a crash leaves down, a later event starts.
+        let later = trial.events.iter().filter(|other| {
+            other.kind == START && other.node == event.node && other.at_ns >= event.at_ns
+        });
+        let launched = launched_ns(event).or_else(|| later.filter_map(launched_ns).min());
+        since_start(event.at_ns)..since_start(launched.unwrap_or(event.at_ns))
     };
     let crashes = trial.events.iter().filter(|event| event.is_crash());
     let mut crashes: Vec<Range<u64>> = crashes.map(crash).collect();
@@ -195,5 +204,21 @@ mod tests {
         numbers.insert("start_s".into(), 0.5);
         assert_eq!(crashes_ns(&restarted).first(), Some(&(5..500_000_005)));
         assert!(crashes_ns(&judged("stop", AuditNote::default())).is_empty());
+    }
+
+    #[test]
+    fn a_crash_lasts_until_the_event_that_starts_what_it_left_down() {
+        let mut trial = judged("power_cut", AuditNote::default());
+        let mut start = judged(START, AuditNote::default()).events.remove(0);
+        start.at_ns = 9_000_000_000;
+        start.numbers.insert("start_s".into(), 0.5);
+        trial.events.push(EventNote {
+            node: Some(2),
+            at_ns: 7,
+            ..start.clone()
+        });
+        assert_eq!(crashes_ns(&trial).first(), Some(&(5..5)), "another node is started");
+        trial.events.push(start);
+        assert_eq!(crashes_ns(&trial).first(), Some(&(5..9_500_000_000)));
     }
 }
