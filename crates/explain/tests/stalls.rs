@@ -123,3 +123,19 @@ fn an_event_under_way_is_named_first() {
         [StallCause::Event("kill".into()), StallCause::LogFull]
     );
 }
+
+/// A link is down at once, and the clients of the other nodes wait until these go on.
+#[test]
+fn an_event_is_the_cause_until_the_first_commit_after_it() {
+    let mut trial = trial(&[]);
+    let at_ns = 1_000_000_000 + 39_500_000_000;
+    trial.events = vec![EventNote {
+        at_ns,
+        ended_ns: Some(at_ns + 10_000_000),
+        kind: "cut".into(),
+        node: Some(3),
+        numbers: BTreeMap::from([("commit_s".to_string(), 3.0)]),
+        text: String::new(),
+    }];
+    assert_eq!(named(&trial)[0].cause, StallCause::Event("cut".into()));
+}

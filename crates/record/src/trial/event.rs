@@ -49,6 +49,14 @@ impl EventNote {
         (ends && self.numbers.contains_key(OTHERS)) || kind == CUT
     }
 
+    /// When it was over for the clients: at its end, or at the first commit after it. A killed node is gone at once, but those of the others
+    /// wait until these go on without it. None if it had not ended.
+    pub fn over_ns(&self) -> Option<i64> {
+        let commit_s = self.numbers.get("commit_s").copied().unwrap_or(0.0);
+        let committed_ns = self.at_ns + (commit_s * 1e9) as i64;
+        self.ended_ns.map(|ended_ns| ended_ns.max(committed_ns))
+    }
+
     /// Whether the server was down before, during or after it.
     pub fn is_outage(&self) -> bool {
         self.is_crash() || [STOP, START].contains(&self.kind.as_str())

@@ -63,9 +63,8 @@ pub fn around(trial: &Trial, event: &EventNote) -> Option<Around> {
 fn seconds_of(event: &EventNote, started_ns: i64) -> (f64, f64) {
     let second = |at_ns: i64| (at_ns - started_ns) as f64 / 1e9;
     let begun = second(event.at_ns).floor();
-    let ended = event
-        .ended_ns
-        .map_or(f64::INFINITY, |at_ns| second(at_ns).ceil());
+    let ended = event.over_ns();
+    let ended = ended.map_or(f64::INFINITY, |at_ns| second(at_ns).ceil());
     (begun, ended.max(begun + 1.0))
 }
 
@@ -158,6 +157,15 @@ mod tests {
     fn an_event_within_a_second_takes_that_second() {
         let found = around(&disturbed(), &event(25.2, Some(25.3))).unwrap();
         assert_eq!((found.during.from_s, found.during.until_s), (25, 26));
+    }
+
+    #[test]
+    fn an_event_that_takes_a_node_away_lasts_until_the_next_commit() {
+        let mut killed = event(20.25, Some(20.375));
+        killed.numbers.insert("commit_s".into(), 9.5);
+        let found = around(&disturbed(), &killed).unwrap();
+        assert_eq!((found.during.from_s, found.during.until_s), (20, 30));
+        assert_eq!(found.after.throughput, Some(2000.0));
     }
 
     #[test]
