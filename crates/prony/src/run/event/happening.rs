@@ -126,6 +126,11 @@ impl Happening {
         }
     }
 
+    /// For an event without a connection: an outage before it does not excuse its failure.
+    pub(super) fn needs_no_connection(&mut self) {
+        self.opened_after = self.uptime.outages();
+    }
+
     /// The connection of the event.
     pub(super) fn session(&mut self) -> Result<&mut Session, &'static str> {
         self.session.as_mut().ok_or(NO_SERVER)

@@ -1,4 +1,5 @@
 use super::kinds::KINDS;
+use super::uptime::Phase;
 use super::*;
 use crate::run::tests::read_on_server;
 use server::{Fake, Reply, ServerError};
@@ -321,6 +322,15 @@ fn a_condition_that_is_never_met_is_flagged_with_the_last_value() {
 #[test]
 fn limits_of_a_target_without_limits_cannot_be_changed() {
     let happened = happened(event("set = { limits = { write_iops = 200 } }"));
+    assert_eq!(happened.failed, ["set: the target has no limits"]);
+}
+
+#[test]
+fn an_earlier_outage_does_not_excuse_an_event_without_a_connection() {
+    let (_stop, happening) = happening(event("set = { limits = { write_iops = 200 } }"));
+    assert_eq!(happening.uptime.begin(1), Phase::Up);
+    happening.uptime.end(1, Phase::Up);
+    let happened = happening.repeat(Instant::now());
     assert_eq!(happened.failed, ["set: the target has no limits"]);
 }
 

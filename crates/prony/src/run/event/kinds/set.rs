@@ -19,8 +19,10 @@ fn act(happening: &mut Happening) {
     let Some(set) = happening.event.set.clone() else {
         return;
     };
-    if !set.settings.is_empty() && !happening.is_connected() {
-        return;
+    match set.settings.is_empty() {
+        true => happening.needs_no_connection(),
+        false if !happening.is_connected() => return,
+        false => {}
     }
     happening.note(SET, |own| {
         if let Some(limits) = set.limits {
