@@ -9,8 +9,8 @@ const RANGES: usize = 16;
 /// Most groups of a range; more would not find more.
 const GROUPS: f64 = 16.0;
 
-/// The probability that draws with these probabilities differ at least as much from them as `counts` do. None if there are too few
-/// draws to form two groups.
+/// The probability that draws with these probabilities differ at least as much from them as `counts` do. None if a range has too few
+/// draws for a group, as where a mix of transactions hardly draws such numbers.
 ///
 /// Numbers are grouped by range, and within a range by their probability: a uniform draw is found because it hits the likely
 /// groups too rarely, a shifted one because it hits other numbers than the likely ones.
@@ -19,15 +19,16 @@ pub(super) fn p_value(counts: &[u32], mass: &[f64]) -> Option<f64> {
     let enough = f64::max(FEWEST_EXPECTED, draws / (RANGES as f64 * GROUPS));
     let range = counts.len().div_ceil(RANGES);
     let ranges = counts.chunks(range).zip(mass.chunks(range));
-    let (mut statistic, mut groups) = (0.0, 0u32);
-    for (counts, mass) in ranges {
-        for group in grouped(counts, mass, draws, enough) {
-            statistic += (group.observed - group.expected).powi(2) / group.expected;
-            groups += 1;
-        }
+    let groups: Vec<Group> = ranges
+        .flat_map(|(counts, mass)| grouped(counts, mass, draws, enough))
+        .collect();
+    let is_small = |group: &Group| group.expected < FEWEST_EXPECTED;
+    if groups.iter().any(is_small) {
+        return None;
     }
-    let freedom = f64::from(groups) - 1.0;
-    let distribution = ChiSquared::new(freedom).ok()?;
+    let deviation = |group: &Group| (group.observed - group.expected).powi(2) / group.expected;
+    let statistic: f64 = groups.iter().map(deviation).sum();
+    let distribution = ChiSquared::new(groups.len() as f64 - 1.0).ok()?;
     Some(distribution.sf(statistic))
 }
 

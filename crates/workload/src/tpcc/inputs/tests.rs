@@ -223,3 +223,15 @@ fn fewer_than_ten_thousand_transactions_are_not_judged() {
     let why = check(9_999, &Counts::default(), ledger.inputs(), &RUN, 1).unwrap_err();
     assert!(why.contains("9999 transactions are too few"), "{why}");
 }
+
+/// As with `weights = { new-order = 1 }`.
+#[test]
+fn numbers_that_a_mix_hardly_draws_are_not_judged() {
+    for payments in [0, 1] {
+        let checks = Terminal::default().checks([FEWEST, payments, 0]);
+        let is_judged = |name: &str| checks.iter().any(|check| check.name.starts_with(name));
+        assert!(is_judged("items") && is_judged("customers"), "{checks:?}");
+        assert!(!is_judged("last names"), "{checks:?}");
+        assert!(checks.iter().all(InputCheck::passed), "{checks:?}");
+    }
+}
