@@ -6,7 +6,7 @@ use crate::values::cells;
 use crate::values::words;
 use record::claim::{Cell, Finding};
 use record::number::{grouped, plural};
-use record::trial::{Trial, TrialState};
+use record::trial::{EventNote, Trial, TrialState};
 use record::{AuditNote, FlagKind, Seen, Shape, Summary};
 use statrs::distribution::{Binomial, DiscreteCDF};
 use std::cmp::Ordering;
@@ -334,16 +334,20 @@ fn look_for_losses(trial: &Trial, are_sought: bool) -> Result<Looked, String> {
 }
 
 /// Why an audit that counts no loss does not show that nothing was lost: its data broke other rules, the event that was to cause a loss
-/// never ran, or nothing was acknowledged that could be lost.
+/// never ran or failed, or nothing was acknowledged that could be lost.
 fn untold(trial: &Trial, audit: &AuditNote) -> Option<String> {
     let violation = audit.violations.first();
     let violation = violation.map(|text| format!("the audit found other faults: {text}"));
     let missed = trial.flagged(FlagKind::EventMissed);
     let mut events = trial.events.iter();
     let missed = missed.filter(|_| !events.any(|event| event.fails_operations()));
-    let missed = missed.map(|flag| flag.text.clone());
+    let failed = trial.flags.iter().find(|flag| {
+        let is_it = |event: &EventNote| event.fails_operations() && event.text == flag.text;
+        flag.kind == FlagKind::EventFailed && trial.events.iter().any(is_it)
+    });
+    let failed = missed.or(failed).map(|flag| flag.text.clone());
     let none = (audit.acknowledged == 0).then(|| NONE_ACKNOWLEDGED.to_string());
-    let why = violation.or(missed).or(none);
+    let why = violation.or(failed).or(none);
     why.filter(|_| !audit.has_losses())
 }
 

@@ -210,6 +210,11 @@ fn an_audit_without_a_loss_is_no_evidence_without_a_crash_or_a_commit_or_where_r
     let missed = "the load ended before 90 s had passed, so this \"kill\" event never ran";
     let mut uncut = audited(1);
     uncut.flag(FlagKind::EventMissed, missed);
+    let failed = "power_cut: the server cannot be stopped: a thread is still running";
+    let mut running = audited(1);
+    running.events[0].kind = "power_cut".into();
+    running.events[0].text = failed.into();
+    running.invalidate(FlagKind::EventFailed, failed);
     let mut broken = audited(1);
     let violation = "node 2: order 3001 of warehouse 1, district 1, has no lines";
     broken.audit.as_mut().unwrap().violations = vec![violation.to_string()];
@@ -217,7 +222,12 @@ fn an_audit_without_a_loss_is_no_evidence_without_a_crash_or_a_commit_or_where_r
     let mut refused = audited(1);
     refused.audit.as_mut().unwrap().acknowledged = 0;
     let none = "no transaction was acknowledged";
-    for (untold, why) in [(uncut, missed), (broken, violation), (refused, none)] {
+    for (untold, why) in [
+        (uncut, missed),
+        (running, failed),
+        (broken, violation),
+        (refused, none),
+    ] {
         let trials = [audited(0), untold];
         for finding in [Finding::NoLosses, Finding::Losses] {
             let (verdict, words) = finds(&trials, finding, Cell::default());
