@@ -83,6 +83,20 @@ fn refused<A>(experiment: &Experiment, event: &EventSpec, kind: &EventKind<A>) -
             help: "write an event with sql = \"...\"".to_string(),
         });
     }
+    let of_several = event.set.as_ref();
+    let of_several = of_several.and_then(|_| of_several_nodes(experiment, event));
+    if let Some(server) = of_several {
+        return Some(Late {
+            path,
+            says: format!(
+                "the server \"{}\" has several nodes, and \"{name}\" changes the limits and settings of one",
+                server.name
+            ),
+            label: "several nodes",
+            help: "name the other servers with only = { server = [...] }, or write the settings in [settings]"
+                .to_string(),
+        });
+    }
     let (says, label) = match kind.needs {
         Needs::Nothing => return None,
         Needs::Process => {
@@ -113,6 +127,13 @@ fn refused<A>(experiment: &Experiment, event: &EventSpec, kind: &EventKind<A>) -
         says,
         label,
         help: help.to_string(),
+    })
+}
+
+/// A server in the event's trials that prony starts with several nodes.
+fn of_several_nodes(experiment: &Experiment, event: &EventSpec) -> Option<ServerSpec> {
+    one_that(experiment, event, |server| {
+        server.build.is_managed() && server.nodes() > 1
     })
 }
 
@@ -169,4 +190,40 @@ fn too_late(experiment: &Experiment, event: &EventSpec) -> Option<Late> {
         help: "write an earlier time, or increase time in [protocol]; times count from the start of the warm-up"
             .to_string(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::event::SET;
+    use crate::tests::read_on_server;
+
+    #[test]
+    fn what_one_of_several_nodes_would_have_is_not_set() {
+        let kinds = [EventKind {
+            name: SET,
+            in_rounds: false,
+            needs: Needs::Process,
+            outage: None,
+            read: |_| Some(()),
+        }];
+        let mistake = |set: &str| {
+            let source = format!(
+                "title = 't'\nquestion = 'q'\n[server.one]\nbuild = 'mariadb'\n[server.three]\nbuild = 'mariadb'\n\
+                 topology = 'galera'\nnodes = 3\n[workload.oltp]\n[protocol]\ntime = '60s'\n[[event]]\nat = '5s'\nset = {set}\n"
+            );
+            let experiment = read_on_server(&source).unwrap();
+            let refused = read(&experiment, &kinds).err()?;
+            Some(refused.mistakes()[0].to_string())
+        };
+        for set in [
+            "{ settings = { innodb_io_capacity = 100 } }",
+            "{ limits = { write_iops = 200 } }",
+        ] {
+            let says = mistake(set).unwrap();
+            assert!(says.contains("\"three\" has several nodes"), "{says}");
+            let on_one = format!("{set}\nonly = {{ server = ['one'] }}");
+            assert_eq!(mistake(&on_one), None);
+        }
+    }
 }
