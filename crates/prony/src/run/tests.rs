@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 use toy::{Toy, ToyData};
-use workload::answers::Reference;
 use workload::LoadError;
+use workload::answers::Reference;
 
 /// A folder in memory, where fsync costs nothing.
 fn in_memory() -> TempDir {

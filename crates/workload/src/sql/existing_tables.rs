@@ -263,7 +263,11 @@ mod tests {
             let is_of_columns = sql.contains("collation_name") && sql.contains("'shop'");
             let names = ["utf8_bin", "utf8mb4_bin"].map(|name| row(&[name]));
             Ok(Reply {
-                rows: if is_of_columns { names.to_vec() } else { Vec::new() },
+                rows: if is_of_columns {
+                    names.to_vec()
+                } else {
+                    Vec::new()
+                },
                 ..Reply::default()
             })
         }));

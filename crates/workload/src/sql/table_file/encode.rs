@@ -16,7 +16,8 @@ const NULL_IN_DOUBT: &str = "a field is the word NULL without quotes: if it is N
 const QUOTES_IN_DOUBT: &str = "a field is in quotes: if they are those of CSV, write load.TABLE = { file = \"...\", separator = \"\\t\" }; if they are part of the text, write options = \"FIELDS TERMINATED BY '\\t' ENCLOSED BY ''\"";
 
 /// What is wrong with a line without anything in a file of one column.
-const BLANK_IN_DOUBT: &str = "the line is blank: remove it, or write \"\" for an empty text, or null = \"\" if it is NULL";
+const BLANK_IN_DOUBT: &str =
+    "the line is blank: remove it, or write \"\" for an empty text, or null = \"\" if it is NULL";
 
 /// What is wrong with CSV that has the escapes of servers.
 const ESCAPES_IN_DOUBT: &str = "the file has \\N without quotes and a backslash before another one or the end of a line, as SELECT ... INTO OUTFILE writes both, and in CSV a backslash is a letter: write options = \"FIELDS TERMINATED BY ',' OPTIONALLY ENCLOSED BY '\\\"'\"; if backslashes are letters, write null = \"\\\\N\"";

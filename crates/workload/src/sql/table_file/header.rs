@@ -33,8 +33,8 @@ pub(super) fn read<R: BufRead>(
         .iter()
         .zip(&named)
         .find(|(_, column)| column.is_none());
-    let is_any = named.iter().any(Option::is_some)
-        || names.iter().any(|name| is_alike(name, columns));
+    let is_any =
+        named.iter().any(Option::is_some) || names.iter().any(|name| is_alike(name, columns));
     match (file.header, unknown) {
         (Some(false), _) => Ok(None),
         (_, None) if !names.is_empty() => {
