@@ -52,7 +52,7 @@ pub(crate) struct Starts {
 }
 
 impl Noise {
-    /// None where the matrix is too small to lend its noise ([`MIN_CELLS`], [`MIN_BLOCKS`], [`MIN_ROWS`]), or its rows differ in length.
+    /// None where the matrix is too small to lend its noise (`MIN_CELLS`, `MIN_BLOCKS`, `MIN_ROWS`), or its rows differ in length.
     /// Every cell has the same blocks.
     pub fn of(rows: &[Row]) -> Option<Noise> {
         let width = rows.first()?.len();

@@ -27,7 +27,7 @@ pub enum Reference {
         rows: Vec<Vec<String>>,
         columns: &'static [Precision],
     },
-    /// For results that are not stored: the number of rows and their [`Canonical::reference_hash`].
+    /// For results that are not stored: the number of rows and their `Canonical::reference_hash`.
     Hash { rows: u64, hash: String },
 }
 
