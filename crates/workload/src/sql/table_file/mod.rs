@@ -127,7 +127,7 @@ impl TableFile {
                 .into_bytes(),
             is_null_in_doubt: self.null.is_none(),
             are_quotes_in_doubt: syntax == Syntax::Tsv,
-            escapes: (syntax != Syntax::Tsv && self.null.is_none()).then(Escapes::default),
+            escapes: (syntax == Syntax::Csv && self.null.is_none()).then(Escapes::default),
             columns: wanted.clone(),
             accepts,
             sent: Arc::clone(&sent),
