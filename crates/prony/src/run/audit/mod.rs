@@ -217,7 +217,11 @@ mod tests {
             at_ns: 7,
             ..start.clone()
         });
-        assert_eq!(crashes_ns(&trial).first(), Some(&(5..5)), "another node is started");
+        assert_eq!(
+            crashes_ns(&trial).first(),
+            Some(&(5..5)),
+            "another node is started"
+        );
         trial.events.push(start);
         assert_eq!(crashes_ns(&trial).first(), Some(&(5..9_500_000_000)));
     }
