@@ -3,14 +3,15 @@
 //! Boundaries: the locks of a transaction end with it; what procedures lock is not in the statements.
 
 use crate::sql_text::lexer::Token;
+use std::collections::BTreeSet;
 
-/// The locks that hold after the statements so far.
+const OF_TABLES: &str = "UNLOCK TABLES";
+const OF_INSTANCE: &str = "UNLOCK INSTANCE";
+const OF_NAMES: &str = "RELEASE_LOCK";
+
+/// The locks that hold after the statements so far, each as what frees it.
 #[derive(Default)]
-pub(super) struct Locks {
-    tables: bool,
-    /// Of GET_LOCK.
-    names: bool,
-}
+pub(super) struct Locks(BTreeSet<&'static str>);
 
 impl Locks {
     /// Takes note of the next statement.
@@ -23,24 +24,23 @@ impl Locks {
             let is_call = |pair: &[Token]| pair[0].is_one_of(names) && pair[1].is_sign(b'(');
             statement.windows(2).any(is_call)
         };
+        let is_instance = statement.get(1).is_some_and(|next| next.is("INSTANCE"));
+        let named = if is_instance { OF_INSTANCE } else { OF_TABLES };
         match first {
-            _ if first.is("LOCK") => self.tables = true,
+            _ if first.is("LOCK") => self.0.insert(named),
             // FLUSH TABLES WITH READ LOCK, FLUSH TABLES t FOR EXPORT
-            _ if first.is("FLUSH") => self.tables |= has(&["LOCK", "EXPORT"]),
+            _ if first.is("FLUSH") => has(&["LOCK", "EXPORT"]) && self.0.insert(OF_TABLES),
+            _ if first.is("UNLOCK") => self.0.remove(named),
             // A transaction that begins frees tables too.
-            _ if first.is_one_of(&["UNLOCK", "BEGIN", "START"]) => self.tables = false,
-            _ if calls(&["RELEASE_LOCK", "RELEASE_ALL_LOCKS"]) => self.names = false,
-            _ => self.names |= calls(&["GET_LOCK"]),
-        }
+            _ if first.is_one_of(&["BEGIN", "START"]) => self.0.remove(OF_TABLES),
+            _ if calls(&["RELEASE_LOCK", "RELEASE_ALL_LOCKS"]) => self.0.remove(OF_NAMES),
+            _ => calls(&["GET_LOCK"]) && self.0.insert(OF_NAMES),
+        };
     }
 
-    /// What is missing to free them; None: nothing is locked.
+    /// What is missing to free one of them; None: nothing is locked.
     pub(super) fn missing(&self) -> Option<&'static str> {
-        match (self.tables, self.names) {
-            (true, _) => Some("UNLOCK TABLES"),
-            (_, true) => Some("RELEASE_LOCK"),
-            _ => None,
-        }
+        self.0.first().copied()
     }
 }
 
@@ -74,6 +74,10 @@ mod tests {
                 &["select get_lock('a', 10)", "select 'release_lock(a)'"],
                 "RELEASE_LOCK",
             ),
+            (
+                &["lock instance for backup", "begin", "commit"],
+                "UNLOCK INSTANCE",
+            ),
         ] {
             assert_eq!(missing(statements), Some(expected), "{statements:?}");
         }
@@ -84,6 +88,7 @@ mod tests {
         for statements in [
             &["lock tables t write", "unlock tables"][..],
             &["lock tables t write", "start transaction", "commit"],
+            &["lock instance for backup", "unlock instance"],
             &["do get_lock('a', 1)", "select release_lock('a')"],
             &["flush tables t", "select lock, get_lock from t"],
         ] {
