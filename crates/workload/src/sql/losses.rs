@@ -4,7 +4,7 @@
 
 use crate::LoadError;
 use crate::loader::warnings::{self, Values};
-use crate::sql_text::lexer::{Lexer, Quoting, TokenKind};
+use crate::sql_text::lexer::{Lexer, Quoting, Token, TokenKind};
 use crate::sql_text::{PieceKind, lex};
 use server::{ServerError, Session};
 
@@ -62,8 +62,12 @@ fn is_written_down(sql: &[u8]) -> bool {
     if !first.is_some_and(|first| first.is_one_of(&["INSERT", "REPLACE"])) {
         return false;
     }
-    let values = tokens.find(|token| token.is_one_of(&["VALUES", "VALUE"]));
-    values.is_some()
+    // A column may have the name `value`, but no row begins behind it.
+    let starts_rows = |token: &Token| {
+        token.is_one_of(&["VALUES", "VALUE"])
+            && sql[token.end()..].trim_ascii_start().starts_with(b"(")
+    };
+    tokens.any(|token| starts_rows(&token))
         && tokens.all(|token| match token.kind {
             TokenKind::Text => true,
             TokenKind::Word => token.text[0].is_ascii_digit() || token.is_one_of(&WORDS),
@@ -127,6 +131,7 @@ mod tests {
         for sql in [
             "INSERT INTO t VALUES (1, -1.2345, 'a; b()'), (2, NULL, \"c\")",
             "/* all */ replace into t (a, values_b) values (1e5, default)",
+            "insert into t (id, value) values (1, 1.2345)",
         ] {
             assert!(is_written_down(sql.as_bytes()), "{sql}");
         }
