@@ -156,7 +156,7 @@ impl<R: BufRead> Rows<R> {
 
     fn write(&mut self, to: &mut dyn Write, sent: &mut Sent) -> Result<(), Stop> {
         let mut buffer = Vec::with_capacity(2 * BUFFER_BYTES);
-        let mut is_there = self.reader.has_bytes();
+        let mut is_there = self.reader.len() > 0;
         if std::mem::take(&mut self.is_header) && is_there {
             is_there = self.reader.read()?;
         }
@@ -316,7 +316,7 @@ mod tests {
     ) -> (String, Sent) {
         let columns = columns(types);
         let mut reader = Reader::new(text.as_bytes(), syntax);
-        reader.read().unwrap();
+        reader.read_first().unwrap();
         let sent = Arc::new(Mutex::new(Sent::new(&columns)));
         let mut rows = Rows {
             reader,
@@ -416,6 +416,13 @@ mod tests {
         });
         let says = sent.mistake.unwrap().says;
         assert!(says.starts_with("NULL for the column c"), "{says}");
+    }
+
+    #[test]
+    fn a_file_with_nothing_behind_the_line_that_names_the_separator_has_no_rows() {
+        let (written, sent) = send("sep=,\n", &["int", "text"], "\\N", false);
+        assert_eq!((written.as_str(), sent.records), ("", 0));
+        assert_eq!((sent.mistake, sent.has_bytes), (None, true));
     }
 
     #[test]

@@ -121,7 +121,7 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// How many bytes the file had so far: none if there is no line.
+    /// Whether the file had a line so far.
     pub(super) fn has_bytes(&self) -> bool {
         self.lines > 0
     }
