@@ -19,9 +19,6 @@ const QUOTES_IN_DOUBT: &str = "a field is in quotes: if they are those of CSV, w
 const BLANK_IN_DOUBT: &str =
     "the line is blank: remove it, or write \"\" for an empty text, or null = \"\" if it is NULL";
 
-/// What is wrong with CSV that has the escapes of servers.
-const ESCAPES_IN_DOUBT: &str = "the file has \\N without quotes and a backslash before another one or the end of a line, as SELECT ... INTO OUTFILE writes both, and in CSV a backslash is a letter: write options = \"FIELDS TERMINATED BY ',' OPTIONALLY ENCLOSED BY '\\\"'\"; if backslashes are letters, write null = \"\\\\N\"";
-
 /// The texts of a column: how many are not NULL, and the sum of their CRC-32, as `SUM(CRC32(column))` gives it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Texts {
@@ -199,7 +196,7 @@ impl<R: BufRead> Rows<R> {
             if let Some(escapes) = &mut self.escapes
                 && escapes.are_both(text, form)
             {
-                return Err(Stop::Mistake(self.reader.mistake(ESCAPES_IN_DOUBT)));
+                return Err(Stop::Mistake(self.reader.mistake(self.escapes_in_doubt())));
             }
             let is_null = form == Form::Null || (form == Form::Plain && text == self.null);
             let text = (!is_null).then_some(text);
@@ -240,6 +237,14 @@ impl<R: BufRead> Rows<R> {
                 column.name
             )
         })
+    }
+
+    /// What is wrong with CSV that has the escapes of servers.
+    fn escapes_in_doubt(&self) -> String {
+        let separator = char::from(self.reader.separator);
+        format!(
+            "the file has \\N without quotes and a backslash before another one or the end of a line, as SELECT ... INTO OUTFILE writes both, and in CSV a backslash is a letter: write options = \"FIELDS TERMINATED BY {separator:?} OPTIONALLY ENCLOSED BY '\\\"'\"; if backslashes are letters, write null = \"\\\\N\""
+        )
     }
 
     fn miscounted(&self) -> String {
@@ -396,6 +401,18 @@ mod tests {
         ] {
             assert_eq!(line_of_mistake(text), line, "{text}");
         }
+    }
+
+    #[test]
+    fn options_for_csv_with_the_escapes_of_servers_have_its_separator() {
+        let text = "1\t\\N\n2\t\\\\server\n";
+        let (_, sent) = sent((text, Syntax::Csv), &["int", "text"], |rows| {
+            rows.reader = Reader::new(text.as_bytes(), Syntax::Csv).separated_by(b'\t');
+            rows.reader.read().unwrap();
+            rows.escapes = Some(Escapes::default());
+        });
+        let says = sent.mistake.unwrap().says;
+        assert!(says.contains("TERMINATED BY '\\t'"), "{says}");
     }
 
     #[test]

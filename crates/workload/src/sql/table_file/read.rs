@@ -56,7 +56,7 @@ pub(super) struct Reader<R> {
     from: R,
     syntax: Syntax,
     /// What separates the fields of CSV.
-    separator: u8,
+    pub separator: u8,
     /// Lines read.
     lines: u64,
     /// The lines of the record.
