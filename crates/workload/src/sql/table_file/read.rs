@@ -8,7 +8,7 @@
 use std::io::BufRead;
 
 /// What is wrong with a backslash in `C:\data` between tabs.
-const UNKNOWN_ESCAPE: &str = "a backslash is before a letter that is no escape, and servers would drop the backslash: if backslashes are part of the texts, write load.TABLE = { file = \"...\", separator = \"\\t\" }, or double them";
+const UNKNOWN_ESCAPE: &str = "a backslash is before a character that it does not escape, and servers would drop the backslash: if backslashes are part of the texts, write load.TABLE = { file = \"...\", separator = \"\\t\" }, or double them";
 
 /// The form of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +143,7 @@ impl<R: BufRead> Reader<R> {
         self.text.is_empty() && self.fields.len() == 1 && self.fields[0].1 == Form::Plain
     }
 
-    /// Whether the line has nothing, although CSV has an empty text of a single column in quotes.
+    /// Whether it is a blank line of CSV, where an empty text of a single column is in quotes.
     pub(super) fn is_blank_csv(&self) -> bool {
         self.syntax == Syntax::Csv && self.is_blank()
     }
@@ -326,7 +326,7 @@ impl<R: BufRead> Reader<R> {
     }
 }
 
-/// Whether a backslash is before a sign that no server escapes. LOAD DATA would drop the backslash.
+/// Whether a backslash is before a sign that no server writes with one. LOAD DATA would drop the backslash.
 fn has_unknown_escape(field: &[u8]) -> bool {
     const KNOWN: &[u8] = b"0bnrtZN\\'\"\t\n";
     let mut bytes = field.iter();
