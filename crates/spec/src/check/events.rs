@@ -83,9 +83,9 @@ fn refused<A>(experiment: &Experiment, event: &EventSpec, kind: &EventKind<A>) -
             help: "write an event with sql = \"...\"".to_string(),
         });
     }
-    let of_several = event.set.as_ref();
-    let of_several = of_several.and_then(|_| of_several_nodes(experiment, event));
-    if let Some(server) = of_several {
+    if event.set.is_some()
+        && let Some(server) = of_several_nodes(experiment, event)
+    {
         return Some(Late {
             path,
             says: format!(

@@ -146,7 +146,7 @@ impl TableFile {
         if !accepts {
             check.compare(self, &before, &after, &sent)?;
         }
-        if sent.records == 0 && reader_had_bytes(&sent) {
+        if sent.records == 0 && sent.has_bytes {
             return Err(self.without_rows());
         }
         Ok(after.rows)
@@ -296,11 +296,6 @@ fn targets(columns: &[Column], syntax: Syntax) -> String {
     } else {
         format!("{fields} SET {}", sets.join(", "))
     }
-}
-
-/// Whether the file had more than nothing.
-fn reader_had_bytes(sent: &Sent) -> bool {
-    sent.has_bytes
 }
 
 /// The name of the file in LOAD DATA. The server requests the file by it, and some servers lack characters in names.
