@@ -45,7 +45,7 @@ impl Provisioned {
             .map(|(server, names)| format!("{server} {names}"))
             .collect();
         Some(format!(
-            "text columns have different collations, which sort and compare at different costs: {}; name one in the tables (COLLATE), or with replace",
+            "text columns have different collations, which sort and compare at different costs: {}; name one in the tables (COLLATE), in a dump with replace",
             each.join("; ")
         ))
     }
