@@ -241,9 +241,9 @@ impl<R: BufRead> Rows<R> {
 
     /// What is wrong with CSV that has the escapes of servers.
     fn escapes_in_doubt(&self) -> String {
-        let separator = char::from(self.reader.separator);
         format!(
-            "the file has \\N without quotes and a backslash before another one or the end of a line, as SELECT ... INTO OUTFILE writes both, and in CSV a backslash is an ordinary character: write options = \"FIELDS TERMINATED BY {separator:?} OPTIONALLY ENCLOSED BY '\\\"'\"; if backslashes are part of the texts, write null = \"\\\\N\""
+            "the file has \\N without quotes and a backslash before another one or the end of a line, as SELECT ... INTO OUTFILE writes both, and in CSV a backslash is an ordinary character: write {}; if backslashes are part of the texts, write null = \"\\\\N\"",
+            self.reader.options()
         )
     }
 

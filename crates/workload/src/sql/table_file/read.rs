@@ -56,7 +56,7 @@ pub(super) struct Reader<R> {
     from: R,
     syntax: Syntax,
     /// What separates the fields of CSV.
-    pub separator: u8,
+    separator: u8,
     /// Lines read.
     lines: u64,
     /// The lines of the record.
@@ -160,6 +160,12 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
+    /// The key by which the server reads CSV with its own escapes.
+    pub(super) fn options(&self) -> String {
+        let separator = char::from(self.separator);
+        format!("options = \"FIELDS TERMINATED BY {separator:?} OPTIONALLY ENCLOSED BY '\\\"'\"")
+    }
+
     pub(super) fn mistake(&self, says: impl Into<String>) -> Mistake {
         Mistake {
             line: self.line,
@@ -232,7 +238,10 @@ impl<R: BufRead> Reader<R> {
                 _ => {
                     return Err(Mistake {
                         line: self.lines,
-                        says: "text follows a closing quote; in CSV (RFC 4180) a quote within quotes is doubled, and a backslash is a letter; for a file with escapes write options = \"FIELDS TERMINATED BY ',' ENCLOSED BY '\\\"' ESCAPED BY '\\\\'\"".into(),
+                        says: format!(
+                            "text follows a closing quote; in CSV (RFC 4180) a quote within quotes is doubled, and a backslash is an ordinary character; for a file with escapes write {}",
+                            self.options()
+                        ),
                     });
                 }
             }
@@ -445,6 +454,15 @@ mod tests {
         let mistake = read(b"1,a\n2,\xe9\n", Syntax::Csv).unwrap_err();
         assert_eq!(mistake.line, 2);
         assert!(mistake.says.contains("no UTF-8"), "{mistake:?}");
+    }
+
+    #[test]
+    fn options_for_a_file_with_escapes_have_its_separator() {
+        let text = &b"1;\"a\\\" b\"\n"[..];
+        let mut reader = Reader::new(text, Syntax::Csv).separated_by(b';');
+        let says = reader.read().unwrap_err().says;
+        let options = "options = \"FIELDS TERMINATED BY ';' OPTIONALLY ENCLOSED BY '\\\"'\"";
+        assert!(says.ends_with(options), "{says}");
     }
 
     #[test]
