@@ -5,7 +5,6 @@
 use crate::LoadError;
 use crate::loader::warnings::{self, Values};
 use crate::sql_text::lexer::{Lexer, Quoting, Token, TokenKind};
-use crate::sql_text::{PieceKind, lex};
 use server::{ServerError, Session};
 
 /// The longest statement that sets variables.
@@ -62,12 +61,7 @@ fn is_written_down(sql: &[u8]) -> bool {
     if !first.is_some_and(|first| first.is_one_of(&["INSERT", "REPLACE"])) {
         return false;
     }
-    // A column may have the name `value`, but no row begins behind it.
-    let starts_rows = |token: &Token| {
-        token.is_one_of(&["VALUES", "VALUE"])
-            && sql[token.end()..].trim_ascii_start().starts_with(b"(")
-    };
-    tokens.any(|token| starts_rows(&token))
+    tokens.any(|token| starts_rows(sql, &token))
         && tokens.all(|token| match token.kind {
             TokenKind::Text => true,
             TokenKind::Word => token.text[0].is_ascii_digit() || token.is_one_of(&WORDS),
@@ -91,35 +85,27 @@ fn unread(cause: ServerError) -> LoadError {
 
 /// The line within the text of an INSERT in which its row with this number begins, from 0; 0 if it cannot be found.
 fn line_of_row(sql: &str, row: u64) -> u64 {
-    let start = rows_of(sql).nth(row.saturating_sub(1) as usize);
+    let start = rows_of(sql.as_bytes()).nth(row.saturating_sub(1) as usize);
     let before = start.map_or("", |start| &sql[..start]);
     before.bytes().filter(|byte| *byte == b'\n').count() as u64
 }
 
 /// Where the rows after VALUES begin.
-fn rows_of(sql: &str) -> impl Iterator<Item = usize> {
-    let pieces = lex(sql).unwrap_or_default().into_iter();
-    let code = pieces.filter(|(kind, _)| *kind == PieceKind::Code);
-    let (mut depth, mut has_values) = (0, false);
-    let mut starts = Vec::new();
-    for (_, range) in code {
-        let text = sql[range.clone()].to_ascii_uppercase();
-        let values = text.find("VALUES");
-        for (at, byte) in text.bytes().enumerate() {
-            has_values |= depth == 0 && values == Some(at);
-            match byte {
-                b'(' => {
-                    if depth == 0 && has_values {
-                        starts.push(range.start + at);
-                    }
-                    depth += 1;
-                }
-                b')' => depth -= 1,
-                _ => {}
-            }
-        }
-    }
-    starts.into_iter()
+fn rows_of(sql: &[u8]) -> impl Iterator<Item = usize> {
+    let tokens = Lexer::new(sql, Quoting::default());
+    let tokens = tokens.skip_while(move |token| !starts_rows(sql, token));
+    let mut depth: i32 = 0;
+    tokens.filter_map(move |token| {
+        let is_start = depth == 0 && token.is_sign(b'(');
+        depth += i32::from(token.is_sign(b'(')) - i32::from(token.is_sign(b')'));
+        is_start.then_some(token.at)
+    })
+}
+
+/// Whether rows begin behind the token: a column may have the name `value`, too.
+fn starts_rows(sql: &[u8], token: &Token) -> bool {
+    let behind = sql[token.end()..].trim_ascii_start();
+    token.is_one_of(&["VALUES", "VALUE"]) && behind.starts_with(b"(")
 }
 
 #[cfg(test)]
@@ -152,6 +138,8 @@ mod tests {
         let sql = "INSERT INTO t (a, b) VALUES\n(1, '(\n('),\n(2, f(3)),(4, '5')";
         let lines: Vec<u64> = (1..=4).map(|row| line_of_row(sql, row)).collect();
         assert_eq!(lines, [1, 3, 3, 0]);
+        let sql = "INSERT INTO t (a, old_values) VALUES\n(1, 2),\n(3, 4)";
+        assert_eq!(line_of_row(sql, 2), 2);
         assert_eq!(line_of_row("insert into t select 1", 1), 0);
     }
 }
