@@ -55,7 +55,7 @@ pub(crate) fn section(run: &Run, trials: &[Trial]) -> Option<Section> {
     Section::unless_empty("environment", "Environment", nodes)
 }
 
-/// Two names of one address.
+/// Two names of one address. They may still differ in what the file sets for each, such as session variables.
 fn same_server(at: &Environment) -> Option<String> {
     let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
     let mut servers = at.servers.iter();
@@ -64,7 +64,7 @@ fn same_server(at: &Environment) -> Option<String> {
         let other = seen.insert(address, name);
         let other = other.filter(|_| address.contains("://"))?;
         Some(format!(
-            "{other} and {name} are one server, {address}: a comparison of them is one of a server with itself."
+            "{other} and {name} are one server, {address}: a difference between them comes from their settings or routing, or is noise."
         ))
     })
 }
