@@ -126,8 +126,8 @@ impl Happening {
         }
     }
 
-    /// For an event without a connection: an outage before it does not excuse its failure.
-    pub(super) fn needs_no_connection(&mut self) {
+    /// For an event that needs no connection: an outage that was over before it does not excuse its failure.
+    pub(super) fn disregard_earlier_outages(&mut self) {
         self.opened_after = self.uptime.outages();
     }
 

@@ -34,7 +34,7 @@ fn read(node: &Node, name: &'static str, change: Change) -> Option<Action> {
     section.require(name, spec::NODE, "node = 2")?;
     let number = recovery::number(&section)?;
     Some(Arc::new(move |happening| {
-        happening.needs_no_connection();
+        happening.disregard_earlier_outages();
         let began = Instant::now();
         let mut first = None;
         happening.note(name, |own| {

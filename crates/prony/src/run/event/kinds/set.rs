@@ -19,10 +19,10 @@ fn act(happening: &mut Happening) {
     let Some(set) = happening.event.set.clone() else {
         return;
     };
-    match set.settings.is_empty() {
-        true => happening.needs_no_connection(),
-        false if !happening.is_connected() => return,
-        false => {}
+    if set.settings.is_empty() {
+        happening.disregard_earlier_outages();
+    } else if !happening.is_connected() {
+        return;
     }
     happening.note(SET, |own| {
         if let Some(limits) = set.limits {
