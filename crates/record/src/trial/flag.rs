@@ -15,7 +15,7 @@ words! {
     FlagKind {
         /// The audit after the load failed: the target's data is inconsistent.
         AuditFailed = "audit_failed",
-        /// The server takes the statements of sessions for another character set than the UTF-8 that they are in.
+        /// The server reads the statements of sessions in another character set than the UTF-8 that they are in.
         CharsetIgnored = "charset_ignored",
         /// The clients' network link was full, so the server was not the limit.
         ClientsLink = "clients_link",

@@ -102,13 +102,13 @@ pub(crate) fn check_cache(set: Set, trial: &mut Trial) {
     }
 }
 
-/// Flags a trial whose server takes statements for another character set than that of prony's sessions, unless the file has set it.
+/// Flags a trial whose server reads statements in another character set than that of prony's sessions, unless the file has set it.
 pub(crate) fn check_charset(set: Set, trial: &mut Trial) {
     let charset = trial.settings.get(CHARSET);
     let other = charset.filter(|charset| !charset.starts_with("utf8") && !sets(set, CHARSET));
     if let Some(other) = other {
         let text = format!(
-            "the server takes statements for {other}, and they are in UTF-8, so letters beyond ASCII become others; remove skip_character_set_client_handshake, and SET NAMES from init_connect"
+            "the server reads statements as {other}, but they are in UTF-8, so it garbles letters beyond ASCII; remove skip_character_set_client_handshake, and SET NAMES from init_connect"
         );
         trial.flag(FlagKind::CharsetIgnored, text);
     }
