@@ -49,8 +49,8 @@ impl EventNote {
         (ends && self.numbers.contains_key(OTHERS)) || kind == CUT
     }
 
-    /// When it was over for the clients: at its end, or at the first commit after it. A killed node is gone at once, but those of the others
-    /// wait until these go on without it. None if it had not ended.
+    /// When it was over for the clients: at its end, or at the first commit after it. A killed node is gone at once, but clients of the other
+    /// nodes wait until these go on without it. None if it had not ended.
     pub fn over_ns(&self) -> Option<i64> {
         let commit_s = self.numbers.get("commit_s").copied().unwrap_or(0.0);
         let committed_ns = self.at_ns + (commit_s * 1e9) as i64;

@@ -119,7 +119,7 @@ struct Queue {
     dropped_per_s: f64,
     /// For how long the schedule was paused.
     held_s: f64,
-    /// Of so many seconds: those of the whole drive where the pauses of each second are not known.
+    /// The seconds in which it was paused for that long: those of the whole drive where the pauses of each second are not known.
     held_of_s: f64,
 }
 
