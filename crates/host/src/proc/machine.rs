@@ -30,12 +30,16 @@ impl Processors {
     }
 }
 
-/// Adds up `cpu0 user nice system idle iowait irq softirq steal guest guest_nice` of the CPUs that count; user and nice include the guests.
-fn parse(stat: &str, counts: impl Fn(usize) -> bool) -> Option<Processors> {
+/// Adds up `cpu0 user nice system idle iowait irq softirq steal guest guest_nice` of the allowed CPUs; user and nice include the guests. Of all
+/// that are listed where an allowed one is not: a container may number its CPUs anew (lxcfs), and the affinity has the machine's numbers.
+fn parse(stat: &str, is_allowed: impl Fn(usize) -> bool) -> Option<Processors> {
+    let mut allowed = (0..CpuSet::MAX_CPU).filter(|cpu| is_allowed(*cpu));
+    let are_listed = allowed.all(|cpu| is_listed(stat, cpu));
     let lines = stat.lines().filter_map(|line| {
         // The line of all CPUs has no number.
         let (cpu, fields) = line.strip_prefix("cpu")?.split_once(' ')?;
-        counts(cpu.parse().ok()?).then_some(fields)
+        let cpu = cpu.parse().ok()?;
+        (!are_listed || is_allowed(cpu)).then_some(fields)
     });
     let ticks = lines.map(|fields| -> Option<[u64; 8]> {
         let fields = fields.split_whitespace().map(|field| field.parse().ok());
@@ -54,6 +58,11 @@ fn parse(stat: &str, counts: impl Fn(usize) -> bool) -> Option<Processors> {
         stolen_s: seconds(stolen),
         idle_s: seconds(idle),
     })
+}
+
+fn is_listed(stat: &str, cpu: usize) -> bool {
+    let start = format!("cpu{cpu} ");
+    stat.lines().any(|line| line.starts_with(&start))
 }
 
 impl Processors {
@@ -121,6 +130,7 @@ mod tests {
         let both = parse(text, |_| true).unwrap();
         assert_eq!(both.idle_s, seconds(74074 + 4));
         assert_eq!(parse(text, |_| false), None);
+        assert_eq!(parse(text, |cpu| cpu == 5), Some(both), "numbered anew");
         assert!(Processors::read().unwrap().busy_s > 0.0);
     }
 
