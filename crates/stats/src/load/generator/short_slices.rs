@@ -34,7 +34,7 @@ pub fn short_slices(slices: &Slices) -> Option<(String, bool)> {
     };
     let text = format!(
         "slices of {} s are short for these operations: {:.0} % of the clients' time was in the first operation of a slice or after its \
-         end, where fewer clients run at the same time than in between, so the throughput may be too high by up to twice as much; {way_out}",
+         end, where fewer clients run at the same time than in between, so the throughput may be too high by up to twice that share; {way_out}",
         slices.length_s,
         share * 100.0,
     );
