@@ -421,17 +421,21 @@ fn nothing_is_equivalent_that_a_gate_of_less_than_two_percent_fails() {
 }
 
 #[test]
-fn what_the_page_cache_served_or_a_volume_held_on_one_side_alone_is_named() {
-    for kind in [FlagKind::SmallerThanCaches, FlagKind::LoopVolume] {
+fn what_makes_one_side_alone_another_measurement_is_named() {
+    for kind in [
+        FlagKind::CharsetIgnored,
+        FlagKind::LoopVolume,
+        FlagKind::SmallerThanCaches,
+    ] {
         let of = |is_flagged: bool| {
             let mut run = loads("files", &OLD);
             for trial in run.1.iter_mut().filter(|_| is_flagged) {
-                trial.flag(kind.clone(), "another disk");
+                trial.flag(kind.clone(), "not alike");
             }
             run
         };
         let named = |old: bool, new: bool| compared(of(old), of(new)).basis.one_sided;
-        assert!(named(false, true).is_some_and(|why| why.contains("another disk")));
+        assert!(named(false, true).is_some_and(|why| why.contains("not alike")));
         assert!(named(true, false).is_some());
         assert_eq!(named(true, true), None);
     }

@@ -309,7 +309,8 @@ fn clients_limit(trial: &Trial) -> Option<String> {
 }
 
 /// What makes a valid trial another measurement, if the other side has none of it.
-const OF_ONE_SIDE: [FlagKind; 10] = [
+const OF_ONE_SIDE: [FlagKind; 11] = [
+    FlagKind::CharsetIgnored,
     FlagKind::DataMoved,
     FlagKind::EventMissed,
     FlagKind::FilesOverwritten,
