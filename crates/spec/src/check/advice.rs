@@ -49,7 +49,7 @@ fn same_servers(experiment: &Experiment) -> Option<String> {
                 dataset_from: one.dataset_from.clone(),
                 ..(*other).clone()
             };
-            renamed == *one
+            renamed == *one && have_one_dataset(one, other)
         };
         let other = experiment.servers[..place].iter().find(is_same)?;
         Some(format!(
@@ -68,6 +68,15 @@ fn needless_series(experiment: &Experiment) -> Option<String> {
         "series = true has no effect: only trials of a list of clients, workers or rates share a started server"
             .to_string()
     })
+}
+
+/// Whether neither of two servers that are alike begins with what a third one has loaded, or both do.
+fn have_one_dataset(one: &ServerSpec, other: &ServerSpec) -> bool {
+    let is_of_both = |server: &ServerSpec| {
+        let from = server.dataset_from.as_ref();
+        from.is_none_or(|from| [&one.name, &other.name].contains(&from))
+    };
+    one.dataset_from == other.dataset_from || is_of_both(one) && is_of_both(other)
 }
 
 /// Without a trial with one client there is no baseline for how well the others scale.
@@ -103,6 +112,10 @@ mod tests {
         assert_eq!(notes(dsn, "build = 'mysql://u@other/s'", ""), "");
         let sized = "build = 'mariadb'\nsettings = { sort_buffer_size = '1M' }";
         assert_eq!(notes(build, sized, ""), "");
+        let of_c = format!("dataset_from = 'c'\n{build}\n[server.c]\n{sized}");
+        assert_eq!(notes(build, &of_c, ""), "");
+        let of_a = format!("dataset_from = 'a'\n{build}");
+        assert!(notes(build, &of_a, "").contains("(A/A)"));
         let level = "[factor.f.x]\non.b.settings = { sort_buffer_size = '1M' }\n";
         assert_eq!(notes(build, build, level), "");
     }
