@@ -365,6 +365,14 @@ fn a_server_that_dies_while_it_is_paused_fails_its_trial_and_the_other_is_measur
     }
 }
 
+/// A workload whose only operation takes so many seconds.
+#[cfg(tier_all)]
+fn sleeping(seconds: f64) -> String {
+    format!(
+        "[workload.sql]\nsetup = \"create table t (id int primary key); insert into t values (1)\"\noperations = \"-- operation: slow\\nselect sleep({seconds}) from t where id = 1\"\n"
+    )
+}
+
 /// Every operation takes half a second, and a slice 0.3 s.
 #[test]
 #[cfg(tier_all)]
@@ -373,12 +381,12 @@ fn slices_shorter_than_an_operation_make_trials_invalid_and_name_the_length_that
         return;
     }
     let bench = Bench::with_shared_snapshots();
-    let workload = "[workload.sql]\nsetup = \"create table t (id int primary key); insert into t values (1)\"\noperations = \"-- operation: slow\\nselect sleep(0.5) from t where id = 1\"\n";
+    let workload = sleeping(0.5);
     let variants = "[variant.a]\n[variant.b]\n[load.closed]\nclients = 2\n";
     let file = experiment(
         &bench,
         "slow",
-        workload,
+        &workload,
         &format!("{variants}[protocol]\nslices = \"300ms\"\ntime = \"3s\"\n"),
     );
     let after = bench.run(&["run", &file]);
@@ -402,11 +410,11 @@ fn slices_of_no_stated_length_become_long_enough_for_the_operations() {
         return;
     }
     let bench = Bench::with_shared_snapshots();
-    let workload = "[workload.sql]\nsetup = \"create table t (id int primary key); insert into t values (1)\"\noperations = \"-- operation: slow\\nselect sleep(0.012) from t where id = 1\"\n";
+    let workload = sleeping(0.012);
     let variants = "[variant.a]\n[variant.b]\n[load.closed]\nclients = 2\n";
     for warmup in ["", "warmup = \"1s\"\n"] {
         let protocol = format!("[protocol]\nslices = \"auto\"\ntime = \"4s\"\n{warmup}");
-        let file = experiment(&bench, "auto", workload, &format!("{variants}{protocol}"));
+        let file = experiment(&bench, "auto", &workload, &format!("{variants}{protocol}"));
         let after = bench.run(&["run", &file]);
         assert!([0, 3].contains(&after.status), "{}", after.stderr);
     }
