@@ -2,6 +2,7 @@
 
 use super::seconds;
 use rustix::thread::CpuSet;
+use std::collections::BTreeMap;
 use std::fs;
 
 /// CPU time since boot of the CPUs that this process may use, together, in seconds.
@@ -33,15 +34,18 @@ impl Processors {
 /// Adds up `cpu0 user nice system idle iowait irq softirq steal guest guest_nice` of the allowed CPUs; user and nice include the guests. Of all
 /// that are listed where an allowed one is not: a container may number its CPUs anew (lxcfs), and the affinity has the machine's numbers.
 fn parse(stat: &str, is_allowed: impl Fn(usize) -> bool) -> Option<Processors> {
-    let mut allowed = (0..CpuSet::MAX_CPU).filter(|cpu| is_allowed(*cpu));
-    let are_listed = allowed.all(|cpu| is_listed(stat, cpu));
     let lines = stat.lines().filter_map(|line| {
         // The line of all CPUs has no number.
         let (cpu, fields) = line.strip_prefix("cpu")?.split_once(' ')?;
-        let cpu = cpu.parse().ok()?;
-        (!are_listed || is_allowed(cpu)).then_some(fields)
+        Some((cpu.parse().ok()?, fields))
     });
-    let ticks = lines.map(|fields| -> Option<[u64; 8]> {
+    let listed: BTreeMap<usize, &str> = lines.collect();
+    let mut allowed = (0..CpuSet::MAX_CPU).filter(|cpu| is_allowed(*cpu));
+    let are_listed = allowed.all(|cpu| listed.contains_key(&cpu));
+    let own = listed
+        .iter()
+        .filter(|(cpu, _)| !are_listed || is_allowed(**cpu));
+    let ticks = own.map(|(_, fields)| -> Option<[u64; 8]> {
         let fields = fields.split_whitespace().map(|field| field.parse().ok());
         let ticks: Vec<u64> = fields.collect::<Option<_>>()?;
         ticks.first_chunk().copied()
@@ -58,11 +62,6 @@ fn parse(stat: &str, is_allowed: impl Fn(usize) -> bool) -> Option<Processors> {
         stolen_s: seconds(stolen),
         idle_s: seconds(idle),
     })
-}
-
-fn is_listed(stat: &str, cpu: usize) -> bool {
-    let start = format!("cpu{cpu} ");
-    stat.lines().any(|line| line.starts_with(&start))
 }
 
 impl Processors {
