@@ -308,6 +308,11 @@ pub struct Slices {
     pub written_between_bytes: Option<u64>,
 }
 
+impl Slices {
+    /// The least number of slices of a trial: with fewer, the order of the servers is not balanced.
+    pub const MIN: u32 = 4;
+}
+
 /// A second in which threads of the load generator did not run.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct EngineStall {

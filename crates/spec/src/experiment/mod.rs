@@ -188,8 +188,6 @@ pub struct Protocol {
     pub within: Option<Within>,
 }
 
-/// A trial has at least so many slices: with fewer, the order of the servers is not balanced.
-pub(crate) const SLICES_MIN: u32 = 4;
 /// Shorter loads vary more within a trial than between trials.
 pub(crate) const SHORTEST: Duration = Duration::from_secs(20);
 

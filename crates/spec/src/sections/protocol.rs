@@ -3,12 +3,11 @@
 //! Purpose: its keys, defaults, ranges and combinations. Boundaries: `check::timed` checks that the workload supports them.
 
 use super::blocks;
-use crate::experiment::{
-    Protocol, RoundKind, SHORTEST, SLICES_MIN, SliceSpec, Unit, WarmupSpec, Within,
-};
+use crate::experiment::{Protocol, RoundKind, SHORTEST, SliceSpec, Unit, WarmupSpec, Within};
 use crate::file::lists::names;
 use crate::file::read::{Node, Section};
 use crate::text::unit;
+use record::Slices;
 use std::time::Duration;
 
 const KEYS: [&str; 15] = [
@@ -160,7 +159,7 @@ fn within(protocol: &mut Protocol, section: &Section, node: &Node) {
 
 /// The least measured time that a budget chooses, in whole seconds: with enough slices, and long enough for an experiment.
 fn shortest(protocol: &Protocol) -> Duration {
-    let slices = protocol.slice_length().unwrap_or_default() * SLICES_MIN;
+    let slices = protocol.slice_length().unwrap_or_default() * Slices::MIN;
     let whole = Duration::from_secs(slices.as_secs_f64().ceil() as u64);
     match protocol.short {
         true => whole,
@@ -343,7 +342,7 @@ impl Protocol {
     /// The middle length up to which slices may become longer; None where it is fixed.
     pub fn slice_longest(&self) -> Option<Duration> {
         let is_auto = self.slices == Some(SliceSpec::Auto);
-        is_auto.then(|| SLICE_LONGEST.min(self.measured() / SLICES_MIN))
+        is_auto.then(|| SLICE_LONGEST.min(self.measured() / Slices::MIN))
     }
 
     /// The measured part of a timed load, as far as the warm-up is known beforehand.

@@ -6,9 +6,7 @@
 mod of_time;
 
 use crate::experiment::place::{Late, Path, answer, path, path_for};
-use crate::experiment::{
-    Experiment, Protocol, RoundKind, SLICES_MIN, ServerSpec, SliceSpec, Unit, WarmupSpec,
-};
+use crate::experiment::{Experiment, Protocol, RoundKind, ServerSpec, SliceSpec, Unit, WarmupSpec};
 use crate::file::mistake::SpecError;
 use crate::load::PlannedLoad;
 use crate::machine::host::HostPatch;
@@ -17,7 +15,7 @@ use crate::plan::PlannedTrial;
 use crate::server::build::BuildSpec;
 use crate::text::setting::listed;
 use of_time::{DIFFERING, NOWHERE, OfTime};
-use record::{Finding, Subject};
+use record::{Finding, Slices, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -164,12 +162,13 @@ fn of_protocol(protocol: &Protocol, length: Duration) -> Vec<Late> {
         ));
     }
     let time = protocol.measured();
-    if time < length * SLICES_MIN {
+    if time < length * Slices::MIN {
         late.push(refused(
             at("time"),
             format!(
-                "a measured time of {} s has fewer than {SLICES_MIN} slices of {} s",
+                "a measured time of {} s has fewer than {} slices of {} s",
                 time.as_secs_f64(),
+                Slices::MIN,
                 length.as_secs_f64()
             ),
             "measure longer, or in shorter slices".into(),

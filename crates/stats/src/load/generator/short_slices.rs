@@ -17,8 +17,6 @@ const NOTED: f64 = 0.05;
 const INVALID: f64 = 0.15;
 /// Longer slices are trials.
 const LONGEST_S: f64 = 30.0;
-/// A trial of fewer slices is refused.
-const SLICES_MIN: f64 = 4.0;
 
 /// Which share of the clients' time was at the edges of slices, and the way out; None where it was small, and in older records. True
 /// if it was so large that the trial cannot be used.
@@ -28,7 +26,7 @@ pub fn short_slices(slices: &Slices) -> Option<(String, bool)> {
     let way_out = match enough_s <= LONGEST_S {
         true => format!(
             "use slices = \"{enough_s}s\" and a time of at least {} s",
-            SLICES_MIN * enough_s
+            f64::from(Slices::MIN) * enough_s
         ),
         false => "use slices = \"off\"".to_string(),
     };
