@@ -7,7 +7,7 @@ macro_rules! embedded {
 }
 
 /// (name, text). The name is the path below experiments/ without its extension.
-pub(super) const EXPERIMENTS: [(&str, &str); 36] = embedded![
+pub(super) const EXPERIMENTS: [(&str, &str); 37] = embedded![
     "quickstart",
     "ssb/old-blocks-time",
     "ssb/old-blocks-open-questions",
@@ -15,6 +15,7 @@ pub(super) const EXPERIMENTS: [(&str, &str); 36] = embedded![
     "ssb/datadir-upgrade",
     "ssb/optimizer",
     "engines/myisam-innodb",
+    "engines/little-data",
     "engines/concurrency",
     "engines/aria",
     "oltp/update-cached",
