@@ -3,10 +3,9 @@
 //! Tiers: default, all.
 
 use crate::support::elsewhere::Elsewhere;
-use crate::support::process::{ended, send, until};
+use crate::support::process::{ended, until};
 use crate::support::{Bench, Ended, in_a_line, repeated};
 use record::{FlagKind, Loaded, Sharing, Trial, TrialState};
-use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use store::Store;
@@ -99,12 +98,13 @@ fn missed_the_start(ended: &Ended) -> bool {
 /// times. None where the server is not available.
 fn begun(
     name: &str,
+    text: &str,
     start: impl Fn(&Bench, &Elsewhere, &str) -> Vec<Child>,
 ) -> Option<(Bench, Elsewhere, Vec<Ended>)> {
     let once = || {
         let theirs = Elsewhere::start("mariadb", "ALL ON *.*")?;
         let bench = Bench::new();
-        let file = file(&bench, name, OPEN);
+        let file = file(&bench, name, text);
         let shards = start(&bench, &theirs, &file).into_iter();
         let ended: Vec<Ended> = shards.map(ended).collect();
         Some((bench, theirs, ended))
@@ -131,7 +131,7 @@ fn is_whole(trial: &Trial) -> bool {
 #[test]
 fn four_shards_are_together_the_whole_load() {
     let four = |bench: &Bench, theirs: &Elsewhere, file: &str| all(bench, theirs, file, 4, &[]);
-    let Some((bench, mut theirs, shards)) = begun("four", four) else {
+    let Some((bench, mut theirs, shards)) = begun("four", OPEN, four) else {
         return;
     };
     for (number, ended) in (1..).zip(&shards) {
@@ -209,31 +209,29 @@ fn four_shards_are_together_the_whole_load() {
 #[test]
 #[cfg(tier_all)]
 fn a_killed_shard_makes_the_merged_trial_invalid_and_is_named() {
-    let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
-        return;
-    };
-    let bench = Bench::new();
-    let file = file(&bench, "killed", &OPEN.replace("\"4s\"", "\"8s\""));
-    let mut shards = all(&bench, &theirs, &file, 3, &["--meet-within", "60s"]);
     let seconds = |run: &PathBuf| {
         let store = Store::open(&run.join("run.sqlite")).ok()?;
         let is_second = store.run().ok()?.sharing?.text() == "shard 2/3";
         let live = store.live_of().ok()??;
         is_second.then_some(live.seconds.len())
     };
-    until("two seconds of shard 2", || {
-        bench
-            .runs()
-            .iter()
-            .filter_map(seconds)
-            .any(|seconds| seconds >= 2)
-    });
-    send(shards[1].id(), Signal::KILL);
-    let killed = shards.remove(1);
-    drop(ended(killed));
-    for shard in shards {
-        measured(&ended(shard));
-    }
+    let one_killed = |bench: &Bench, theirs: &Elsewhere, file: &str| {
+        let mut shards = all(bench, theirs, file, 3, &[]);
+        until("two seconds of shard 2, or its end", || {
+            let runs = bench.runs();
+            let mut seconds = runs.iter().filter_map(seconds);
+            seconds.any(|seconds| seconds >= 2) || shards[1].try_wait().unwrap().is_some()
+        });
+        shards[1].kill().unwrap();
+        shards
+    };
+    // Long enough that the kill comes before the end.
+    let long = OPEN.replace("\"4s\"", "\"20s\"").replace("401", "101");
+    let Some((bench, _theirs, mut shards)) = begun("killed", &long, one_killed) else {
+        return;
+    };
+    assert_eq!(shards.remove(1).status, -1, "it was killed");
+    shards.iter().for_each(measured);
     let (printed, run) = merged(&bench, &bench.runs());
     assert_eq!(printed.status, 3, "{}", printed.stderr);
     assert!(
@@ -299,7 +297,7 @@ fn a_shard_whose_clock_is_an_hour_off_starts_with_the_others() {
         second.env("LD_PRELOAD", &library);
         vec![first, second.spawn().unwrap()]
     };
-    let Some((bench, _theirs, shards)) = begun("hour", two) else {
+    let Some((bench, _theirs, shards)) = begun("hour", OPEN, two) else {
         return;
     };
     shards.iter().for_each(measured);
@@ -345,7 +343,7 @@ fn processes_that_do_not_belong_together_are_told_so() {
         return;
     };
     let bench = Bench::new();
-    let quick = &["--meet-within", "20s"][..];
+    let patient = &["--meet-within", "600s"][..];
     let one = file(&bench, "one", OPEN);
     let other = file(&bench, "other", &OPEN.replace("401", "402"));
 
@@ -360,7 +358,7 @@ fn processes_that_do_not_belong_together_are_told_so() {
     let says = "shard 2/3 and shard 3/3 did not come within 1 s";
     assert!(lonely.stderr.contains(says), "{}", lonely.stderr);
 
-    let both = [&one, &one].map(|file| shard(&bench, &theirs, file, "1/2", quick));
+    let both = [&one, &one].map(|file| shard(&bench, &theirs, file, "1/2", patient));
     for process in both {
         let ended = ended(process);
         assert_eq!(ended.status, 2, "{}", ended.stderr);
@@ -375,8 +373,8 @@ fn processes_that_do_not_belong_together_are_told_so() {
         );
     }
 
-    let first = shard(&bench, &theirs, &one, "1/2", quick);
-    let second = shard(&bench, &theirs, &other, "2/2", quick);
+    let first = shard(&bench, &theirs, &one, "1/2", patient);
+    let second = shard(&bench, &theirs, &other, "2/2", patient);
     for process in [first, second] {
         let ended = ended(process);
         assert_eq!(ended.status, 2, "{}", ended.stderr);
@@ -395,11 +393,11 @@ fn a_shard_that_comes_during_the_load_is_refused_and_no_shard_is_resumed() {
         return;
     };
     let bench = Bench::new();
-    let quick = &["--meet-within", "20s"][..];
+    let patient = &["--meet-within", "600s"][..];
     let long = file(&bench, "long", &OPEN.replace("\"4s\"", "\"12s\""));
-    let shards = all(&bench, &theirs, &long, 2, quick);
+    let shards = all(&bench, &theirs, &long, 2, patient);
     until("the load", || bench.runs().len() == 2);
-    let late = ended(shard(&bench, &theirs, &long, "2/2", quick));
+    let late = ended(shard(&bench, &theirs, &long, "2/2", patient));
     assert_eq!(late.status, 2, "{}", late.stderr);
     let says = ["another run is measuring with this server", "two runs meet"];
     assert!(
