@@ -230,7 +230,8 @@ fn a_generator_that_did_not_run_is_no_stall_of_the_server() {
         return;
     }
     let bench = Bench::with_shared_snapshots();
-    let rate = "[load.open]\nrate = 500\nworkers = 4\n[protocol]\ntime = \"8s\"\nwarmup = \"1s\"\nblocks = 1\n";
+    // So few arrivals that those of the stop are done at the end, however busy the machine is.
+    let rate = "[load.open]\nrate = 100\nworkers = 4\n[protocol]\ntime = \"10s\"\nwarmup = \"1s\"\nblocks = 1\n";
     let file = experiment(&bench, "stopped", &oltp("point-select"), rate);
     let running = bench.start(&["run", &file]);
     until("a measured second", || {
@@ -239,7 +240,8 @@ fn a_generator_that_did_not_run_is_no_stall_of_the_server() {
             .is_some_and(|run| seconds_under_way(run, "") >= 3)
     });
     send(running.id(), Signal::STOP);
-    std::thread::sleep(Duration::from_millis(1_500));
+    // It touches most of the seconds, so that it decides the percentiles whatever the others were like.
+    std::thread::sleep(Duration::from_secs(4));
     send(running.id(), Signal::CONT);
     let after = ended(running);
     assert_eq!(after.status, 3, "{}", after.stderr);
@@ -252,12 +254,14 @@ fn a_generator_that_did_not_run_is_no_stall_of_the_server() {
         "{said}"
     );
     assert!(said.contains("are its own"), "{said}");
-    // A busy disk can stall the server, too, but not in these seconds.
-    let own = trial["engine"]["stalls"].as_array().unwrap();
+    // A busy disk can stall the server, too, but not in the seconds in which the generator did not run for long.
+    let is_long = |one: &&Value| number(&one["stood_s"]).max(number(&one["longest_s"])) >= 0.2;
+    let own = trial["engine"]["stalls"].as_array().unwrap().iter();
     let own: Vec<u64> = own
-        .iter()
+        .filter(is_long)
         .filter_map(|one| one["second"].as_u64())
         .collect();
+    assert!(own.len() >= 4, "{own:?}");
     for stall in trial["stalls"].as_array().unwrap() {
         assert!(
             !own.contains(&stall["start_s"].as_u64().unwrap()),
