@@ -211,11 +211,17 @@ fn a_server_that_died_by_itself_is_not_killed_again() {
         return;
     };
     let server = started(&fresh);
-    let events = begin(&server, "[[event]]\nat = '1s'\nkill = {}");
     let pid = i32::try_from(server.pid().unwrap()).unwrap();
-    // SAFETY: a signal to a process of this test.
-    assert_eq!(unsafe { libc::kill(pid, libc::SIGKILL) }, 0);
-    // The event comes after a second, or later on a busy machine.
+    // Before the event, however late this thread is.
+    let died = || {
+        let means = begun::means(&server, None);
+        // SAFETY: a signal to a process of this test.
+        assert_eq!(unsafe { libc::kill(pid, libc::SIGKILL) }, 0);
+        wait_until("the end of the server", || server.exit_reason().is_some());
+        means
+    };
+    let events = begun::begin("[[event]]\nat = '0s'\nkill = {}", died);
+    // The event comes at once, or later on a busy machine.
     std::thread::sleep(Duration::from_secs(5));
     let happened = events.cancel();
     assert!(
