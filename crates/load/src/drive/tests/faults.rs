@@ -148,12 +148,14 @@ fn an_interrupt_before_the_start_closes_all_sessions() {
     assert_eq!(workload.sessions.load(SeqCst), 0);
 }
 
-/// Interrupts after `after_ms`.
-fn interrupted(workload: &Fake<'_>, settings: &Drive, after_ms: u64) -> Driven {
+/// Interrupts once so many operations have started.
+fn interrupted(workload: &Fake<'_>, settings: &Drive, operations: usize) -> Driven {
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
-            thread::sleep(Duration::from_millis(after_ms));
+            while workload.started.lock().unwrap().len() < operations {
+                thread::sleep(Duration::from_millis(1));
+            }
             stop.store(true, SeqCst);
         });
         unwatched(workload, settings, &stop).expect("it starts")
@@ -182,7 +184,7 @@ fn an_interrupt_ends_stalled_operations() {
     for placement in [Placement::Reactors, Placement::Threads] {
         let mut workload = fake(|_| (600_000 * MS, Outcome::Lost(60_001)));
         workload.placement = placement;
-        let driven = interrupted(&workload, &closed(3, 600_000), 1_500);
+        let driven = interrupted(&workload, &closed(3, 600_000), 3);
         assert_eq!(driven.started, 3);
         assert!(driven.elapsed < Duration::from_secs(60));
         assert_eq!(workload.sessions.load(SeqCst), 0);
