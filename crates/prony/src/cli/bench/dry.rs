@@ -14,13 +14,14 @@ use spec::plan::{PlannedTrial, expand};
 use spec::{Experiment, PlannedLoad};
 
 use load::{Drivable, Drive, Driven, Endpoint, Watch};
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use wire::Login;
 
-const STARTED_WITHIN: Duration = Duration::from_secs(10);
+const STARTED_WITHIN: Duration = Duration::from_secs(60);
 
 /// A table with a line for each load of the experiment.
 pub(super) fn table(experiment: &Experiment) -> Result<String, Failure> {
@@ -144,18 +145,21 @@ impl Null {
     fn start() -> Result<Null, Failure> {
         let home = Home::from_environment().map_err(Failure::usage)?;
         let leases = crate::cli::leases(&home)?;
-        let folder = leases.temporary("dry").map_err(Failure::failed)?;
+        // Not in the home, whose path may be too long for a socket.
+        let folder = leases.temporary_in(Path::new("/tmp"), "prony");
+        let folder = folder.map_err(Failure::failed)?;
         let cores = load::cores().into_iter();
         let socket = |core| folder.path().join(format!("null{core}.sock"));
         let sockets: Vec<PathBuf> = cores.map(socket).collect();
-        let program = std::env::current_exe().map_err(Failure::failed)?;
-        let process = Command::new(program)
+        // Not its path: a newer build may have replaced the file since the start.
+        let process = Command::new("/proc/self/exe")
             .arg("null")
             .args(&sockets)
             .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()
-            .map_err(Failure::failed)?;
-        let null = Null {
+            .map_err(|error| not_started(&error.to_string()))?;
+        let mut null = Null {
             process,
             sockets,
             _folder: folder,
@@ -164,11 +168,18 @@ impl Null {
         Ok(null)
     }
 
-    fn wait_until_it_listens(&self) -> Result<(), Failure> {
+    fn wait_until_it_listens(&mut self) -> Result<(), Failure> {
         let begun = Instant::now();
         while !self.sockets.iter().all(|socket| socket.exists()) {
+            if self.process.try_wait().is_ok_and(|ended| ended.is_some()) {
+                let errors = self.process.stderr.take();
+                let says = errors.and_then(|errors| io::read_to_string(errors).ok());
+                let says = says.unwrap_or_default();
+                return Err(not_started(says.trim().trim_start_matches("error: ")));
+            }
             if begun.elapsed() > STARTED_WITHIN {
-                return Err(Failure::failed("the null server did not start"));
+                let why = format!("it does not listen after {} s", STARTED_WITHIN.as_secs());
+                return Err(not_started(&why));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -186,6 +197,12 @@ impl Null {
             stall_timeout: None,
         }
     }
+}
+
+fn not_started(why: &str) -> Failure {
+    Failure::failed(format!(
+        "cannot start the null server of --dry: {why}; free space in /tmp, or run it again when the machine is less busy"
+    ))
 }
 
 /// The sockets of clients on the first `cores` cores, each answered `shift` cores further.
