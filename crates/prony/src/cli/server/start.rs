@@ -12,9 +12,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 pub(super) fn run(args: &Args) -> Result<Status, Failure> {
     let instance = Instance::start(args, "server")?;
-    Note::of_this_prony(&instance.distribution.build)
-        .write(instance.folder())
-        .map_err(Failure::failed)?;
+    Note::of_this_prony(&instance.distribution.build).write(instance.folder())?;
     print(&how_to_connect(&instance));
     while !interrupt::asked() {
         if let Some(reason) = instance.server.exit_reason() {

@@ -33,9 +33,18 @@ impl Note {
         }
     }
 
-    pub(super) fn write(&self, folder: &Path) -> io::Result<()> {
-        let text = serde_json::to_string(self).map_err(io::Error::other)?;
-        std::fs::write(folder.join(FILE), text)
+    /// # Errors
+    /// The file cannot be written, for instance on a full disk.
+    pub(super) fn write(&self, folder: &Path) -> Result<(), Failure> {
+        let file = folder.join(FILE);
+        let text = serde_json::to_string(self).map_err(io::Error::other);
+        let written = text.and_then(|text| std::fs::write(&file, text));
+        written.map_err(|error| {
+            Failure::failed(format!(
+                "cannot write {}: {error}; free disk space, or set PRONY_HOME to a folder on another disk",
+                file.display()
+            ))
+        })
     }
 
     /// None if the folder is not an instance, or is just being created or removed.
@@ -87,5 +96,16 @@ mod tests {
         note.write(&work.path().join("server-1")).unwrap();
         std::fs::write(work.path().join("trial-2").join(FILE), "{").unwrap();
         assert_eq!(notes(work.path()).unwrap(), [note]);
+    }
+
+    #[test]
+    fn a_note_that_cannot_be_written_is_named_with_the_way_out() {
+        let work = tempfile::tempdir().unwrap();
+        let gone = work.path().join("gone");
+        let failure = Note::of_this_prony("mariadb").write(&gone).unwrap_err();
+        let says = format!("{failure:?}");
+        for part in ["gone/prony.json: ", "free disk space, or set PRONY_HOME"] {
+            assert!(says.contains(part), "{part}: {says}");
+        }
     }
 }
