@@ -63,8 +63,10 @@ struct Entries(BufReader<File>);
 impl Entries {
     fn open(path: &Path) -> io::Result<Entries> {
         let mut file = BufReader::new(File::open(path)?);
-        let mut header = [0; HEADER.len()];
-        file.read_exact(&mut header)?;
+        let mut header = Vec::new();
+        file.by_ref()
+            .take(HEADER.len() as u64)
+            .read_to_end(&mut header)?;
         if header == HEADER {
             Ok(Entries(file))
         } else {
@@ -255,8 +257,10 @@ mod tests {
     fn another_file_is_not_taken_for_a_recording() {
         let folder = tempfile::tempdir().unwrap();
         let other = folder.path().join("other");
-        std::fs::write(&other, [7; 100]).unwrap();
-        let says = flushes(&other).unwrap_err().to_string();
-        assert!(says.ends_with("is not a recording of a disk"), "{says}");
+        for length in [100, 3, 0] {
+            std::fs::write(&other, vec![7_u8; length]).unwrap();
+            let says = flushes(&other).unwrap_err().to_string();
+            assert!(says.ends_with("is not a recording of a disk"), "{says}");
+        }
     }
 }

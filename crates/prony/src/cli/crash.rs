@@ -126,13 +126,23 @@ impl Recorded {
             _ => Filesystem::Ext4,
         };
         Ok(Recorded {
-            flushes: flushes(&files.trace).map_err(Failure::failed)?,
+            flushes: flushes(&files.trace).map_err(unplayed(&files.trace))?,
             warehouses: (experiment.workload == "tpcc").then(|| warehouses.unwrap_or(1) as u32),
             planned,
             data_bytes,
             files,
             filesystem,
         })
+    }
+}
+
+/// The message for a recording that cannot be read, or a copy of its image that cannot be written.
+fn unplayed(file: &Path) -> impl FnOnce(std::io::Error) -> Failure {
+    move |error| {
+        Failure::failed(format!(
+            "cannot replay {}: {error}; free space on the disk of PRONY_HOME, or run the experiment again if the recording is damaged",
+            file.display()
+        ))
     }
 }
 
@@ -157,21 +167,23 @@ impl Points {
     fn all(&self, recorded: &Recorded, points: &[usize], args: &Args) -> Result<usize, Failure> {
         let folder = self.leases.temporary("replay").map_err(Failure::failed)?;
         let image = folder.path().join("flushed.img");
-        clone::sparse(&recorded.files.image, &image).map_err(Failure::failed)?;
-        let mut replay = Replay::open(&recorded.files.trace, &image).map_err(Failure::failed)?;
+        let files = &recorded.files;
+        clone::sparse(&files.image, &image).map_err(unplayed(&image))?;
+        let replay = Replay::open(&files.trace, &image);
+        let mut replay = replay.map_err(unplayed(&files.trace))?;
         let mut failed = 0;
         for (n, point) in points.iter().enumerate() {
             if interrupt::asked() {
                 break;
             }
             let seed = args.seed.wrapping_add(n as u64);
-            replay.advance_to(*point).map_err(Failure::failed)?;
+            replay.advance_to(*point).map_err(unplayed(&image))?;
             let place = self.leases.temporary("point").map_err(Failure::failed)?;
             let cut = place.path().join("cut.img");
             clone::sparse(&image, &cut)
                 .and_then(|()| File::options().write(true).open(&cut))
                 .and_then(|cut| replay.survivors_to(&cut, args.survive, seed))
-                .map_err(Failure::failed)?;
+                .map_err(unplayed(&cut))?;
             let began = Instant::now();
             let result = self.check(recorded, &cut, place.path());
             failed += usize::from(result.is_err());
@@ -234,6 +246,17 @@ mod tests {
         assert_eq!(spread(10, Some(3)), [4, 7, 10]);
         assert_eq!(spread(2, Some(50)), [1, 2]);
         assert!(spread(0, Some(3)).is_empty());
+    }
+
+    #[test]
+    fn a_recording_that_cannot_be_read_is_named_with_the_way_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let gone = folder.path().join("gone.trace");
+        let failure = flushes(&gone).map_err(unplayed(&gone)).unwrap_err();
+        let says = format!("{failure:?}");
+        for part in ["gone.trace: No such file", "run the experiment again"] {
+            assert!(says.contains(part), "{part}: {says}");
+        }
     }
 
     #[test]
