@@ -7,6 +7,7 @@ use super::servers::Provided;
 use super::typos::{Own, Sees, Typos, has_tables};
 use super::{crash_cause, layout, space};
 use crate::run::machine::redo_log;
+use crate::run::results::folder::try_lock;
 use crate::run::shards::Meeting;
 use crate::run::{Progress, RunError};
 use host::{Home, Leases, interrupt};
@@ -138,15 +139,14 @@ impl Datasets<'_> {
 
     /// Locks the snapshot: if two prony processes need it, one makes it and the other waits.
     fn lock(&self, folder: &Path) -> Result<File, RunError> {
-        use rustix::fs::{FlockOperation, flock};
         let path = lock_of(folder);
         let lock = File::create(&path).map_err(|error| cannot_write(&path, &error))?;
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+        if !try_lock(&lock, &path)? {
             self.progress.say(&format!(
                 "waiting for another prony process that is loading {}",
                 folder.display()
             ));
-            while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            while !try_lock(&lock, &path)? {
                 if interrupt::asked() {
                     return Err(RunError::Interrupted);
                 }

@@ -4,7 +4,7 @@
 
 use crate::run::RunError;
 use record::{Run, TrialKey};
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use store::{Store, StoreError};
@@ -53,14 +53,12 @@ impl RunFolder {
         let lock = File::create(&name).map_err(|error| {
             RunError::Failed(format!("cannot write {}: {error}", name.display()))
         })?;
-        rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).map_err(
-            |_| {
-                RunError::Usage(format!(
-                    "{}: another prony process is writing to this run; wait for it or stop it",
-                    path.display()
-                ))
-            },
-        )?;
+        if !try_lock(&lock, &name)? {
+            return Err(RunError::Usage(format!(
+                "{}: another prony process is writing to this run; wait for it or stop it",
+                path.display()
+            )));
+        }
         std::fs::create_dir_all(path.join("logs")).map_err(|error| {
             RunError::Failed(format!("cannot write to {}: {error}", path.display()))
         })?;
@@ -80,6 +78,21 @@ impl RunFolder {
 
     pub(crate) fn report(&self) -> PathBuf {
         self.path.join("report.html")
+    }
+}
+
+/// Locks the file for this process alone. False while another process holds it.
+///
+/// # Errors
+/// Its file system has no locks.
+pub(crate) fn try_lock(lock: &File, path: &Path) -> Result<bool, RunError> {
+    match lock.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(RunError::Failed(format!(
+            "cannot lock {}: {error}; choose a folder on a local disk with --results or PRONY_HOME",
+            path.display()
+        ))),
     }
 }
 
@@ -237,6 +250,23 @@ mod tests {
             error.contains("another prony process is writing to this run"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_locked_is_not_taken_for_that_of_another_process() {
+        use std::os::unix::fs::OpenOptionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let lock = File::create(&path).unwrap();
+        assert!(try_lock(&lock, &path).unwrap());
+        assert!(!try_lock(&File::open(&path).unwrap(), &path).unwrap());
+        // The kernel locks no file that is open for its path alone.
+        let flags = rustix::fs::OFlags::PATH.bits() as i32;
+        let mut options = File::options();
+        let unfit = options.read(true).custom_flags(flags).open(&path).unwrap();
+        let says = try_lock(&unfit, &path).unwrap_err().to_string();
+        assert!(says.starts_with("cannot lock "), "{says}");
+        assert!(says.contains("with --results or PRONY_HOME"), "{says}");
     }
 
     #[test]
