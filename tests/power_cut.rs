@@ -165,7 +165,10 @@ fn signalled_in_a_power_cut(signal: Signal) -> Option<i32> {
         return None;
     }
     let bench = Bench::with_shared_snapshots();
-    let file = bench.experiment("crashes", EXPERIMENT);
+    // The server has to be seen before the cut, and the outage before the end.
+    let later = EXPERIMENT.replace("\"8s\"", "\"60s\"");
+    let later = later.replace("\"3s\"", "\"12s\"");
+    let file = bench.experiment("crashes", &later);
     let running = bench.start(&["run", &file, "--only", "crash=1, power cut"]);
     let status = signalled_in_an_outage(&bench, running, "crash=1, power cut", signal);
     nothing_is_left(&bench);
