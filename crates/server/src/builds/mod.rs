@@ -19,4 +19,4 @@ pub use cache::Cache;
 pub use cached::Held;
 pub use catalogue::build_names;
 pub use distribution::{Distribution, Flavor};
-pub(crate) use program::{failed, not_started};
+pub(crate) use program::{failed, not_started, write_private};

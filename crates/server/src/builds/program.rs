@@ -76,14 +76,17 @@ fn cause(text: &str) -> &str {
     line.strip_suffix(" -> [Help 1]").unwrap_or(line)
 }
 
-/// Writes a file that only this user may read: it may name a proxy with its password.
-pub(super) fn write_private(file: &Path, text: &str) -> std::io::Result<()> {
+/// Writes a file that only this user can read, and replaces an existing one. It may hold a password, if only that of a proxy.
+pub(crate) fn write_private(file: &Path, text: &str) -> std::io::Result<()> {
     use std::io::Write;
     use std::os::unix::fs::OpenOptionsExt;
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
     std::fs::OpenOptions::new()
         .write(true)
-        .create(true)
-        .truncate(true)
+        .create_new(true)
         .mode(0o600)
         .open(file)?
         .write_all(text.as_bytes())
@@ -157,6 +160,18 @@ mod tests {
         );
         let kept = std::fs::read_to_string(file).unwrap();
         assert!(kept.starts_with("1\n2\n") && kept.ends_with("more\n"));
+    }
+
+    #[test]
+    fn only_the_owner_can_read_a_private_file_whoever_could_read_it_before() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mysql@5.6.14-mvn.log");
+        std::fs::write(&path, "open to all").unwrap();
+        write_private(&path, "secret").unwrap();
+        let about = std::fs::metadata(&path).unwrap();
+        assert_eq!(about.permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "secret");
     }
 
     #[test]

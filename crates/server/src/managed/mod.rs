@@ -8,7 +8,7 @@ mod options;
 pub(crate) mod password;
 mod place;
 
-use crate::builds::Distribution;
+use crate::builds::{Distribution, write_private};
 use crate::cluster::{Member, Participation};
 use crate::full_disk::FullDisk;
 use crate::session::option_file;
@@ -119,7 +119,7 @@ impl Managed {
     pub fn write_option_file(&self, path: &Path) -> Result<(), ServerError> {
         let access = lock(&self.access).clone();
         let dsn = access.ok_or_else(|| self.not_running())?.dsn();
-        password::write(path, &option_file::text(&dsn)).map_err(|error| {
+        write_private(path, &option_file::text(&dsn)).map_err(|error| {
             ServerError::Unusable(format!("cannot write {}: {error}", path.display()))
         })
     }
@@ -189,7 +189,7 @@ impl Managed {
             }
             None => statements,
         };
-        password::write(&place.init_file(), &statements)
+        write_private(&place.init_file(), &statements)
             .map_err(|error| self.not_launched(&error))?;
         join(&mut command, &request.groups).map_err(|error| self.not_launched(&error))?;
         let (process, log_from) =

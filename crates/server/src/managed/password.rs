@@ -4,10 +4,6 @@
 //! password never appears on a command line: while the server starts, it is in an SQL file (`--init-file`, mode 0600).
 
 use crate::builds::Flavor;
-use std::fs::OpenOptions;
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
 
 /// The statements that set the password, one per line as `--init-file` requires. They stay out of the binary log and the
 /// general log.
@@ -37,24 +33,9 @@ pub(super) fn statements(flavor: Flavor, version: (u32, u32, u32), password: &st
     )
 }
 
-/// Writes a file that only this user can read, and replaces an existing one.
-pub(super) fn write(path: &Path, statements: &str) -> io::Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)?
-        .write_all(statements.as_bytes())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn each_server_version_gets_a_statement_that_it_supports() {
@@ -72,18 +53,5 @@ mod tests {
                 && of(Flavor::MariaDb, (5, 5, 68)).ends_with(old)
         );
         assert!(of(Flavor::MariaDb, (10, 11, 0)).contains("mysql.global_priv"));
-    }
-
-    #[test]
-    fn only_the_owner_can_read_the_password_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("first.sql");
-        std::fs::write(&path, "open to all").unwrap();
-        write(&path, "secret").unwrap();
-        assert_eq!(
-            std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
-            0o600
-        );
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "secret");
     }
 }
