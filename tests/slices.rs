@@ -473,8 +473,11 @@ fn ctrl_c_at_any_time_ends_at_once_and_leaves_nothing() {
         let running = started(&bench, &file);
         std::thread::sleep(std::time::Duration::from_millis(wait_ms));
         send(running.id(), Signal::INT);
+        let signalled = std::time::Instant::now();
         let interrupted = ended(running);
         assert_eq!(interrupted.status, 130, "{}", interrupted.stderr);
+        // Without the signal both servers would still run for a minute each.
+        assert!(signalled.elapsed() < std::time::Duration::from_secs(60));
         nothing_is_left(&bench);
     }
 }
