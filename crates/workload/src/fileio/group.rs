@@ -92,28 +92,31 @@ mod tests {
 
     #[test]
     fn every_write_is_durable_when_its_commit_ends_and_syncs_are_shared() {
-        let (group, written) = (Group::default(), AtomicU64::new(0));
-        let (durable, syncs) = (AtomicU64::new(0), AtomicU64::new(0));
-        let sync = async || {
-            let until = written.load(SeqCst);
-            std::thread::sleep(Duration::from_millis(1));
-            durable.fetch_max(until, SeqCst);
-            syncs.fetch_add(1, SeqCst);
-            Ok::<(), ()>(())
+        let syncs_of_160_writes = || {
+            let (group, written) = (Group::default(), AtomicU64::new(0));
+            let (durable, syncs) = (AtomicU64::new(0), AtomicU64::new(0));
+            let sync = async || {
+                let until = written.load(SeqCst);
+                std::thread::sleep(Duration::from_millis(1));
+                durable.fetch_max(until, SeqCst);
+                syncs.fetch_add(1, SeqCst);
+                Ok::<(), ()>(())
+            };
+            std::thread::scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|| {
+                        for _ in 0..20 {
+                            let mine = written.fetch_add(1, SeqCst) + 1;
+                            run(group.commit(&sync)).unwrap();
+                            assert!(durable.load(SeqCst) >= mine);
+                        }
+                    });
+                }
+            });
+            syncs.load(SeqCst)
         };
-        std::thread::scope(|scope| {
-            for _ in 0..8 {
-                scope.spawn(|| {
-                    for _ in 0..20 {
-                        let mine = written.fetch_add(1, SeqCst) + 1;
-                        run(group.commit(&sync)).unwrap();
-                        assert!(durable.load(SeqCst) >= mine);
-                    }
-                });
-            }
-        });
-        let syncs = syncs.load(SeqCst);
-        assert!((20..100).contains(&syncs), "{syncs} syncs of 160 writes");
+        // On a busy machine the threads may come one after another. Not each time.
+        assert!((0..3).any(|_| (20..100).contains(&syncs_of_160_writes())));
     }
 
     #[test]

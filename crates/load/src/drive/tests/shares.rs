@@ -15,7 +15,7 @@ fn agreed(
         ..Watch::default()
     };
     let stop = AtomicBool::new(false);
-    let outcome = drive(workload, &closed(2, 50), &stop, watch);
+    let outcome = drive(workload, &closed(2, 1_000), &stop, watch);
     (outcome, begun)
 }
 
@@ -25,7 +25,7 @@ fn a_drive_starts_at_the_moment_that_was_agreed_on() {
     let mut start = None;
     let (driven, begun) = agreed(&workload, || {
         assert_eq!(workload.sessions.load(SeqCst), 2, "all sessions are open");
-        let agreed = Instant::now() + Duration::from_millis(200);
+        let agreed = Instant::now() + Duration::from_secs(1);
         start = Some(agreed);
         Ok(agreed)
     });
@@ -99,7 +99,7 @@ fn a_client_of_a_share_reconnects_under_its_number_among_all() {
     let settings = Drive {
         share: Share::new(1, 2, None),
         reconnect_for: Duration::from_secs(900),
-        ..closed(4, 200)
+        ..closed(4, 1_000)
     };
     let driven = unwatched(&workload, &settings, &AtomicBool::new(false));
     driven.expect("it starts");
@@ -115,12 +115,14 @@ fn shares_of_equal_gaps_start_the_operations_of_the_whole() {
         let workload = fake(|_| (0, Outcome::Done));
         let settings = Drive {
             share,
-            ..open(arrivals.clone(), 4, 100, WhenFull::Stop, 100)
+            ..open(arrivals.clone(), 4, 1_000, WhenFull::Stop, 1_000)
         };
         let driven = unwatched(&workload, &settings, &AtomicBool::new(false));
         driven.expect("it starts");
         let started = workload.started.lock().unwrap();
         let times = started.iter().map(|one| (one.number, one.scheduled_ns));
+        // The last ones stay queued if the workers wake late.
+        let times = times.filter(|(_, scheduled_ns)| *scheduled_ns < 500 * MS);
         times.collect::<Vec<_>>()
     };
     let mut together: Vec<_> = (0..2)
@@ -129,5 +131,6 @@ fn shares_of_equal_gaps_start_the_operations_of_the_whole() {
     let mut whole = of(Share::WHOLE);
     together.sort_unstable();
     whole.sort_unstable();
+    assert!(whole.len() > 90, "{whole:?}");
     assert_eq!(together, whole);
 }
