@@ -259,7 +259,7 @@ fn a_workload_behind_a_trait_object_gives_the_same_results() {
         4,
         1_000,
         WhenFull::Stop,
-        300,
+        1_500,
     );
     let answer = |request: &Request| match request.number % 5 {
         1 => (0, Outcome::Failed(1062)),
