@@ -133,9 +133,9 @@ fn audit(toy: &Toy, place: Audited, tallies: &[Tally]) -> Result<AuditNote, Audi
     Ok(note.unwrap())
 }
 
-/// Two clients for 200 ms.
+/// Two clients for a second, in which a busy machine lets each of them run.
 fn drive(toy: &Toy, target: &Target) -> Driven {
-    let asked = Drive::new(Load::closed(2), Duration::from_millis(200));
+    let asked = Drive::new(Load::closed(2), Duration::from_secs(1));
     let work = toy.work(target, 1).unwrap();
     work.driver
         .drive(&asked, &AtomicBool::new(false), Watch::default())
