@@ -311,6 +311,8 @@ pub struct Slices {
 impl Slices {
     /// The least number of slices of a trial: with fewer, the order of the servers is not balanced.
     pub const MIN: u32 = 4;
+    /// The least measured time that a plan chooses or proposes (s): shorter trials were not measured (METHODOLOGY.md, rule 1, *Budget*).
+    pub const PLANNED_S_MIN: u32 = 10;
 }
 
 /// A second in which threads of the load generator did not run.

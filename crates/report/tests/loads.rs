@@ -398,7 +398,7 @@ fn an_undecided_throughput_in_slices_says_what_to_buy_next() {
     let says = "The ratio of two servers that take turns varies by 2.";
     let at = text.find(says).unwrap_or_else(|| panic!("{text}"));
     let next = text[at..].lines().next().unwrap();
-    insta::assert_snapshot!(next, @"The ratio of two servers that take turns varies by 2.2 % from block to block (standard deviation): 2.0 % from start to start, 0.8 % within 25 s. What is undecided about throughput needs about 24 blocks of 25 s, 32 min in all. 25 blocks of 20 s find the same in 30 min.");
+    insta::assert_snapshot!(next, @"The ratio of two servers that take turns varies by 2.2 % from block to block (standard deviation): 2.0 % from start to start, 0.8 % within 25 s. What is undecided about throughput needs about 24 blocks of 25 s, 32 min in all. 29 blocks of 10 s find the same in 25 min.");
     // `show` reads these alone.
     let (run, mut trials) = undecided(6);
     for load in trials.iter_mut().flat_map(|trial| &mut trial.load) {

@@ -162,7 +162,7 @@ fn read_file(
     let servers = factors::servers(file, &workload);
     let noted = file.notes.count();
     let load = load::load(file, folder);
-    let protocol = protocol::protocol(file);
+    let mut protocol = protocol::protocol(file);
     let is_load_known = file.notes.count() == noted;
     let mut factors = factors::factors(file, &workload);
     factors.extend(load_factors::load_factors(&load));
@@ -180,6 +180,7 @@ fn read_file(
     if is_load_known && noted == file.notes.count() {
         blocks::check_claims(file, &protocol, &claims);
     }
+    protocol::lengthen_for_latency(&mut protocol, &load.spec, &claims);
     let table = workload.table();
     let remarks = workload.texts.remarks();
     let in_place = load.trace.into_iter().chain(workload.texts.in_place());

@@ -62,8 +62,6 @@ pub(super) fn sentence<'t>(trials: impl Iterator<Item = &'t Trial>) -> Option<St
 const SHARED: &str = " Cells that differ only in what each session sets took turns on one server: one start and one buffer pool for all, \
                       connections of their own, and no statement from the others during a turn.";
 
-/// The least measured time that a plan proposes, unless the trials were shorter (s).
-const SHORTEST_S: f64 = 20.0;
 /// Another length of trials is named where it costs at most this share.
 const CHEAPER: f64 = 0.95;
 
@@ -90,7 +88,8 @@ pub(super) fn next(document: &Document, trials: &[Trial]) -> Option<String> {
         within_s: f64::INFINITY,
         trials: of_block.count() as u32,
         start_s: figures.start_s + load.warmup.known_s(),
-        time_s: time_s.min(SHORTEST_S),
+        // The least that it proposes, unless the trials were shorter.
+        time_s: time_s.min(f64::from(Slices::PLANNED_S_MIN)),
         chooses_time: true,
         blocks: 3,
         chooses_blocks: true,

@@ -16,15 +16,16 @@ pub(crate) fn is_short(time: Duration) -> bool {
     time < SHORTEST
 }
 
-/// Checks that a timed load is long enough, or short on purpose.
+/// Checks that a timed load is long enough, or short on purpose. What a budget chooses is long enough.
 ///
 /// # Errors
 /// A time under 20 s without `short = true`.
 pub fn long_enough(experiment: &Experiment) -> Result<(), SpecError> {
     let protocol = &experiment.protocol;
+    let is_chosen = (protocol.within).is_some_and(|within| within.chooses_time);
     let short = protocol
         .time
-        .filter(|time| !protocol.short && is_short(*time));
+        .filter(|time| !protocol.short && !is_chosen && is_short(*time));
     let late = short.map(|time| Late {
         path: path(&["protocol", "time"]),
         says: format!(

@@ -195,7 +195,7 @@ pub(crate) const SHORTEST: Duration = Duration::from_secs(20);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Within {
     pub budget: Duration,
-    /// Whether it chooses the measured time of a trial. Until then `time` is the shortest that is allowed.
+    /// Whether it chooses the measured time of a trial. Until then `time` is the least that it chooses.
     pub chooses_time: bool,
     /// Whether it chooses the number of blocks.
     pub chooses_blocks: bool,

@@ -6,8 +6,9 @@ use super::blocks;
 use crate::experiment::{Protocol, RoundKind, SHORTEST, SliceSpec, Unit, WarmupSpec, Within};
 use crate::file::lists::names;
 use crate::file::read::{Node, Section};
+use crate::load::LoadSpec;
 use crate::text::unit;
-use record::Slices;
+use record::{Claim, Slices, Value};
 use std::time::Duration;
 
 const KEYS: [&str; 15] = [
@@ -157,13 +158,27 @@ fn within(protocol: &mut Protocol, section: &Section, node: &Node) {
     }
 }
 
-/// The least measured time that a budget chooses, in whole seconds: with enough slices, and long enough for an experiment.
+/// The least measured time that a budget chooses, in whole seconds: with enough slices, and unless the load is short on purpose,
+/// with enough seconds for a plan.
 fn shortest(protocol: &Protocol) -> Duration {
     let slices = protocol.slice_length().unwrap_or_default() * Slices::MIN;
     let whole = Duration::from_secs(slices.as_secs_f64().ceil() as u64);
     match protocol.short {
         true => whole,
-        false => whole.max(SHORTEST),
+        false => whole.max(Duration::from_secs(Slices::PLANNED_S_MIN.into())),
+    }
+}
+
+/// Where a percentile decides, a budget chooses no shorter time than a file may request: a percentile is uncertain unless
+/// [`record::SPANS_ABOVE`] seconds have operations above it, and of so few seconds hardly all have some.
+pub(crate) fn lengthen_for_latency(protocol: &mut Protocol, load: &LoadSpec, claims: &[Claim]) {
+    let mut values = claims.iter().filter_map(|claim| claim.subject.value());
+    let is_claimed = values.any(|value| matches!(value, Value::Latency { .. }));
+    // Think times set most of the throughput, so that a gate tests the p99 too.
+    let has_think = matches!(load, LoadSpec::Closed { think, .. } if !think.is_zero());
+    let chooses = (protocol.within).is_some_and(|within| within.chooses_time);
+    if chooses && !protocol.short && (is_claimed || has_think) {
+        protocol.time = protocol.time.max(Some(SHORTEST));
     }
 }
 

@@ -18,10 +18,29 @@ fn a_budget_chooses_the_time_and_the_blocks_that_the_file_does_not_state() {
         let chooses = (within.chooses_time, within.chooses_blocks);
         (protocol.time.unwrap().as_secs(), protocol.blocks, chooses)
     };
-    assert_eq!(of(""), (20, 3, (true, true)));
+    assert_eq!(of(""), (10, 3, (true, true)));
     assert_eq!(of("short = true"), (4, 3, (true, true)));
     assert_eq!(of("time = \"45s\""), (45, 3, (false, true)));
-    assert_eq!(of("blocks = 8"), (20, 8, (true, false)));
+    assert_eq!(of("blocks = 8"), (10, 8, (true, false)));
+}
+
+#[test]
+fn a_budget_chooses_no_short_time_where_a_percentile_decides() {
+    let time_s = |text: &str| read(text).unwrap().protocol.time.unwrap().as_secs();
+    let budget = sliced("slices = \"1s\"\nwithin = \"10m\"\n");
+    let claim = |value: &str| {
+        format!(
+            "{budget}[[claim]]\nsays = \"s\"\nvalue = \"{value}\"\nof = {{ server = \"5.5\" }}\nto = {{ server = \"5.6\" }}\nat_least = 1.1\n"
+        )
+    };
+    assert_eq!(time_s(&claim("throughput")), 10);
+    assert_eq!(time_s(&claim("p99")), 20);
+    let think = budget.replace("clients = 8\n", "clients = 8\nthink = \"10ms\"\n");
+    assert_eq!(time_s(&think), 20);
+    let short = claim("p99").replace("within", "short = true\nwithin");
+    assert_eq!(time_s(&short), 4);
+    let given = claim("p99").replace("within", "time = \"15s\"\nwithin");
+    assert_eq!(time_s(&given), 15);
 }
 
 #[test]
@@ -45,7 +64,7 @@ fn slices_of_no_stated_length_may_become_as_long_as_a_quarter_of_the_time() {
     let auto = |time: &str| of(&format!("slices = \"auto\"\nwarmup = \"5s\"\n{time}\n"));
     assert_eq!(auto("time = \"60s\""), (short, Some(15 * second)));
     assert_eq!(auto("time = \"10m\""), (short, Some(30 * second)));
-    assert_eq!(auto("within = \"10m\""), (short, Some(5 * second)));
+    assert_eq!(auto("within = \"10m\""), (short, Some(10 * short)));
 }
 
 #[test]
