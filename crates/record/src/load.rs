@@ -299,6 +299,9 @@ pub struct Slices {
     /// The mean latency of the first operation of each client in a slice (s); none in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_s_mean: Option<f64>,
+    /// The longest latency of such a first operation (s); none in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_s_max: Option<f64>,
     /// The mean latency of all operations that ended in slices (s); none in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation_s_mean: Option<f64>,

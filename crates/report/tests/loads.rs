@@ -380,6 +380,7 @@ fn undecided(blocks: u32) -> (record::Run, Vec<record::Trial>) {
             finishing_s_max: 0.0,
             edges_share: None,
             first_s_mean: None,
+            first_s_max: None,
             operation_s_mean: None,
             written_between_bytes: None,
         });

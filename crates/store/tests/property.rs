@@ -167,6 +167,7 @@ fn engine() -> impl Strategy<Value = EngineNote> {
                 finishing_s_max: 0.02,
                 edges_share: Some(0.04),
                 first_s_mean: None,
+                first_s_max: Some(0.07),
                 operation_s_mean: Some(0.003),
                 written_between_bytes: Some(7),
             }),

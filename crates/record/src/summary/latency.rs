@@ -88,9 +88,12 @@ impl Percentiles {
             ));
         }
         if self.of_pauses.contains(&percentile) {
-            return Some(format!(
-                "the operations above the {name} are largely the first ones after pauses of the server, which take longer; longer slices would do"
-            ));
+            return Some(match percentile {
+                Percentile::Max => "the longest operation is the first one of a client after a pause of the server; slices = \"off\" has no pauses".to_string(),
+                _ => format!(
+                    "the operations above the {name} are largely the first ones after pauses of the server, which take longer; longer slices would do"
+                ),
+            });
         }
         self.is_uncertain(percentile)
             .then(|| match above < SAMPLES_ABOVE {

@@ -178,6 +178,7 @@ mod tests {
             finishing_s_max: 0.01,
             edges_share: Some(0.02),
             first_s_mean,
+            first_s_max: None,
             operation_s_mean: Some(0.002),
             written_between_bytes: Some(written),
         }

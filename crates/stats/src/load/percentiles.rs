@@ -118,7 +118,7 @@ pub fn quantile_ms(nanoseconds: &Histogram<u64>, unanswered: u64, share_below: f
 }
 
 /// The percentiles that are estimated from the samples above them.
-pub(super) const QUANTILES: [Percentile; 4] = [
+const QUANTILES: [Percentile; 4] = [
     Percentile::P50,
     Percentile::P95,
     Percentile::P99,

@@ -38,14 +38,14 @@ pub fn summarise(load: &Loaded) -> Summary {
     // Without a whole second nothing was measured, and what ended in a part of one would be all that is known of slow operations.
     let is_empty = steady.seconds() == 0;
     let operations = sum(load, "throughput", &steady);
-    let first = short_slices::slow_first(load, operations);
+    let first = short_slices::First::of(load, operations);
     let latency = |operation: Option<&str>| {
         let mut found = match unstable || is_empty {
             true => Latency::default(),
             false => latency(load, &steady, operation),
         };
-        if let Some(first) = first {
-            short_slices::mark(first, &mut found);
+        if let Some(first) = &first {
+            first.mark(&mut found);
         }
         found
     };

@@ -220,6 +220,7 @@ mod tests {
             finishing_s_max: 0.0,
             edges_share: None,
             first_s_mean: None,
+            first_s_max: None,
             operation_s_mean: None,
             written_between_bytes: None,
         });

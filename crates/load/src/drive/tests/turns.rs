@@ -143,6 +143,7 @@ fn an_operation_longer_than_a_slice_counts_with_its_whole_latency() {
         let last = turns[0].last();
         assert_eq!((last.at_edges, last.busy), (measured, measured));
         assert!(last.first.mean() >= Some(Duration::from_millis(999)));
+        assert_eq!(last.first.longest(), last.first.mean(), "of one client");
         while turns[0].run(Some(slice)) == Turn::Paused
             && turns[0].measured() < Duration::from_millis(2_000)
         {}
@@ -170,6 +171,7 @@ fn at_the_edges_of_a_slice_are_first_operations_and_what_ends_after_it() {
                 latencies.mean() >= Some(Duration::from_millis(19)),
                 "{last:?}"
             );
+            assert!(latencies.longest() >= latencies.mean(), "{last:?}");
         }
         assert_eq!(turns[0].run(None), Turn::Over);
     });

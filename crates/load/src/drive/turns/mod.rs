@@ -101,11 +101,12 @@ pub struct Took {
     pub all: Latencies,
 }
 
-/// How many operations have ended, and the sum of their latencies.
+/// How many operations have ended, the sum of their latencies and the longest.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Latencies {
     count: u64,
     sum_ns: u64,
+    longest_ns: u64,
 }
 
 impl Latencies {
@@ -115,12 +116,18 @@ impl Latencies {
             .checked_div(self.count)
             .map(Duration::from_nanos)
     }
+
+    /// None without operations.
+    pub fn longest(&self) -> Option<Duration> {
+        (self.count > 0).then(|| Duration::from_nanos(self.longest_ns))
+    }
 }
 
 impl AddAssign for Latencies {
     fn add_assign(&mut self, other: Latencies) {
         self.count += other.count;
         self.sum_ns += other.sum_ns;
+        self.longest_ns = self.longest_ns.max(other.longest_ns);
     }
 }
 
@@ -418,6 +425,7 @@ impl Present<'_> {
             running.all += Latencies {
                 count: 1,
                 sum_ns: latency_ns,
+                longest_ns: latency_ns,
             };
             if running.first.count == 0 {
                 running.first = running.all;

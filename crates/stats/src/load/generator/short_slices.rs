@@ -7,7 +7,7 @@
 //! measures how much. In a simulation of saturated servers (METHODOLOGY.md, rule 1) the throughput was too high by less than half of the
 //! share, where 1 % of the operations took 50 times as long as the others by up to one and a half times.
 
-use crate::load::percentiles::QUANTILES;
+use record::claim::Percentile;
 use record::load::{Loaded, Mode};
 use record::{Latency, Percentiles, Slices};
 
@@ -43,38 +43,60 @@ pub fn short_slices(slices: &Slices) -> Option<(String, bool)> {
 const SLOWER: f64 = 1.2;
 /// They may decide a percentile if they number this share of the operations above it.
 const DECISIVE: f64 = 0.5;
+/// The longest operation of a histogram is one that lasted at least this share of it.
+const SAME: f64 = 0.99;
 
-/// The share of the operations that are the first ones of a client after a pause of its server. None without slices, and where they take no
-/// longer than the others.
-pub(crate) fn slow_first(load: &Loaded, operations: f64) -> Option<f64> {
-    let slices = load.engine.slices.as_ref()?;
-    let Mode::Closed { clients, .. } = load.mode else {
+/// The first operations of clients after pauses of their server.
+pub(crate) struct First {
+    /// Their share of all operations, where they take longer than the others.
+    slow_share: Option<f64>,
+    /// The longest of them (ms); none in older records.
+    longest_ms: Option<f64>,
+}
+
+impl First {
+    /// None without slices.
+    pub(crate) fn of(load: &Loaded, operations: f64) -> Option<First> {
+        let slices = load.engine.slices.as_ref()?;
+        Some(First {
+            slow_share: slow_share(slices, &load.mode, operations),
+            longest_ms: slices.first_s_max.map(|longest_s| 1e3 * longest_s),
+        })
+    }
+
+    /// Marks the percentiles that they may decide, and the max if it is one of them.
+    pub(crate) fn mark(&self, latency: &mut Latency) {
+        let Latency {
+            response, service, ..
+        } = latency;
+        for found in response.iter_mut().chain(service) {
+            for percentile in Percentile::ALL {
+                if found.at(percentile).is_some() && self.may_decide(percentile, found) {
+                    found.of_pauses.push(percentile);
+                    found.doubt(percentile);
+                }
+            }
+        }
+    }
+
+    fn may_decide(&self, percentile: Percentile, found: &Percentiles) -> bool {
+        let above = DECISIVE * (1.0 - percentile.share_below());
+        let longest_ms = SAME * found.max_ms;
+        match percentile {
+            Percentile::Max => self.longest_ms.is_some_and(|own| own >= longest_ms),
+            _ => self.slow_share.is_some_and(|share| share >= above),
+        }
+    }
+}
+
+/// Which share of the operations they are, where their mean latency is longer than that of all.
+fn slow_share(slices: &Slices, mode: &Mode, operations: f64) -> Option<f64> {
+    let Mode::Closed { clients, .. } = mode else {
         return None;
     };
     let are_slower = slices.first_s_mean? > SLOWER * slices.operation_s_mean?;
-    let first = f64::from(slices.count) * f64::from(clients);
+    let first = f64::from(slices.count) * f64::from(*clients);
     (are_slower && operations > 0.0).then(|| first / operations)
-}
-
-/// Marks the percentiles that this share of the operations may decide.
-pub(crate) fn mark(first: f64, latency: &mut Latency) {
-    let Latency {
-        response, service, ..
-    } = latency;
-    response
-        .iter_mut()
-        .chain(service)
-        .for_each(|found| of_pauses(first, found));
-}
-
-fn of_pauses(first: f64, found: &mut Percentiles) {
-    for percentile in QUANTILES {
-        let above = 1.0 - percentile.share_below();
-        if found.at(percentile).is_some() && first >= DECISIVE * above {
-            found.of_pauses.push(percentile);
-            found.doubt(percentile);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -82,10 +104,10 @@ mod tests {
     use super::*;
     use crate::fixture::{closed, with_response};
     use crate::summarise;
-    use record::claim::Percentile;
 
-    /// A load of 20 slices, whose four clients do 200 operations a second; the first ones after a pause take so many times as long.
-    fn marked(slower: f64) -> Vec<Percentile> {
+    /// A load of 20 slices, whose four clients do 200 operations of 20 ms a second; the first ones after a pause take so many times as long in
+    /// the mean, and the longest of them this long.
+    fn response(slower: f64, first_s_max: Option<f64>) -> Percentiles {
         let load = closed(|_| 200.0, 20);
         let mut load = with_response(load, 20, |_| vec![20_000_000; 200]);
         load.mode = Mode::Closed {
@@ -100,10 +122,15 @@ mod tests {
             finishing_s_max: 0.01,
             edges_share: Some(0.04),
             first_s_mean: Some(0.02 * slower),
+            first_s_max,
             operation_s_mean: Some(0.02),
             written_between_bytes: None,
         });
-        let response = summarise(&load).latency.response.unwrap();
+        summarise(&load).latency.response.unwrap()
+    }
+
+    fn marked(slower: f64) -> Vec<Percentile> {
+        let response = response(slower, None);
         let why = response.why_uncertain(Percentile::P99, 20).unwrap();
         assert_eq!(
             why.contains("pauses of the server"),
@@ -120,6 +147,16 @@ mod tests {
         assert_eq!(marked(1.1), []);
     }
 
+    #[test]
+    fn a_max_that_is_of_a_first_operation_after_a_pause_is_uncertain() {
+        let of_first = response(1.0, Some(0.02));
+        assert_eq!(of_first.of_pauses, [Percentile::Max]);
+        assert!(of_first.is_uncertain(Percentile::Max));
+        let why = of_first.why_uncertain(Percentile::Max, 20).unwrap();
+        assert!(why.contains("slices = \"off\""), "{why}");
+        assert_eq!(response(1.0, Some(0.01)).of_pauses, []);
+    }
+
     fn short(length_s: f64, edges_share: Option<f64>) -> Option<(String, bool)> {
         short_slices(&Slices {
             length_s,
@@ -129,6 +166,7 @@ mod tests {
             finishing_s_max: 0.01,
             edges_share,
             first_s_mean: None,
+            first_s_max: None,
             operation_s_mean: None,
             written_between_bytes: None,
         })

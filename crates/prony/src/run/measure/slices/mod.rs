@@ -128,6 +128,7 @@ impl Counted {
             finishing_s_max: self.finishing_max.as_secs_f64(),
             edges_share: (!self.busy.is_zero()).then(|| self.at_edges.div_duration_f64(self.busy)),
             first_s_mean: mean_s(self.first),
+            first_s_max: self.first.longest().map(|longest| longest.as_secs_f64()),
             operation_s_mean: mean_s(self.all),
             written_between_bytes: written,
         })
