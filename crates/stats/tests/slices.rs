@@ -227,6 +227,7 @@ fn a_budget_finds_the_effect_that_it_names_in_about_80_percent() {
         within_s: 600.0,
         trials: 2,
         start_s: 10.0,
+        second_s: 1.0,
         time_s: 20.0,
         chooses_time: true,
         blocks: 3,

@@ -88,6 +88,7 @@ pub(super) fn next(document: &Document, trials: &[Trial]) -> Option<String> {
         within_s: f64::INFINITY,
         trials: of_block.count() as u32,
         start_s: figures.start_s + load.warmup.known_s(),
+        second_s: figures.second_s,
         // The least that it proposes, unless the trials were shorter.
         time_s: time_s.min(f64::from(Slices::PLANNED_S_MIN)),
         chooses_time: true,

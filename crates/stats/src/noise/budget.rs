@@ -4,8 +4,8 @@
 //! Purpose: pure functions of the noise and the costs. Boundaries: `slice_noise` reads them from trials, the caller chooses whose.
 //!
 //! A block's ratio varies by a part that each start of a server has anew, and by a part that falls with the measured time. With many
-//! blocks the best time per start is the square root of the start's cost times the second part over the first (Kalibera and Jones,
-//! "Rigorous benchmarking in reasonable time", ISMM 2013, for two levels). With few blocks Student's t is wide, so every number of
+//! blocks the best time per start is the square root of the start's cost, in measured seconds, times the second part over the first (Kalibera
+//! and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013, for two levels). With few blocks Student's t is wide, so every number of
 //! blocks that the budget holds is tried, and the one with the smallest effect is taken.
 
 use super::power::level;
@@ -64,6 +64,8 @@ pub struct Budget {
     pub trials: u32,
     /// What a trial takes beside its measured time: the start of its server, the warm-up, the end (s).
     pub start_s: f64,
+    /// What each of its measured seconds takes, with the changes from one server to the next (s).
+    pub second_s: f64,
     /// The measured time of a trial (s); where the budget chooses it, the least.
     pub time_s: f64,
     pub chooses_time: bool,
@@ -144,13 +146,13 @@ impl Budget {
 
     /// What so many blocks of so many measured seconds cost (s).
     pub fn costs_s(&self, blocks: u32, time_s: f64) -> f64 {
-        f64::from(blocks) * f64::from(self.trials) * (self.start_s + time_s)
+        f64::from(blocks) * f64::from(self.trials) * (self.start_s + self.second_s * time_s)
     }
 
     /// The whole seconds that so many blocks leave for each trial.
     fn longest_s(&self, blocks: u32) -> f64 {
         let each_s = self.within_s / (f64::from(blocks) * f64::from(self.trials));
-        (each_s - self.start_s).floor()
+        ((each_s - self.start_s) / self.second_s).floor()
     }
 
     fn most_blocks(&self) -> u32 {
@@ -167,17 +169,19 @@ mod tests {
         let times = (
             30.0..7200f64,
             0.0..60f64,
+            1.0..1.5f64,
             1..30u32,
             proptest::bool::weighted(0.8),
         );
         let counts = (1..9u32, 2..9u32, proptest::bool::weighted(0.8), 1..9usize);
         (times, counts).prop_map(|(times, counts)| {
-            let (within_s, start_s, time_s, chooses_time) = times;
+            let (within_s, start_s, second_s, time_s, chooses_time) = times;
             let (trials, blocks, chooses_blocks, claims) = counts;
             Budget {
                 within_s,
                 trials,
                 start_s,
+                second_s,
                 time_s: time_s.into(),
                 chooses_time,
                 blocks,
@@ -205,7 +209,7 @@ mod tests {
         let mut best: Option<f64> = None;
         for blocks in budget.blocks..=last {
             let mut time_s = budget.time_s;
-            while f64::from(blocks * budget.trials) * (budget.start_s + time_s) <= budget.within_s {
+            while budget.costs_s(blocks, time_s) <= budget.within_s {
                 let finds = budget.finds(noise, time_s, blocks).unwrap();
                 best = Some(best.map_or(finds, |best| best.min(finds)));
                 if !budget.chooses_time {
@@ -272,6 +276,7 @@ mod tests {
         within_s: 600.0,
         trials: 2,
         start_s: 5.0,
+        second_s: 1.0,
         time_s: 4.0,
         chooses_time: true,
         blocks: 3,
@@ -284,11 +289,12 @@ mod tests {
         let budget = Budget {
             within_s: 100_000.0,
             start_s: 40.0,
+            second_s: 1.25,
             ..TEN_MINUTES
         };
         let noise = SliceNoise::ASSUMED;
         let spent = budget.spend(&noise).unwrap();
-        let best_s = (40.0 * noise.second / noise.starts).sqrt();
+        let best_s = (40.0 / 1.25 * noise.second / noise.starts).sqrt();
         assert!(
             (spent.time_s / best_s - 1.0).abs() < 0.1,
             "{spent:?} {best_s}"

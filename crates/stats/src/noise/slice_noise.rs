@@ -29,8 +29,10 @@ pub struct SliceFigures {
     second: f64,
     /// Degrees of freedom of the variance of a block.
     pub freedom: f64,
-    /// The mean time of a trial beside its warm-up and its measured time (s).
+    /// The mean time of a trial beside its warm-up and its slices (s).
     pub start_s: f64,
+    /// What a measured second takes, with the changes from one server to the next (s).
+    pub second_s: f64,
 }
 
 impl SliceFigures {
@@ -50,6 +52,7 @@ impl SliceFigures {
             second: 2.0 * weighted(|group| group.second),
             freedom,
             start_s: weighted(|group| group.start_s),
+            second_s: weighted(|group| group.second_s),
         })
     }
 
@@ -64,6 +67,7 @@ impl SliceFigures {
             second: weighted(|one| one.second),
             freedom,
             start_s: weighted(|one| one.start_s),
+            second_s: weighted(|one| one.second_s),
         })
     }
 
@@ -108,6 +112,7 @@ struct Group {
     /// Measured seconds of a trial.
     time_s: f64,
     start_s: f64,
+    second_s: f64,
 }
 
 impl Group {
@@ -129,12 +134,14 @@ impl Group {
         let freedom: f64 = within.iter().map(|within| within.freedom).sum();
         let squares: f64 = within.iter().map(|within| within.squares).sum();
         let times: Logs = within.iter().map(|within| within.time_s).collect();
-        let starts: Logs = blocks.values().map(|block| start_s(block)).collect();
+        let costs = blocks.values().map(|block| costs_s(block));
+        let (starts, seconds): (Logs, Logs) = costs.unzip();
         (freedom > 0.0).then(|| Group {
             blocks: interaction(&values),
             second: squares / freedom,
             time_s: mean(&times),
             start_s: mean(&starts),
+            second_s: mean(&seconds),
         })
     }
 }
@@ -175,17 +182,22 @@ fn within(block: &[&Trial]) -> Option<Within> {
     })
 }
 
-/// The time of a block beside warm-ups and measured time, of one of its trials (s).
-fn start_s(block: &[&Trial]) -> f64 {
+/// What a block takes: beside its warm-ups and slices, of one of its trials, and for each second that is measured (s).
+fn costs_s(block: &[&Trial]) -> (f64, f64) {
     let began_ns = block.iter().map(|trial| trial.started_ns).min();
     let ended_ns = block.iter().map(|trial| trial.ended_ns).max();
     let span_ns = ended_ns.zip(began_ns).map_or(0, |(end, begin)| end - begin);
-    let driven_s = block.iter().filter_map(|trial| {
-        let load = trial.load.as_deref()?;
-        let measured_s = f64::from(of_trial(trial)?.steady.seconds());
-        Some(load.warmup.known_s() + measured_s)
-    });
-    (span_ns as f64 / 1e9 - driven_s.sum::<f64>()).max(0.0) / block.len() as f64
+    let loads = block.iter().filter_map(|trial| trial.load.as_deref());
+    let warmups_s: f64 = loads.map(|load| load.warmup.known_s()).sum();
+    let summaries = block.iter().filter_map(|trial| of_trial(trial));
+    let seconds = summaries.map(|summary| f64::from(summary.steady.seconds()));
+    let measured_s: f64 = seconds.sum();
+    // They take turns, so the slices of all lie between the first and the last of one.
+    let spans_s = block.iter().filter_map(|trial| Some(trial.slices()?.spanned_s));
+    let sliced_s = spans_s.fold(measured_s, f64::max);
+    let others_s = span_ns as f64 / 1e9 - warmups_s - sliced_s;
+    let start_s = others_s.max(0.0) / block.len() as f64;
+    (start_s, sliced_s / measured_s)
 }
 
 #[cfg(test)]
@@ -252,6 +264,19 @@ mod tests {
         assert_near(noise.starts, 2.0 * STARTS * STARTS);
         assert_near(figures.start_s, START_S);
         assert_eq!(figures.freedom, 599.0);
+    }
+
+    #[test]
+    fn what_lies_between_slices_is_a_cost_of_seconds_and_not_of_starts() {
+        let mut trials = run(4, TIME_S);
+        for trial in &mut trials {
+            let load = trial.load.as_mut().unwrap();
+            load.engine.slices.as_mut().unwrap().spanned_s = 2.5 * TIME_S as f64;
+            trial.ended_ns += 500_000_000 * TIME_S as i64;
+        }
+        let figures = SliceFigures::of(&trials).unwrap();
+        assert_near(figures.start_s, START_S);
+        assert_near(figures.second_s, 1.25);
     }
 
     #[test]

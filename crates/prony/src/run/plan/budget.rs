@@ -73,6 +73,7 @@ fn budget(request: &Request, within: &Within, figures: &Figures, block: &[Planne
         within_s: within.budget.as_secs_f64(),
         trials: block.len() as u32,
         start_s: figures.start_s,
+        second_s: figures.second_s,
         time_s: protocol.time.unwrap_or_default().as_secs_f64(),
         chooses_time: within.chooses_time,
         blocks: protocol.blocks,
@@ -82,6 +83,7 @@ fn budget(request: &Request, within: &Within, figures: &Figures, block: &[Planne
 }
 
 fn too_small(budget: &Budget, within: &Within) -> String {
+    let each_s = budget.costs_s(1, budget.time_s) / f64::from(budget.trials);
     // Where the other one is given too, the budget has nothing to choose.
     let way_out = match (within.chooses_time, within.chooses_blocks) {
         (true, true) => "give a shorter \"time\" or fewer \"blocks\"",
@@ -94,8 +96,8 @@ fn too_small(budget: &Budget, within: &Within) -> String {
         within.budget.as_secs_f64(),
         budget.blocks,
         budget.trials,
-        budget.start_s + budget.time_s,
-        budget.start_s,
+        each_s,
+        each_s - budget.time_s,
         budget.time_s,
         budget.least_s().ceil()
     )
@@ -121,8 +123,10 @@ fn apply(request: &mut Request, within: &Within, spent: &Spent) -> Result<(), Ov
 /// The noise and the costs of a run in slices.
 struct Figures {
     noise: SliceNoise,
-    /// What a trial takes beside its measured time (s).
+    /// What a trial takes beside its slices (s).
     start_s: f64,
+    /// What a measured second takes (s).
+    second_s: f64,
     /// `by the noise of bench-20261126-090000 (24 degrees of freedom)`.
     whose: String,
 }
@@ -161,6 +165,7 @@ impl Figures {
             Some(figures) => figures.start_s + warmup_s,
             None => expected_start_s(request, block)?,
         };
+        let second_s = shown.figures.map_or(1.0, |figures| figures.second_s);
         let measured = shown
             .figures
             .and_then(|figures| Some((figures, figures.noise()?)));
@@ -168,6 +173,7 @@ impl Figures {
             Some((figures, noise)) => Figures {
                 noise,
                 start_s,
+                second_s,
                 whose: format!(
                     "by the noise of {} ({:.0} degrees of freedom)",
                     shown.names(),
@@ -177,6 +183,7 @@ impl Figures {
             None => Figures {
                 noise: SliceNoise::ASSUMED,
                 start_s,
+                second_s,
                 whose: assumed(&shown, request),
             },
         })
