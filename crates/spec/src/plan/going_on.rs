@@ -58,6 +58,7 @@ impl Plan<'_> {
         let known = Known::new(finished);
         let going_on = self.blocks_going_on(finished, undecided);
         let places = going_on.take(blocks as usize).flatten();
+        let places = places.filter(|place| !self.has_missed_its_turns(place, &known));
         let keys = places.map(|place| self.key(place));
         keys.filter(|key| known.get(key).is_none()).collect()
     }

@@ -296,6 +296,7 @@ impl<'e> Plan<'e> {
                 probed: Some(self.probe(search, place, finished)?),
             },
             None if known.get(&self.key(place)).is_some() => return None,
+            None if self.has_missed_its_turns(place, known) => return None,
             None if self.needs_max(place) => Measured {
                 max: Some(self.max(place, known)??),
                 probed: None,
@@ -303,6 +304,17 @@ impl<'e> Plan<'e> {
             None => Measured::default(),
         };
         Some(self.planned(place, measured))
+    }
+
+    /// Whether it is a control whose group was measured without it: a run of one block has no control, and got further blocks. Measured
+    /// alone, it would show the noise of trials one after another.
+    fn has_missed_its_turns(&self, place: &BlockPlace, known: &Known) -> bool {
+        let twin = BlockPlace {
+            role: Role::Measured,
+            ..*place
+        };
+        let is_sliced = self.experiment.protocol.slices.is_some();
+        is_sliced && place.role == Role::Control && known.get(&self.key(&twin)).is_some()
     }
 
     /// The result of a search as a sentence, if this was its last trial; None if it continues.

@@ -132,6 +132,23 @@ fn a_group_is_planned_finished_and_divided_as_a_whole() {
 }
 
 #[test]
+fn a_control_that_its_group_was_measured_without_is_not_measured_alone() {
+    let one = experiment("", "", "");
+    let of_one = Plan::new(&one, 3).unwrap();
+    let keys = of_one.trials().map(|trial| trial.key);
+    let finished: Vec<Finished> = keys
+        .map(|key| Finished::without_figures(key, true))
+        .collect();
+    assert!(finished.iter().all(|trial| !trial.key.is_control()));
+    let further = experiment("blocks = 2", "", "");
+    let plan = Plan::new(&further, 3).unwrap();
+    let next = plan.next_unit(&finished, &|_| Vec::new());
+    assert!(next.iter().all(|trial| trial.key.block == 1), "{next:?}");
+    let left = plan.until_look(1, &finished, &|_| Vec::new());
+    assert_eq!(left.len(), 5, "{left:?}");
+}
+
+#[test]
 fn the_control_has_every_place_in_the_order_of_its_group() {
     let both = experiment("blocks = 20", "", "");
     let plan = Plan::new(&both, 3).unwrap();
