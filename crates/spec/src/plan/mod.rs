@@ -28,7 +28,7 @@ pub use laps::{Lap, Laps, Length};
 pub use part::{MatrixPart, PartError};
 pub use trial::{PlannedTrial, SetByLevel};
 
-use crate::{Experiment, LoadSpec, SearchSpec, ServerSpec};
+use crate::{Experiment, LoadSpec, PlannedLoad, SearchSpec, ServerSpec};
 use finished::Known;
 use matrix::{Point, levels};
 use record::{LoadFactor, Looks, Role, TrialKey};
@@ -417,18 +417,21 @@ pub fn tested(experiment: &Experiment, block: &[PlannedTrial]) -> usize {
     }
 }
 
-/// The cells of a block that the first server has too.
+/// The tests of the cells of a block that the first server has too: of the throughput, and with think times also of the p99.
 fn against_first(experiment: &Experiment, block: &[PlannedTrial]) -> usize {
     let first = experiment.servers.first().map(|server| &server.name);
     let is_of_first = |key: &TrialKey| key.server.as_ref() == first;
-    let measured = || {
-        let keys = block.iter().map(|trial| &trial.key);
-        keys.filter(|key| !key.is_control())
+    let measured = || block.iter().filter(|trial| !trial.key.is_control());
+    let has_it = |other: &TrialKey| {
+        let mut keys = measured().map(|trial| &trial.key);
+        keys.any(|key| is_of_first(key) && key.levels == other.levels)
     };
-    let has_it =
-        |other: &TrialKey| measured().any(|key| is_of_first(key) && key.levels == other.levels);
-    let others = measured().filter(|key| !is_of_first(key));
-    others.filter(|key| has_it(key)).count()
+    let others = measured().filter(|trial| !is_of_first(&trial.key) && has_it(&trial.key));
+    let tests = others.map(|trial| match trial.load {
+        PlannedLoad::Closed { think, .. } if !think.is_zero() => 2,
+        _ => 1,
+    });
+    tests.sum()
 }
 
 /// All trials of the matrix in execution order.

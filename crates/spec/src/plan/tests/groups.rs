@@ -54,6 +54,12 @@ fn without_claims_every_further_server_is_tested_at_every_load() {
     assert_eq!(of_block(&experiment("blocks = 2", "", "")), 2);
     let one = claim("server = 'b'", "server = 'a'");
     assert_eq!(of_block(&experiment("blocks = 2", "", &one)), 1);
+    // A gate tests the p99 too.
+    let thinking = parse(
+        "title = 't'\n[server.a]\nbuild = 'mariadb'\n[server.b]\nbuild = 'mysql@9.7'\n[workload.oltp]\n\
+         [load.closed]\nclients = 8\nthink = '10ms'\n[protocol]\ntime = '60s'\nslices = '1s'\nblocks = 2\n",
+    );
+    assert_eq!(of_block(&thinking), 2);
 }
 
 #[test]
