@@ -26,7 +26,12 @@ pub(super) fn sentence<'t>(trials: impl Iterator<Item = &'t Trial>) -> Option<St
         0 => "",
         _ => SHARED,
     };
-    let all_share = sharing == in_turns;
+    // A cell that no other joined.
+    let is_alone = |slices: &Slices| slices.servers == 1;
+    let alone = measured
+        .iter()
+        .filter(|trial| !trial.shares_server() && trial.slices().is_some_and(is_alone));
+    let all_share = sharing > 0 && sharing + alone.count() == in_turns;
     let stopped = match all_share {
         true => "",
         false => ", and the others were stopped meanwhile",

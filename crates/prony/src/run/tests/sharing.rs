@@ -10,6 +10,17 @@ fn in_turns(blocks: u32) -> Experiment {
     ))
 }
 
+/// Five of them, of which a group holds four.
+fn five() -> Experiment {
+    let variant = |size: u32| {
+        format!("[variant.v{size}]\nsession = {{ sort_buffer_size = {size}111111 }}\n")
+    };
+    let variants: String = (1..=5).map(variant).collect();
+    experiment(&format!(
+        "{variants}[protocol]\nrounds = ['hot']\nslices = 'query'\n"
+    ))
+}
+
 /// A server that answers everything, and what it was asked.
 fn listening(dies_at: Option<u64>) -> (Setup, Arc<Mutex<Vec<String>>>) {
     let asked: Arc<Mutex<Vec<String>>> = Arc::default();
@@ -44,6 +55,19 @@ fn session_variants_and_the_control_take_turns_on_one_server() {
         assert!(asked.contains(&own), "each cell sets its own: {asked:?}");
     }
     assert_eq!(setup.left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn a_cell_that_no_other_joins_has_the_same_passes_as_the_cells_of_a_group() {
+    let (setup, asked) = listening(None);
+    let conducted = setup.run(five(), Toy::rounds);
+    assert!(conducted.valid(), "{:?}", conducted.trials);
+    let shared = conducted.trials.iter().filter(|one| one.shares_server());
+    assert_eq!(shared.count(), 4);
+    // Each has a pass that does not count, and one hot round.
+    let asked = asked.lock().unwrap();
+    let is_query = |sql: &&String| **sql == toy::sql("Q2");
+    assert_eq!(asked.iter().filter(is_query).count(), 2 * 5);
 }
 
 #[test]
