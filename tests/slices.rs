@@ -99,19 +99,22 @@ fn check_plans_a_budget_and_says_what_it_finds_and_by_which_figures() {
     let plan = |name: &str, keys: &str| bench.run(&["check", &file(&bench, name, keys)]);
     let planned = plan("budget", "within = \"10m\"\n");
     for part in [
-        // Three trials of 13 s.
-        "2 variant x 15 blocks, and 15 of the control",
-        "15 blocks of 10 s find a difference in throughput of 1.8 % or more",
+        // Three trials of 23 s.
+        "2 variant x 8 blocks, and 8 of the control",
+        "8 blocks of 22 s find a difference in throughput of",
         "if their ratio varies by 1.5 % from start to start and 1.2 % within 20 s. This noise is assumed: the folder",
     ] {
         assert!(planned.stdout.contains(part), "{part}: {}", planned.stdout);
     }
+    let warmed = plan("warmed", "within = \"10m\"\nwarmup = \"3s\"\n");
+    let part = "12 blocks of 10 s find a difference in throughput of 2.0 % or more";
+    assert!(warmed.stdout.contains(part), "{}", warmed.stdout);
     let timed = plan("timed", "within = \"10m\"\ntime = \"60s\"\n");
     let part = "3 blocks of 60 s find";
     assert!(timed.stdout.contains(part), "{}", timed.stdout);
-    let small = plan("small", "within = \"1m\"\n");
+    let small = plan("small", "within = \"2m\"\n");
     assert_eq!(small.status, 2, "{}", small.stderr);
-    let part = "within: 60 s are too few for 3 blocks of 3 trials, which take 13 s each";
+    let part = "within: 120 s are too few for 3 blocks of 3 trials, which take 23 s each";
     assert!(small.stderr.contains(part), "{}", small.stderr);
     let part = bench.run(&[
         "check",

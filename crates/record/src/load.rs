@@ -314,8 +314,15 @@ pub struct Slices {
 impl Slices {
     /// The least number of slices of a trial: with fewer, the order of the servers is not balanced.
     pub const MIN: u32 = 4;
-    /// The least measured time that a plan chooses or proposes (s): shorter trials were not measured (METHODOLOGY.md, rule 1, *Budget*).
-    pub const PLANNED_S_MIN: u32 = 10;
+
+    /// The least measured time that a plan chooses or proposes (s): shorter trials were not measured (METHODOLOGY.md, rule 1, *Budget*). Without
+    /// a warm-up, a short load after a start asks another question than a long one.
+    pub fn planned_s_min(is_warmed: bool) -> u32 {
+        match is_warmed {
+            true => 10,
+            false => 20,
+        }
+    }
 }
 
 /// A second in which threads of the load generator did not run.

@@ -86,16 +86,17 @@ pub(super) fn next(document: &Document, trials: &[Trial]) -> Option<String> {
     let first = all.iter().find(is_whole)?;
     let load = first.load.as_ref()?;
     let time_s = f64::from(stats::summary(load).steady.seconds());
+    let warmup_s = load.warmup.known_s();
     let of_block = all
         .iter()
         .filter(|trial| trial.key.block == first.key.block);
     let budget = Budget {
         within_s: f64::INFINITY,
         trials: of_block.count() as u32,
-        start_s: figures.start_s + load.warmup.known_s(),
+        start_s: figures.start_s + warmup_s,
         second_s: figures.second_s,
         // The least that it proposes, unless the trials were shorter.
-        time_s: time_s.min(f64::from(Slices::PLANNED_S_MIN)),
+        time_s: time_s.min(f64::from(Slices::planned_s_min(warmup_s > 0.0))),
         chooses_time: true,
         blocks: 3,
         chooses_blocks: true,

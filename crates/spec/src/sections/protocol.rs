@@ -163,9 +163,11 @@ fn within(protocol: &mut Protocol, section: &Section, node: &Node) {
 fn shortest(protocol: &Protocol) -> Duration {
     let slices = protocol.slice_length().unwrap_or_default() * Slices::MIN;
     let whole = Duration::from_secs(slices.as_secs_f64().ceil() as u64);
+    let is_warmed = protocol.preload || protocol.warmup_note().known_s() > 0.0;
+    let planned_s = Slices::planned_s_min(is_warmed);
     match protocol.short {
         true => whole,
-        false => whole.max(Duration::from_secs(Slices::PLANNED_S_MIN.into())),
+        false => whole.max(Duration::from_secs(planned_s.into())),
     }
 }
 

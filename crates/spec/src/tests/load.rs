@@ -192,7 +192,7 @@ fn a_load_under_20_seconds_is_refused_unless_it_is_short_on_purpose() {
     for allowed in [
         "time = \"20s\"",
         "time = \"10s\"\nshort = true",
-        "slices = \"1s\"\nwithin = \"10m\"",
+        "slices = \"1s\"\nwithin = \"10m\"\nwarmup = \"3s\"",
         "rounds = [\"hot\"]",
     ] {
         assert!(check(allowed).is_ok(), "{allowed}");

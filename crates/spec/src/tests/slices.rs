@@ -18,16 +18,19 @@ fn a_budget_chooses_the_time_and_the_blocks_that_the_file_does_not_state() {
         let chooses = (within.chooses_time, within.chooses_blocks);
         (protocol.time.unwrap().as_secs(), protocol.blocks, chooses)
     };
-    assert_eq!(of(""), (10, 3, (true, true)));
+    assert_eq!(of(""), (20, 3, (true, true)));
+    for warmed in ["warmup = \"3s\"", "preload = true"] {
+        assert_eq!(of(warmed), (10, 3, (true, true)), "{warmed}");
+    }
     assert_eq!(of("short = true"), (4, 3, (true, true)));
     assert_eq!(of("time = \"45s\""), (45, 3, (false, true)));
-    assert_eq!(of("blocks = 8"), (10, 8, (true, false)));
+    assert_eq!(of("blocks = 8"), (20, 8, (true, false)));
 }
 
 #[test]
 fn a_budget_chooses_no_short_time_where_a_percentile_decides() {
     let time_s = |text: &str| read(text).unwrap().protocol.time.unwrap().as_secs();
-    let budget = sliced("slices = \"1s\"\nwithin = \"10m\"\n");
+    let budget = sliced("slices = \"1s\"\nwarmup = \"3s\"\nwithin = \"10m\"\n");
     let claim = |value: &str| {
         format!(
             "{budget}[[claim]]\nsays = \"s\"\nvalue = \"{value}\"\nof = {{ server = \"5.5\" }}\nto = {{ server = \"5.6\" }}\nat_least = 1.1\n"

@@ -67,13 +67,13 @@ fn a_budget_replaces_the_default_time_and_the_control() {
     let protocol = read(&request).unwrap().protocol;
     let within = protocol.within.unwrap();
     assert!(within.chooses_time && within.chooses_blocks && !protocol.control);
-    assert_eq!(protocol.time, Some(Duration::from_secs(10)));
+    assert_eq!(protocol.time, Some(Duration::from_secs(20)));
     let timed = BenchRequest {
-        time: Some("15s".into()),
+        time: Some("10s".into()),
         ..request
     };
     let protocol = read(&timed).unwrap().protocol;
-    assert_eq!(protocol.time, Some(Duration::from_secs(15)));
+    assert_eq!(protocol.time, Some(Duration::from_secs(10)));
     assert!(!protocol.within.unwrap().chooses_time);
 }
 
