@@ -80,6 +80,7 @@ fn two_servers_and_the_control_take_turns_and_every_operation_counts() {
         let is_short = flags(trial, "slices_short").contains("in the first operation");
         assert!(edges < 0.15 || is_short, "{trial}");
         assert!(number(&slices["first_s_mean"]) > 0.0 && number(&slices["operation_s_mean"]) > 0.0);
+        assert!(number(&slices["first_s_max"]) >= number(&slices["first_s_mean"]));
         let (until_s, elapsed_s) = (&trial["engine"]["until_s"], &trial["elapsed_s"]);
         assert_eq!(number(until_s), 4.0, "its own clock: {elapsed_s}");
         counts_its_own_slices(trial);
