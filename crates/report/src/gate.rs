@@ -5,7 +5,7 @@
 
 use crate::build::claims;
 use crate::build::ratios::contrasts;
-use crate::build::setup::differences;
+use crate::build::setup::differences::{self, Confounded};
 use crate::build::trials::failures::{self, Failing, FailingOf, Other, OtherOf};
 use crate::build::trials::noise;
 use crate::document::{Claim, Comparison, Document, Faults};
@@ -327,12 +327,13 @@ fn of_control(control: &Control, allowed: &Allowed) -> Option<Check> {
     })
 }
 
-/// Of servers on other machines a slowdown may be that of the machine, and of figures by other rules that of the rules.
+/// Of servers on other machines a slowdown may be that of the machine, of figures by other rules that of the rules, and of other statements
+/// that of the statements.
 fn confounded(comparison: &Comparison) -> Vec<Check> {
-    let check = |(run, text): (usize, String)| Check {
-        name: format!("run {run} against run 1, same machine and rules"),
+    let check = |one: Confounded| Check {
+        name: format!("run {} against run 1, same {}", one.run, one.same),
         result: CheckResult::Undecided,
-        text,
+        text: one.sentence,
     };
     let confounded = differences::confounding(&comparison.differences);
     confounded.into_iter().map(check).collect()

@@ -59,7 +59,7 @@ impl Comparison {
         differences.extend(collations);
         let others = others.into_iter().map(|other| other.sentence).take(1);
         let confounded = differences::confounding(&differences).into_iter();
-        let others = others.chain(confounded.map(|(_, sentence)| sentence));
+        let others = others.chain(confounded.map(|one| one.sentence));
         let others = others.map(|sentence| {
             Headline::default()
                 .stress(format::capitalised(&sentence))

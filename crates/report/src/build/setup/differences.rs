@@ -31,33 +31,75 @@ pub(crate) fn of_environments(runs: &[Run]) -> Vec<Difference> {
 const RULES: &str = "rules of the figures";
 /// What of the environments changes the figures of any server: the machine, and the rules.
 const CONFOUNDING: [&str; 5] = ["machine", "cpu", "cores", "file system", RULES];
+/// How trials were measured: in slices, in turns, or one after another.
+const HOW: &str = "how trials were measured";
+/// What of an experiment makes it another question, besides its workload.
+const ASKED: [&str; 5] = [
+    "event",
+    HOW,
+    "protocol.preload",
+    "protocol.unit",
+    "protocol.warmup",
+];
+/// Keys of a workload that say where its data comes from. The data itself is compared by its fingerprint.
+const OF_DATA: [&str; 4] = ["accept_warnings", "dump", "load", "schema"];
 
-/// The numbers of the runs on another machine than the first one, or with figures by other rules, each with a sentence.
-///
-/// `run 2 differs from run 1 in cpu and cores, so the ratios are not those of the servers alone: measure both in one run`
-pub(crate) fn confounding(all: &[Difference]) -> Vec<(usize, String)> {
+/// What should be the same in all runs, and the differences of that kind.
+type Kind = (&'static str, fn(&Difference) -> bool);
+
+/// What of two runs is not the same, so that their ratios are not those of the servers alone.
+pub(crate) struct Confounded {
+    /// The number of the further run.
+    pub(crate) run: usize,
+    /// What should be the same: `machine and rules`, `workload`.
+    pub(crate) same: &'static str,
+    /// `run 2 differs from run 1 in cpu and cores, so the ratios are not those of the servers alone: measure both in one run`
+    pub(crate) sentence: String,
+}
+
+/// The runs on another machine than the first one, with figures by other rules, or with other statements, events or ways to measure.
+pub(crate) fn confounding(all: &[Difference]) -> Vec<Confounded> {
     let runs = all.iter().map(|one| one.values.len()).max().unwrap_or(0);
-    let sentence = |place: usize| {
-        let is_other = |one: &&Difference| {
-            one.kind == DifferenceKind::Environment
-                && CONFOUNDING.contains(&one.what.as_str())
-                && one.values[place] != one.values[0]
-        };
-        let mut parts: Vec<&str> = (all.iter().filter(is_other))
-            .map(|one| one.what.as_str())
-            .collect();
+    let kinds: [Kind; 2] = [
+        ("machine and rules", is_of_machine),
+        ("workload", is_of_work),
+    ];
+    let one = |(run, (same, is_it)): (usize, Kind)| {
+        let other = all.iter().filter(|one| is_it(one));
+        let other = other.filter(|one| one.values[run] != one.values[0]);
+        let mut parts: Vec<&str> = other.map(|one| one.what.as_str()).collect();
         let last = parts.pop()?;
         let parts = match parts.is_empty() {
             true => last.to_string(),
             false => format!("{} and {last}", parts.join(", ")),
         };
-        let run = place + 1;
+        let run = run + 1;
         let sentence = format!(
             "run {run} differs from run 1 in {parts}, so the ratios are not those of the servers alone: measure both in one run"
         );
-        Some((run, sentence))
+        Some(Confounded {
+            run,
+            same,
+            sentence,
+        })
     };
-    (1..runs).filter_map(sentence).collect()
+    let each = (1..runs).flat_map(|run| kinds.map(|kind| (run, kind)));
+    each.filter_map(one).collect()
+}
+
+fn is_of_machine(one: &Difference) -> bool {
+    one.kind == DifferenceKind::Environment && CONFOUNDING.contains(&one.what.as_str())
+}
+
+/// Other statements, events or ways to measure are another question, even if the operations have the same names.
+fn is_of_work(one: &Difference) -> bool {
+    let what = one.what.as_str();
+    let mut parts = what.split('.');
+    let is_asked = match parts.any(|part| part == "workload") {
+        true => parts.take(2).all(|part| !OF_DATA.contains(&part)),
+        false => ASKED.contains(&what),
+    };
+    one.kind == DifferenceKind::Experiment && is_asked
 }
 
 /// The rules that made the figures of loads: those of a slim record cannot be made again.
@@ -137,8 +179,7 @@ pub(crate) fn of_slices(trials: &[Vec<Trial>]) -> Option<Difference> {
             None => "trials one after another".to_string(),
         })
     };
-    let what = "how trials were measured";
-    of_trials(DifferenceKind::Experiment, what, trials, words)
+    of_trials(DifferenceKind::Experiment, HOW, trials, words)
 }
 
 /// What the trials of each run have, each value once, if the runs differ in it; none for a run without such a trial.
