@@ -364,6 +364,23 @@ fn a_run_on_another_machine_is_named_in_headline_and_gate() {
 }
 
 #[test]
+fn a_machine_that_runs_at_another_pace_is_named_and_undecided() {
+    let (comparison, gate) = changed(|new| {
+        let conditions = &mut new.run.environment.conditions;
+        conditions.governor = Some("powersave".into());
+        conditions.io_scheduler = Some("none".into());
+        conditions.turbo = None;
+        conditions.load_at_start = Some(0.5);
+    });
+    assert!(differ_in(&comparison, "I/O scheduler"));
+    assert!(!differ_in(&comparison, "turbo"), "an older record");
+    let says = "Run 2 differs from run 1 in governor, so";
+    let headline = &comparison.headline;
+    assert!(headline.contains(says), "{headline}");
+    assert_eq!(gate.count(CheckResult::Undecided), 1);
+}
+
+#[test]
 fn runs_of_other_statements_under_the_same_names_are_undecided() {
     let gate = |what: &str| {
         let (run, trials) = fixture::published();

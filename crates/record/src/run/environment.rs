@@ -47,6 +47,29 @@ pub struct Conditions {
     pub nice: Option<i32>,
 }
 
+impl Conditions {
+    /// What both records know and is not the same: (what, ours, theirs). Not the load at the start, which differs always.
+    pub fn differences(&self, other: &Conditions) -> Vec<(String, String, String)> {
+        let all = [
+            ("governor", &self.governor, &other.governor),
+            ("turbo", &self.turbo, &other.turbo),
+            (
+                "transparent huge pages",
+                &self.transparent_huge_pages,
+                &other.transparent_huge_pages,
+            ),
+            ("clock source", &self.clocksource, &other.clocksource),
+            ("I/O scheduler", &self.io_scheduler, &other.io_scheduler),
+            ("hypervisor", &self.hypervisor, &other.hypervisor),
+        ];
+        let differing = all.into_iter().filter_map(|(what, ours, theirs)| {
+            let (ours, theirs) = (ours.clone()?, theirs.clone()?);
+            (ours != theirs).then(|| (what.to_string(), ours, theirs))
+        });
+        differing.collect()
+    }
+}
+
 /// How a server identifies itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerIdentity {

@@ -13,7 +13,9 @@ const DIGITS: usize = 12;
 pub(crate) fn of_environments(runs: &[Run]) -> Vec<Difference> {
     let mut found: Vec<Difference> = Vec::new();
     for (place, run) in runs.iter().enumerate().skip(1) {
-        for (what, ours, theirs) in runs[0].environment.surroundings(&run.environment) {
+        let (ours, theirs) = (&runs[0].environment, &run.environment);
+        let conditions = ours.conditions.differences(&theirs.conditions);
+        for (what, ours, theirs) in ours.surroundings(theirs).into_iter().chain(conditions) {
             let known = found.iter().position(|known| known.what == what);
             let at = known.unwrap_or_else(|| {
                 found.push(difference(&what, vec![Some(ours); runs.len()]));
@@ -30,7 +32,15 @@ pub(crate) fn of_environments(runs: &[Run]) -> Vec<Difference> {
 /// The name of the rules that made the figures.
 const RULES: &str = "rules of the figures";
 /// What of the environments changes the figures of any server: the machine, and the rules.
-const CONFOUNDING: [&str; 5] = ["machine", "cpu", "cores", "file system", RULES];
+const CONFOUNDING: [&str; 7] = [
+    "machine",
+    "cpu",
+    "cores",
+    "governor",
+    "turbo",
+    "file system",
+    RULES,
+];
 /// How trials were measured: in slices, in turns, or one after another.
 const HOW: &str = "how trials were measured";
 /// What of an experiment makes it another question, besides its workload.
