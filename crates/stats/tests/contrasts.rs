@@ -424,8 +424,11 @@ fn nothing_is_equivalent_that_a_gate_of_less_than_two_percent_fails() {
 fn what_makes_one_side_alone_another_measurement_is_named() {
     for kind in [
         FlagKind::CharsetIgnored,
+        FlagKind::EventsOff,
+        FlagKind::HintIgnored,
         FlagKind::LoopVolume,
         FlagKind::SmallerThanCaches,
+        FlagKind::SwitchIgnored,
     ] {
         let of = |is_flagged: bool| {
             let mut run = loads("files", &OLD);

@@ -309,17 +309,20 @@ fn clients_limit(trial: &Trial) -> Option<String> {
 }
 
 /// What makes a valid trial another measurement, if the other side has none of it.
-const OF_ONE_SIDE: [FlagKind; 11] = [
+const OF_ONE_SIDE: [FlagKind; 14] = [
     FlagKind::CharsetIgnored,
     FlagKind::DataMoved,
     FlagKind::EventMissed,
+    FlagKind::EventsOff,
     FlagKind::FilesOverwritten,
     FlagKind::ForeignClients,
+    FlagKind::HintIgnored,
     FlagKind::LimitNotReached,
     FlagKind::LoopVolume,
     FlagKind::QueryCache,
     FlagKind::SettingChanged,
     FlagKind::SmallerThanCaches,
+    FlagKind::SwitchIgnored,
     FlagKind::VolatileVolume,
 ];
 
