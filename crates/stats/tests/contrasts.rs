@@ -444,6 +444,27 @@ fn what_makes_one_side_alone_another_measurement_is_named() {
     }
 }
 
+#[test]
+fn an_event_of_one_side_alone_is_named() {
+    let of = |has_event: bool| {
+        let mut run = loads("mariadb", &OLD);
+        for trial in run.1.iter_mut().filter(|_| !has_event) {
+            trial.events.clear();
+        }
+        run
+    };
+    let named = |old: bool, new: bool| compared(of(old), of(new)).basis.one_sided;
+    let says = "a \"restart\" event ran";
+    assert!(named(false, true).is_some_and(|why| why.contains(says)));
+    assert!(named(true, false).is_some());
+    assert_eq!(named(true, true), None);
+    let mut once = of(true);
+    for trial in &mut once.1[1..] {
+        trial.events.clear();
+    }
+    assert_eq!(compared(of(false), once).basis.one_sided, None);
+}
+
 /// Six blocks in which new is 5 % slower: p is 0.036, and 0.21 in the first three.
 const SLOWER: [f64; 6] = [-0.002, -0.102, -0.052, -0.002, -0.102, -0.052];
 

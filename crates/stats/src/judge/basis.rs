@@ -67,8 +67,8 @@ pub struct Basis {
     pub lost: Option<LostTransactions>,
     /// The operations that do other work on one side, of each kind of work one; empty where all do the same, and without a second side.
     pub other_work: Vec<OtherWork>,
-    /// What happened to a trial of one side and to none of the other, so that they did not do the same: the first flag. None for sides and
-    /// rows that differ in more than server and run.
+    /// What happened to a trial of one side and to none of the other, so that they did not do the same: the first flag, or an event of every
+    /// trial. None for sides and rows that differ in more than server and run.
     pub one_sided: Option<String>,
     /// How the user's own tables differ on two servers of a run; None between runs, whose data `other_data` compares.
     pub other_tables: Option<String>,
@@ -333,13 +333,31 @@ fn one_sided(old: &[&Trial], new: &[&Trial]) -> Option<String> {
         let found = own.find(|(_, flag)| is_alone(&flag.kind));
         found.map(|(trial, flag)| format!("{}: {}", trial.key, flag.text))
     };
-    alone(new, old).or_else(|| alone(old, new))
+    alone(new, old)
+        .or_else(|| alone(old, new))
+        .or_else(|| event(new, old))
+        .or_else(|| event(old, new))
+}
+
+/// An event of every valid trial of one side, and of none of the other: it was restricted to a server, or its time never came in the rounds
+/// of the faster one.
+fn event(own: &[&Trial], other: &[&Trial]) -> Option<String> {
+    let (first, _) = valid(own).zip(valid(other)).next()?;
+    let has = |trial: &Trial, kind: &str| trial.events.iter().any(|event| event.kind == kind);
+    let is_alone = |kind: &str| {
+        valid(own).all(|trial| has(trial, kind)) && !valid(other).any(|trial| has(trial, kind))
+    };
+    let found = first.events.iter().find(|event| is_alone(&event.kind))?;
+    Some(format!("{}: a \"{}\" event ran", first.key, found.kind))
 }
 
 /// Of the valid trials.
 fn flags<'t>(trials: &[&'t Trial]) -> impl Iterator<Item = (&'t Trial, &'t Flag)> {
-    let valid = trials.iter().filter(|trial| trial.is_valid());
-    valid.flat_map(|trial| trial.flags.iter().map(move |flag| (*trial, flag)))
+    valid(trials).flat_map(|trial| trial.flags.iter().map(move |flag| (trial, flag)))
+}
+
+fn valid<'t>(trials: &[&'t Trial]) -> impl Iterator<Item = &'t Trial> {
+    trials.iter().copied().filter(|trial| trial.is_valid())
 }
 
 /// Why a trial has no such value: its open load exceeded what the server can serve, the percentile lies among arrivals that were never
