@@ -397,6 +397,27 @@ fn loads_of_other_operations_are_not_compared_between_runs_nor_within_one() {
 }
 
 #[test]
+fn rounds_of_fewer_queries_are_not_compared_within_a_run() {
+    let side = |server: &str, queries: usize| {
+        let mut trials: Vec<Trial> = (0..3).map(done).collect();
+        for trial in &mut trials {
+            trial.key.server = Some(server.into());
+            for round in &mut trial.rounds {
+                round.queries.truncate(queries);
+            }
+        }
+        trials
+    };
+    let unmeasured = |queries: usize| {
+        let (old, new) = (side("old", 2), side("new", queries));
+        of_one_run(old, new, TOLERANCE).basis.unmeasured
+    };
+    let why = "not comparable: Q0, Q1 against Q0";
+    assert_eq!(unmeasured(1).as_deref(), Some(why));
+    assert_eq!(unmeasured(2), None);
+}
+
+#[test]
 fn the_values_of_servers_of_one_run_are_those_of_the_blocks_that_both_have() {
     let mut old = loads("old", &[1000.0, 1000.0, 1000.0, 4000.0]).1;
     let new = loads("new", &[1000.0, 1000.0, 1000.0]).1;

@@ -7,6 +7,7 @@ use record::load::Mode;
 use record::number;
 use record::run::Question;
 use record::trial::{DatasetNote, LimitNote, Round, Trial};
+use std::collections::BTreeSet;
 
 /// Rates that differ by less are equal.
 const RATE: f64 = 0.01;
@@ -101,13 +102,21 @@ fn unlike_kinds(one: &Trial, other: &Trial, own_max: bool) -> Option<String> {
     match [one, other].map(|trial| trial.load.as_deref()) {
         [Some(old), Some(new)] => unlike_operations([&old.operations, &new.operations])
             .or_else(|| unlike_loads(&old.mode, &new.mode, own_max)),
-        [None, None] => unlike_clients(one, other),
+        [None, None] => unlike_clients(one, other)
+            .or_else(|| unlike_operations([&queries(one), &queries(other)])),
         [Some(_), None] => Some("a timed load against rounds of queries".to_string()),
         [None, Some(_)] => Some("rounds of queries against a timed load".to_string()),
     }
 }
 
-/// By their names. A question names those of its rounds alone.
+/// The names of the queries of all rounds.
+fn queries(trial: &Trial) -> Vec<String> {
+    let all = trial.rounds.iter().flat_map(|round| &round.queries);
+    let names: BTreeSet<&String> = all.map(|query| &query.name).collect();
+    names.into_iter().cloned().collect()
+}
+
+/// By their names. A question names those of its rounds alone, whatever a level makes of them.
 fn unlike_operations(sides: [&Vec<String>; 2]) -> Option<String> {
     let [old, new] = sides.map(|names| names.join(", "));
     (old != new).then(|| format!("{old} against {new}"))
