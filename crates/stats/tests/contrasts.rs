@@ -466,6 +466,23 @@ fn what_makes_one_side_alone_another_measurement_is_named() {
 }
 
 #[test]
+fn conditions_are_compared_between_runs_whose_only_variants_have_other_names() {
+    let of = |variant: &str| {
+        let mut run = loads("mariadb", &OLD);
+        for trial in &mut run.1 {
+            trial.key.levels = vec![("variant".into(), variant.into())];
+        }
+        run
+    };
+    let mut new = of("branch");
+    for trial in &mut new.1 {
+        trial.flag(FlagKind::QueryCache, "the query cache answered");
+    }
+    let found = compared(of("main"), new).basis.one_sided;
+    assert!(found.is_some_and(|why| why.contains("query cache")));
+}
+
+#[test]
 fn an_event_of_one_side_alone_is_named() {
     let of = |has_event: bool| {
         let mut run = loads("mariadb", &OLD);

@@ -173,14 +173,19 @@ impl Basis {
     }
 }
 
-/// Whether two cells differ in their server or run alone: other levels may change what an operation does.
+/// Whether two cells differ in their server alone: other levels may change what an operation does. Those of two runs are the same cell,
+/// also where each run has one level of a factor and calls it otherwise.
 fn are_same_setups(of: &Cell, to: &Cell) -> bool {
     let rest = |cell: &Cell| {
         let mut levels = cell.levels.clone();
-        levels.retain(|(factor, _)| factor != SERVER && factor != RUN);
+        levels.retain(|(factor, _)| factor != SERVER);
         levels
     };
-    rest(of) == rest(to)
+    let run = |cell: &Cell| {
+        let mut levels = cell.levels.iter();
+        levels.find(|(factor, _)| factor == RUN).cloned()
+    };
+    run(of) != run(to) || rest(of) == rest(to)
 }
 
 /// The trials of an old and a new side.
