@@ -3,7 +3,7 @@
 use crate::common;
 use crate::common::{done, timed};
 use record::*;
-use stats::{Comparison, Contrast, TOLERANCE, across, against_first};
+use stats::{Basis, Comparison, Contrast, TOLERANCE, across, against_first};
 use std::sync::LazyLock;
 
 /// A timed load with its summary, which is made once.
@@ -501,6 +501,39 @@ fn an_event_of_one_side_alone_is_named() {
         trial.events.clear();
     }
     assert_eq!(compared(of(false), once).basis.one_sided, None);
+}
+
+#[test]
+fn an_event_that_one_variant_missed_is_named_in_its_claim_and_a_volume_is_not() {
+    let named = |kind: &FlagKind| {
+        let mut trials = [loads("a", &OLD).1, loads("a", &OLD).1].concat();
+        for (place, trial) in trials.iter_mut().enumerate() {
+            let is_first = place < OLD.len();
+            let variant = if is_first { "with" } else { "without" };
+            trial.key.levels = vec![("variant".into(), variant.into())];
+            if is_first {
+                trial.flag(kind.clone(), "not alike");
+            }
+        }
+        let cell = |variant: &str| Cell {
+            levels: vec![("variant".into(), vec![variant.into()])],
+            ..Cell::default()
+        };
+        let claim = Claim {
+            says: "the event costs nothing".into(),
+            subject: Subject::Ratio {
+                value: Value::Throughput,
+                of: cell("with"),
+                to: cell("without"),
+                bound: Bound::AtLeast(0.9),
+            },
+            published: None,
+        };
+        Basis::of(&claim, &trials).one_sided
+    };
+    let missed = named(&FlagKind::EventMissed);
+    assert!(missed.is_some_and(|why| why.contains("not alike")));
+    assert_eq!(named(&FlagKind::LoopVolume), None);
 }
 
 /// Six blocks in which new is 5 % slower: p is 0.036, and 0.21 in the first three.

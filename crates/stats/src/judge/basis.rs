@@ -68,7 +68,7 @@ pub struct Basis {
     /// The operations that do other work on one side, of each kind of work one; empty where all do the same, and without a second side.
     pub other_work: Vec<OtherWork>,
     /// What happened to a trial of one side and to none of the other, so that they did not do the same: the first flag, or an event of every
-    /// trial. None for sides and rows that differ in more than server and run.
+    /// trial. Of sides that differ in more than server and run, what no level asks for; of such rows, nothing.
     pub one_sided: Option<String>,
     /// How the user's own tables differ on two servers of a run; None between runs, whose data `other_data` compares.
     pub other_tables: Option<String>,
@@ -141,6 +141,7 @@ impl Basis {
             (Subject::Spread { .. }, [among]) => same_setups(among),
             _ => Vec::new(),
         };
+        let are_alike = !alike.is_empty();
         let alike = || alike.iter();
         let by_difference =
             |a: &FailedShares, b: &FailedShares| a.difference().total_cmp(&b.difference());
@@ -165,7 +166,10 @@ impl Basis {
                 _ => None,
             },
             other_work: most_of_each(alike().flat_map(|(old, new)| same_work::other(old, new))),
-            one_sided: alike().find_map(|(old, new)| one_sided(old, new)),
+            one_sided: match sides.as_slice() {
+                [new, old] if !are_alike => of_one_side(&NEVER_ASKED, old, new),
+                _ => alike().find_map(|(old, new)| one_sided(old, new)),
+            },
             other_tables: alike().find_map(|(old, new)| same_tables::other(old, new)),
             other_data: None,
             other_answer: None,
@@ -313,35 +317,45 @@ fn clients_limit(trial: &Trial) -> Option<String> {
     Some(format!("{}: {why}", trial.key))
 }
 
-/// What makes a valid trial another measurement, if the other side has none of it.
-const OF_ONE_SIDE: [FlagKind; 14] = [
+/// What makes a valid trial another measurement, if the other side has none of it, and no level of an experiment asks for.
+const NEVER_ASKED: [FlagKind; 7] = [
     FlagKind::CharsetIgnored,
     FlagKind::DataMoved,
     FlagKind::EventMissed,
-    FlagKind::EventsOff,
-    FlagKind::FilesOverwritten,
     FlagKind::ForeignClients,
-    FlagKind::HintIgnored,
     FlagKind::LimitNotReached,
-    FlagKind::LoopVolume,
     FlagKind::QueryCache,
     FlagKind::SettingChanged,
+];
+
+/// The same, where a level other than the server may have made it.
+const OF_ONE_SIDE: [FlagKind; 7] = [
+    FlagKind::EventsOff,
+    FlagKind::FilesOverwritten,
+    FlagKind::HintIgnored,
+    FlagKind::LoopVolume,
     FlagKind::SmallerThanCaches,
     FlagKind::SwitchIgnored,
     FlagKind::VolatileVolume,
 ];
 
+/// Of sides that should differ in their server or run alone.
 fn one_sided(old: &[&Trial], new: &[&Trial]) -> Option<String> {
+    of_one_side(&NEVER_ASKED, old, new)
+        .or_else(|| of_one_side(&OF_ONE_SIDE, old, new))
+        .or_else(|| event(new, old))
+        .or_else(|| event(old, new))
+}
+
+/// The first flag of these kinds of one side, of which the other has none.
+fn of_one_side(kinds: &[FlagKind], old: &[&Trial], new: &[&Trial]) -> Option<String> {
     let alone = |own: &[&Trial], other: &[&Trial]| {
         let is_alone = |kind: &FlagKind| flags(other).all(|(_, flag)| flag.kind != *kind);
-        let mut own = flags(own).filter(|(_, flag)| OF_ONE_SIDE.contains(&flag.kind));
+        let mut own = flags(own).filter(|(_, flag)| kinds.contains(&flag.kind));
         let found = own.find(|(_, flag)| is_alone(&flag.kind));
         found.map(|(trial, flag)| format!("{}: {}", trial.key, flag.text))
     };
-    alone(new, old)
-        .or_else(|| alone(old, new))
-        .or_else(|| event(new, old))
-        .or_else(|| event(old, new))
+    alone(new, old).or_else(|| alone(old, new))
 }
 
 /// An event of every valid trial of one side, and of none of the other: it was restricted to a server, or its time never came in the rounds
