@@ -87,10 +87,12 @@ fn column(reply: &Reply, row: usize) -> String {
         String::new()
     };
     let (place, name) = (of("ordinal_position"), of("column_name"));
-    let is_hidden = of("extra").to_ascii_uppercase().contains("INVISIBLE");
-    let hidden = if_so(is_hidden, " hidden");
+    let extra = of("extra").to_ascii_uppercase();
+    let hidden = if_so(extra.contains("INVISIBLE"), " hidden");
+    // Computed by each query that reads it.
+    let computed = if_so(extra.contains("VIRTUAL"), " virtual");
     let nullable = of("is_nullable");
-    format!("{place} {name} {kind}({length}) {nullable}{hidden}")
+    format!("{place} {name} {kind}({length}) {nullable}{hidden}{computed}")
 }
 
 fn index_column(reply: &Reply, row: usize) -> String {
@@ -98,8 +100,13 @@ fn index_column(reply: &Reply, row: usize) -> String {
     let is_hidden = of("is_visible") == "NO" || of("ignored") == "YES";
     // Servers without descending indexes accept the word and build an ascending one.
     let descending = if_so(of("collation") == "D", " descending");
+    // A full-text or hash index finds no ranges.
+    let kind = match of("index_type").as_str() {
+        "" | "BTREE" => String::new(),
+        kind => format!(" {}", kind.to_ascii_lowercase()),
+    };
     format!(
-        "{} {} {}({}) unique {} hidden {is_hidden}{descending}",
+        "{} {} {}({}) unique {} hidden {is_hidden}{descending}{kind}",
         of("index_name"),
         of("seq_in_index"),
         of("column_name"),
@@ -143,7 +150,13 @@ mod tests {
                 let (kind, extra) = kind.split_once(' ').unwrap_or((kind, ""));
                 reply(&columns, &["t", "a", kind, extra])
             } else {
-                let columns = ["table_name", "index_name", "is_visible", "collation"];
+                let columns = [
+                    "table_name",
+                    "index_name",
+                    "is_visible",
+                    "collation",
+                    "index_type",
+                ];
                 reply(&columns[..1 + index.len()], &[&["t"], index].concat())
             })
         }));
@@ -158,9 +171,11 @@ mod tests {
             lines("Aria", "int", &["kb", "YES"]),
             lines("InnoDB", "bigint", &["kb", "YES"]),
             lines("InnoDB", "int INVISIBLE", &["kb", "YES"]),
+            lines("InnoDB", "int VIRTUAL GENERATED", &["kb", "YES"]),
             lines("InnoDB", "int", &[]),
             lines("InnoDB", "int", &["kb", "NO"]),
             lines("InnoDB", "int", &["kb", "YES", "D"]),
+            lines("InnoDB", "int", &["kb", "YES", "A", "FULLTEXT"]),
         ] {
             assert_ne!(other[0], own[0]);
             assert_eq!(other[1], own[1]);
@@ -172,6 +187,7 @@ mod tests {
     fn what_servers_only_name_differently_is_the_same() {
         let own = lines("InnoDB", "longtext", &["kb"]);
         assert_eq!(lines("INNODB", "json", &["kb", "YES"]), own);
-        assert_eq!(lines("InnoDB", "longtext", &["kb", "YES", "A"]), own);
+        let btree = &["kb", "YES", "A", "BTREE"];
+        assert_eq!(lines("InnoDB", "longtext", btree), own);
     }
 }
