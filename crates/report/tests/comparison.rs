@@ -4,8 +4,7 @@ use crate::fixture;
 use crate::fixture::long_names::{WIDTHS, is_within, with_long_names};
 use record::{Bound, Cell, Claim, FlagKind, Role, Run, Subject, Trial, Value};
 use report::{
-    Allowed, CheckResult, Comparison, Detail, Difference, DifferenceKind, Document, Gate, Measured,
-    Outcome, Strictness,
+    Allowed, CheckResult, Comparison, Detail, Document, Gate, Measured, Outcome, Strictness,
 };
 
 /// The published run twice, the second time slower by this factor.
@@ -378,42 +377,6 @@ fn a_machine_that_runs_at_another_pace_is_named_and_undecided() {
     let headline = &comparison.headline;
     assert!(headline.contains(says), "{headline}");
     assert_eq!(gate.count(CheckResult::Undecided), 1);
-}
-
-#[test]
-fn runs_of_other_statements_under_the_same_names_are_undecided() {
-    let gate = |what: &str| {
-        let (run, trials) = fixture::published();
-        let runs = [run.clone(), run].map(|run| measured(run, trials.clone()));
-        let difference = Difference {
-            kind: DifferenceKind::Experiment,
-            what: what.to_string(),
-            values: vec![Some("one".into()), Some("other".into())],
-        };
-        let comparison = Comparison::of(Vec::from(runs), vec![difference], 0.05);
-        let says = format!("Run 2 differs from run 1 in {what}, so the ratios");
-        let gate = Gate::of_comparison(&comparison, &allowed(Strictness::Strict));
-        let is_named = comparison.headline.contains(&says);
-        assert_eq!(is_named, gate.outcome() == Outcome::Failed, "{what}");
-        is_named
-    };
-    for what in [
-        "workload.sql.operations",
-        "variant.new.workload.queries",
-        "workload.sql.operation.load.statements",
-        "event",
-        "protocol.warmup",
-    ] {
-        assert!(gate(what), "{what}");
-    }
-    for what in [
-        "workload.sql.dump",
-        "workload.sql.load.orders",
-        "protocol.blocks",
-        "settings.sync_binlog",
-    ] {
-        assert!(!gate(what), "{what}");
-    }
 }
 
 #[test]

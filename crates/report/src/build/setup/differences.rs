@@ -44,10 +44,11 @@ const CONFOUNDING: [&str; 7] = [
 /// How trials were measured: in slices, in turns, or one after another.
 const HOW: &str = "how trials were measured";
 /// What of an experiment makes it another question, besides its workload.
-const ASKED: [&str; 5] = [
+const ASKED: [&str; 6] = [
     "event",
     HOW,
     "protocol.preload",
+    "protocol.series",
     "protocol.unit",
     "protocol.warmup",
 ];
@@ -270,6 +271,39 @@ fn differs(found: &Difference) -> bool {
 mod tests {
     use super::*;
     use record::TrialKey;
+
+    #[test]
+    fn other_statements_under_the_same_names_are_another_workload() {
+        let names = |what: &str| {
+            let difference = Difference {
+                kind: DifferenceKind::Experiment,
+                what: what.to_string(),
+                values: vec![Some("one".into()), Some("other".into())],
+            };
+            let found = confounding(&[difference]);
+            found.iter().any(|one| {
+                let is_named = one.sentence.contains(&format!("in {what}, so the ratios"));
+                (one.run, one.same, is_named) == (2, "workload", true)
+            })
+        };
+        for what in [
+            "workload.sql.operations",
+            "variant.new.workload.queries",
+            "workload.sql.operation.load.statements",
+            "event",
+            "protocol.warmup",
+        ] {
+            assert!(names(what), "{what}");
+        }
+        for what in [
+            "workload.sql.dump",
+            "workload.sql.load.orders",
+            "protocol.blocks",
+            "settings.sync_binlog",
+        ] {
+            assert!(!names(what), "{what}");
+        }
+    }
 
     #[test]
     fn collations_that_both_runs_name_are_compared() {
