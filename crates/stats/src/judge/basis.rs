@@ -13,7 +13,7 @@ use crate::values::cells::{self, RowKey, row_key, row_words, why_it_does_not_cou
 use crate::values::{load_value, resolution, words};
 use record::claim::{Cell, Claim, Subject, Use, Value};
 use record::load::THREADS;
-use record::{Account, Flag, FlagKind, Question, Summary, Trial, TrialState};
+use record::{Account, Flag, FlagKind, LoadFactor, Question, Summary, Trial, TrialState};
 use std::collections::BTreeMap;
 
 /// The factors that a comparison of servers or runs is about.
@@ -65,7 +65,8 @@ pub struct Basis {
     pub dropped: Option<FailedShares>,
     /// None where no side lost any, without a second side, and for a figure of the audit itself.
     pub lost: Option<LostTransactions>,
-    /// The operations that do other work on one side, of each kind of work one; empty where all do the same, and without a second side.
+    /// The operations that do other work on one side, of each kind of work one; empty where all do the same, and without a second side. Of
+    /// sides and rows that differ in server, run, clients, workers and rate alone.
     pub other_work: Vec<OtherWork>,
     /// What happened to a trial of one side and to none of the other, so that they did not do the same: the first flag, or an event of every
     /// trial. Of sides that differ in more than server and run, what no level asks for; of such rows, nothing.
@@ -134,13 +135,18 @@ impl Basis {
             .map(|cell| cells::matching(trials, cell))
             .collect();
         let mut unmeasured = cells.iter().zip(&sides);
-        let alike: Vec<Sides> = match (&claim.subject, sides.as_slice()) {
-            (Subject::Ratio { of, to, .. }, [new, old]) if are_same_setups(of, to) => {
-                vec![(old.clone(), new.clone())]
+        let differing_in = |free: fn(&str) -> bool| -> Vec<Sides> {
+            match (&claim.subject, sides.as_slice()) {
+                (Subject::Ratio { of, to, .. }, [new, old]) if are_same_setups(of, to, free) => {
+                    vec![(old.clone(), new.clone())]
+                }
+                (Subject::Spread { .. }, [among]) => same_setups(among, free),
+                _ => Vec::new(),
             }
-            (Subject::Spread { .. }, [among]) => same_setups(among),
-            _ => Vec::new(),
         };
+        let worked = differing_in(is_server_or_load);
+        let work = worked.iter();
+        let alike = differing_in(is_server);
         let are_alike = !alike.is_empty();
         let alike = || alike.iter();
         let by_difference =
@@ -165,7 +171,7 @@ impl Basis {
                 (Some(_), [among]) => lost_among(among),
                 _ => None,
             },
-            other_work: most_of_each(alike().flat_map(|(old, new)| same_work::other(old, new))),
+            other_work: most_of_each(work.flat_map(|(old, new)| same_work::other(old, new))),
             one_sided: match sides.as_slice() {
                 [new, old] if !are_alike => of_one_side(&NEVER_ASKED, old, new),
                 _ => alike().find_map(|(old, new)| one_sided(old, new)),
@@ -177,12 +183,21 @@ impl Basis {
     }
 }
 
-/// Whether two cells differ in their server alone: other levels may change what an operation does. Those of two runs are the same cell,
+fn is_server(factor: &str) -> bool {
+    factor == SERVER
+}
+
+/// More clients send more operations, and the same ones.
+fn is_server_or_load(factor: &str) -> bool {
+    is_server(factor) || LoadFactor::named(factor).is_some()
+}
+
+/// Whether two cells differ in free factors alone: other levels may change what an operation does. Those of two runs are the same cell,
 /// also where each run has one level of a factor and calls it otherwise.
-fn are_same_setups(of: &Cell, to: &Cell) -> bool {
+fn are_same_setups(of: &Cell, to: &Cell, is_free: fn(&str) -> bool) -> bool {
     let rest = |cell: &Cell| {
         let mut levels = cell.levels.clone();
-        levels.retain(|(factor, _)| factor != SERVER);
+        levels.retain(|(factor, _)| !is_free(factor));
         levels
     };
     let run = |cell: &Cell| {
@@ -195,12 +210,16 @@ fn are_same_setups(of: &Cell, to: &Cell) -> bool {
 /// The trials of an old and a new side.
 type Sides<'t> = (Vec<&'t Trial>, Vec<&'t Trial>);
 
-/// The rows that differ from an earlier one in their server alone, with that one.
-fn same_setups<'t>(trials: &[&'t Trial]) -> Vec<Sides<'t>> {
+/// The rows that differ from an earlier one in their server, if at all, and free factors alone, with that one.
+fn same_setups<'t>(trials: &[&'t Trial], is_free: fn(&str) -> bool) -> Vec<Sides<'t>> {
     let rows = Vec::from_iter(by_row(trials));
-    let pair = |(place, (row, new)): (usize, &(RowKey, Vec<&'t Trial>))| {
+    let rest = |row: &RowKey<'t>| -> Vec<&'t (String, String)> {
+        let levels = row.1.iter();
+        levels.filter(|(factor, _)| !is_free(factor)).collect()
+    };
+    let pair = |(place, (row, new)): (usize, &(RowKey<'t>, Vec<&'t Trial>))| {
         let mut earlier = rows[..place].iter();
-        let (_, old) = earlier.find(|(first, _)| first.1 == row.1)?;
+        let (_, old) = earlier.find(|(first, _)| rest(first) == rest(row))?;
         Some((old.clone(), new.clone()))
     };
     rows.iter().enumerate().filter_map(pair).collect()

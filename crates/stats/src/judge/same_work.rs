@@ -235,8 +235,9 @@ fn rows(
 mod tests {
     use super::*;
     use crate::fixture::{closed, series};
+    use crate::judge::basis::Basis;
     use crate::load::summary::summarise;
-    use record::{TrialKey, done_series};
+    use record::{Bound, Cell, Claim, Subject, TrialKey, Value, done_series};
 
     /// 100 operations `look`, so many of which found nothing, and with so many rows each.
     fn trial(found_nothing: u64, rows_each: u64) -> Trial {
@@ -284,6 +285,32 @@ mod tests {
         assert_eq!(says(&[trial(50, 5)], &[trial(51, 5)]), None);
         let by_chance = says(&[trial(50, 5)], &[trial(65, 5)]);
         assert_eq!(by_chance, None, "2.1 standard errors");
+    }
+
+    #[test]
+    fn a_claim_on_more_clients_that_find_nothing_left_is_named() {
+        let at = |clients: &str, found_nothing: u64| {
+            let mut trial = trial(found_nothing, 10);
+            trial.key.levels = vec![("clients".into(), clients.into())];
+            trial
+        };
+        let cell = |clients: &str| Cell {
+            levels: vec![("clients".into(), vec![clients.into()])],
+            ..Cell::default()
+        };
+        let claim = Claim {
+            says: "eight clients do more".into(),
+            subject: Subject::Ratio {
+                value: Value::Throughput,
+                of: cell("8"),
+                to: cell("1"),
+                bound: Bound::AtLeast(2.0),
+            },
+            published: None,
+        };
+        let basis = Basis::of(&claim, &[at("1", 0), at("8", 90)]);
+        let what: Vec<Work> = basis.other_work.iter().map(|one| one.what).collect();
+        assert_eq!(what, [Work::FoundNothing]);
     }
 
     #[test]
