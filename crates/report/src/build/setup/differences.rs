@@ -54,6 +54,8 @@ const ASKED: [&str; 6] = [
 ];
 /// Keys of a workload that say where its data comes from. The data itself is compared by its fingerprint.
 const OF_DATA: [&str; 4] = ["accept_warnings", "dump", "load", "schema"];
+/// The ends of those that say where a text comes from, which is recorded beside them.
+const OF_TEXTS: [&str; 2] = [".file", ".folder"];
 
 /// What should be the same in all runs, and the differences of that kind.
 type Kind = (&'static str, fn(&Difference) -> bool);
@@ -107,7 +109,10 @@ fn is_of_work(one: &Difference) -> bool {
     let what = one.what.as_str();
     let mut parts = what.split('.');
     let is_asked = match parts.any(|part| part == "workload") {
-        true => parts.take(2).all(|part| !OF_DATA.contains(&part)),
+        true => {
+            let is_path = OF_TEXTS.iter().any(|end| what.ends_with(*end));
+            !is_path && parts.take(2).all(|part| !OF_DATA.contains(&part))
+        }
         false => ASKED.contains(&what),
     };
     one.kind == DifferenceKind::Experiment && is_asked
@@ -288,7 +293,7 @@ mod tests {
         };
         for what in [
             "workload.sql.operations",
-            "variant.new.workload.queries",
+            "variant.new.workload.queries.text",
             "workload.sql.operation.load.statements",
             "event",
             "protocol.warmup",
@@ -298,6 +303,7 @@ mod tests {
         for what in [
             "workload.sql.dump",
             "workload.sql.load.orders",
+            "workload.sql.queries.file",
             "protocol.blocks",
             "settings.sync_binlog",
         ] {
