@@ -445,11 +445,14 @@ fn nothing_is_equivalent_that_a_gate_of_less_than_two_percent_fails() {
 fn what_makes_one_side_alone_another_measurement_is_named() {
     for kind in [
         FlagKind::CharsetIgnored,
+        FlagKind::DataNotHeld,
         FlagKind::EventsOff,
         FlagKind::HintIgnored,
         FlagKind::LoopVolume,
+        FlagKind::NotRecovered,
         FlagKind::SmallerThanCaches,
         FlagKind::SwitchIgnored,
+        FlagKind::WarmUpBacklog,
     ] {
         let of = |is_flagged: bool| {
             let mut run = loads("files", &OLD);

@@ -348,14 +348,18 @@ const NEVER_ASKED: [FlagKind; 7] = [
 ];
 
 /// The same, where a level other than the server may have made it.
-const OF_ONE_SIDE: [FlagKind; 7] = [
+const OF_ONE_SIDE: [FlagKind; 11] = [
+    FlagKind::DataNotHeld,
     FlagKind::EventsOff,
     FlagKind::FilesOverwritten,
     FlagKind::HintIgnored,
     FlagKind::LoopVolume,
+    FlagKind::NotPreloaded,
+    FlagKind::NotRecovered,
     FlagKind::SmallerThanCaches,
     FlagKind::SwitchIgnored,
     FlagKind::VolatileVolume,
+    FlagKind::WarmUpBacklog,
 ];
 
 /// Of sides that should differ in their server or run alone.
