@@ -4,6 +4,7 @@
 //! decimal point and commas between thousands everywhere. JSON and CSV write plain numbers.
 
 use record::Moment;
+pub(crate) use record::number::binary_size as bytes;
 pub(crate) use record::plural;
 
 /// How many decimals a column of seconds needs, so that its smallest figure still shows three digits.
@@ -135,23 +136,6 @@ fn two_digits(value: f64) -> String {
     }
 }
 
-/// In binary units, as the settings of servers are: `1.5 GiB`.
-pub(crate) fn bytes(value: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut scaled = value as f64;
-    let mut unit = 0;
-    // What rounds to 1024.0 is one of the next unit.
-    while scaled >= 1023.95 && unit + 1 < UNITS.len() {
-        scaled /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 {
-        format!("{value} B")
-    } else {
-        format!("{scaled:.1} {}", UNITS[unit])
-    }
-}
-
 /// Nanoseconds since the Unix epoch as UTC to the second.
 pub(crate) fn moment(ns: i64) -> String {
     let at = Moment::from_unix(ns.div_euclid(1_000_000_000));
@@ -226,8 +210,6 @@ mod tests {
         assert_eq!(operations(999.96), "1,000");
         assert_eq!(milliseconds(999.96), "1,000");
         assert_eq!(ratio(999.6), "1,000");
-        assert_eq!(bytes((1 << 20) - 1), "1.0 MiB");
-        assert_eq!(bytes(1023), "1023 B");
         assert_eq!([count(999.94), ratio(999.4)], ["999.9", "999"]);
     }
 
@@ -260,12 +242,6 @@ mod tests {
         assert_eq!(written(1234.5, (10.0, 100_000.0)), "1,200");
         assert_eq!(written(9.97, (0.1, 1000.0)), "10");
         assert_eq!(with_interval(54.02, None, milliseconds), "54.02");
-    }
-
-    #[test]
-    fn bytes_are_in_binary_units() {
-        assert_eq!(bytes(512), "512 B");
-        assert_eq!(bytes(128 << 20), "128.0 MiB");
     }
 
     #[test]

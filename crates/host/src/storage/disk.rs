@@ -1,5 +1,6 @@
 //! Free space of a file system, the size of a folder, and sizes as text.
 
+pub use record::number::metric_size as shown;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -30,18 +31,6 @@ pub fn used(folder: &Path) -> io::Result<u64> {
     Ok(bytes)
 }
 
-/// A size as text: `1.4 GB`, in powers of 1000.
-pub fn shown(bytes: u64) -> String {
-    let units = ["B", "kB", "MB", "GB", "TB", "PB"];
-    let power = (bytes.max(1).ilog10() / 3).min(5);
-    let value = bytes as f64 / 1000f64.powi(power as i32);
-    if power == 0 {
-        format!("{bytes} B")
-    } else {
-        format!("{value:.1} {}", units[power as usize])
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,13 +52,5 @@ mod tests {
     fn free_space_is_known_for_a_folder_that_does_not_exist_yet() {
         let folder = tempfile::tempdir().unwrap();
         assert!(free(&folder.path().join("a/b")).unwrap() > 0);
-    }
-
-    #[test]
-    fn sizes_are_shown_with_one_decimal() {
-        assert_eq!(
-            [0, 999, 1_000, 1_440_000_000].map(shown),
-            ["0 B", "999 B", "1.0 kB", "1.4 GB"]
-        );
     }
 }

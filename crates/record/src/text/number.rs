@@ -36,6 +36,28 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// A size in binary units, as the settings of servers are: `1.5 GiB`.
+pub fn binary_size(bytes: u64) -> String {
+    size(bytes, 1024.0, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
+}
+
+/// A size in powers of 1000, as those of disks are: `1.4 GB`.
+pub fn metric_size(bytes: u64) -> String {
+    size(bytes, 1000.0, ["B", "kB", "MB", "GB", "TB", "PB"])
+}
+
+fn size(bytes: u64, base: f64, units: [&str; 6]) -> String {
+    let mut scaled = bytes as f64;
+    let mut unit = 0;
+    // What rounds to the base is one of the next unit.
+    while scaled >= base - 0.05 && unit + 1 < units.len() {
+        scaled /= base;
+        unit += 1;
+    }
+    let decimals = usize::from(unit > 0);
+    format!("{scaled:.decimals$} {}", units[unit])
+}
+
 /// The form of a word that a count takes: `is` for one, `are` for any other number.
 pub fn for_count<'w>(count: usize, one: &'w str, many: &'w str) -> &'w str {
     if count == 1 { one } else { many }
@@ -62,6 +84,19 @@ mod tests {
         assert_eq!([rate(0.32, 1), rate(412.3, 0)], ["0.3", "412"]);
         assert_eq!([rate(999.7, 0), rate(999.96, 1)], ["1,000", "1,000"]);
         assert_eq!([rate(999.4, 0), rate(999.94, 1)], ["999", "999.9"]);
+    }
+
+    #[test]
+    fn sizes_are_in_units_of_1024_or_1000_and_what_rounds_up_to_a_unit_is_one() {
+        assert_eq!([0, 512, 1023].map(binary_size), ["0 B", "512 B", "1023 B"]);
+        assert_eq!(
+            [(1 << 20) - 1, 128 << 20, 3 << 39].map(binary_size),
+            ["1.0 MiB", "128.0 MiB", "1.5 TiB"]
+        );
+        assert_eq!(
+            [0, 999, 1_000, 999_960, 1_440_000_000].map(metric_size),
+            ["0 B", "999 B", "1.0 kB", "1.0 MB", "1.4 GB"]
+        );
     }
 
     #[test]

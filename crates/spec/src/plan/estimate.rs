@@ -7,6 +7,7 @@ use super::{Plan, PlannedTrial, search};
 use crate::Experiment;
 use crate::text::unit::duration_text;
 use record::Looks;
+use record::number::binary_size;
 use std::time::Duration;
 
 /// The estimated cost of one server's dataset.
@@ -93,7 +94,7 @@ pub fn text(experiment: &Experiment, expectation: &Expectation) -> String {
         "trials  {}\n{}disk    about {}\ntime    about {time}\n",
         trials_text(experiment, expectation),
         looks.map(looks_text).unwrap_or_default(),
-        bytes_text(expectation.disk_bytes),
+        binary_size(expectation.disk_bytes),
     )
 }
 
@@ -169,15 +170,6 @@ fn trials_text(experiment: &Experiment, expectation: &Expectation) -> String {
     format!("{first}{trials}: {}{without}{control}", factors.join(" x "))
 }
 
-fn bytes_text(bytes: u64) -> String {
-    const UNITS: [(&str, f64); 3] = [("GiB", 1073741824.0), ("MiB", 1048576.0), ("KiB", 1024.0)];
-    let bytes = bytes as f64;
-    let unit = UNITS.iter().find(|(_, unit)| bytes >= *unit);
-    unit.map_or(format!("{bytes} bytes"), |(name, unit)| {
-        format!("{:.1} {name}", bytes / unit)
-    })
-}
-
 /// `85 s`, `12 min`, `1.5 h`.
 pub fn seconds_text(seconds: f64) -> String {
     match seconds {
@@ -238,7 +230,7 @@ mod tests {
         let experiment = timed("rate = ['50% of max', 100]\nworkers = [1, 8]");
         insta::assert_snapshot!(text(&experiment, &of_starts(&experiment)), @r"
         trials  12: 1 server x 3 rate x 2 workers x 2 blocks
-        disk    about 0 bytes
+        disk    about 0 B
         time    about 12 min
         ");
     }
@@ -255,7 +247,7 @@ mod tests {
         insta::assert_snapshot!(text(&experiment, &expected), @r"
         trials  6 to 18: 2 server x 9 blocks
         looks   after 3, 5 and 9 blocks (0.4, 0.3 and 0.3 of the error rate); after the first only cells of undecided claims go on, for at most 3m
-        disk    about 0 bytes
+        disk    about 0 B
         time    about 2 min to 3 min
         ");
     }
