@@ -45,9 +45,7 @@ impl Survive {
 
     /// Its name.
     pub fn name(self) -> &'static str {
-        let mut all = Survive::NAMED.into_iter();
-        all.find(|(_, mode)| *mode == self)
-            .map_or("none", |(name, _)| name)
+        record::name_of(&self, &Survive::NAMED)
     }
 
     /// The parts of the writes that survive, as ranges of bytes of each write. `writes` are offsets on the disk and lengths, in

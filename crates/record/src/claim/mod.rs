@@ -8,6 +8,7 @@ pub use crate::family::percentile::Percentile;
 pub use value::{Measured, Unit, Use, Value};
 
 use crate::key::TrialKey;
+use crate::text::word::name_of;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -139,9 +140,7 @@ impl Finding {
         if let Finding::PlanHolds(text) = self {
             return format!("{} {text:?}", Finding::PLAN_HOLDS);
         }
-        let mut named = Finding::NAMED.iter();
-        let found = named.find(|(_, finding)| finding == self);
-        found.map_or(String::new(), |(name, _)| name.to_string())
+        name_of(self, &Finding::NAMED).to_string()
     }
 }
 

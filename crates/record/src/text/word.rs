@@ -52,3 +52,9 @@ macro_rules! words {
 }
 
 pub(crate) use words;
+
+/// The name of a value in the list of all values with their names.
+pub fn name_of<T: PartialEq>(value: &T, names: &[(&'static str, T)]) -> &'static str {
+    let found = names.iter().find(|(_, one)| one == value);
+    found.map_or("", |(name, _)| *name)
+}

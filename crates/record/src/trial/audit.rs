@@ -3,6 +3,7 @@
 //! Purpose: the vocabulary that workloads, the record and the report share. Boundary: who audits and how is the workload's
 //! matter; which findings make a trial invalid is the protocol's.
 
+use crate::text::word::name_of;
 use serde::{Deserialize, Serialize};
 
 /// The result of an audit. All numbers count writing transactions.
@@ -89,8 +90,7 @@ impl AuditFigure {
     }
 
     pub fn name(self) -> &'static str {
-        let found = AuditFigure::NAMED.iter().find(|(_, known)| *known == self);
-        found.map_or("", |(name, _)| name)
+        name_of(&self, &AuditFigure::NAMED)
     }
 
     /// None for the loss window of an audit without a loss.

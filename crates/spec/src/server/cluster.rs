@@ -43,8 +43,7 @@ impl Topology {
 
 impl fmt::Display for Topology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = Topology::NAMES.iter().find(|(_, one)| one == self);
-        f.write_str(named.map_or("", |(name, _)| name))
+        f.write_str(record::name_of(self, &Topology::NAMES))
     }
 }
 

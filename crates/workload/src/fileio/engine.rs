@@ -25,10 +25,7 @@ impl Engine {
     ];
 
     pub(super) fn name(self) -> &'static str {
-        let mut names = Engine::NAMES.iter();
-        names
-            .find(|(_, one)| *one == self)
-            .map_or("", |(name, _)| name)
+        record::name_of(&self, &Engine::NAMES)
     }
 
     /// None: blocking calls.

@@ -24,10 +24,7 @@ impl Pattern {
     ];
 
     pub(super) fn name(self) -> &'static str {
-        let mut names = Pattern::NAMES.iter();
-        names
-            .find(|(_, one)| *one == self)
-            .map_or("", |(name, _)| name)
+        record::name_of(&self, &Pattern::NAMES)
     }
 
     pub(super) fn writes(self) -> bool {
