@@ -86,24 +86,8 @@ pub fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Option<Exit
 /// Sends SIGTERM to a process and waits until it has ended. Returns false if it had already ended, which includes a reused
 /// process id (other start time).
 pub fn end(pid: u32, start_ticks: u64, limit: Duration) -> io::Result<bool> {
-    let Some(process) = open(pid)? else {
-        return Ok(false);
-    };
-    // From here on the descriptor refers to one process.
-    if self::start_ticks(pid) != Some(start_ticks) {
-        return Ok(false);
-    }
-    match pidfd_send_signal(&process, Signal::TERM) {
-        Err(Errno::SRCH) => return Ok(false),
-        sent => sent?,
-    }
-    if is_gone_within(&process, limit)? {
-        return Ok(true);
-    }
-    let waited_s = limit.as_secs();
-    Err(io::Error::other(format!(
-        "process {pid} is still running {waited_s} s after SIGTERM"
-    )))
+    let is_it = || self::start_ticks(pid) == Some(start_ticks);
+    signalled(pid, is_it, (Signal::TERM, "SIGTERM"), limit)
 }
 
 #[derive(Default)]
@@ -168,24 +152,36 @@ fn is_ours(pid: u32) -> bool {
 
 /// Returns false if the process had already ended or its id was reused.
 fn kill(pid: u32, entry: &[u8]) -> io::Result<bool> {
+    let is_it = || MarkState::read(pid, entry) == MarkState::Marked;
+    signalled(pid, is_it, (Signal::KILL, "SIGKILL"), GONE_WITHIN)
+}
+
+/// Sends a signal to a process and waits until it has ended. Returns false if it had already ended, or another process has its id, for
+/// which `is_it` returns false.
+fn signalled(
+    pid: u32,
+    is_it: impl FnOnce() -> bool,
+    (signal, name): (Signal, &str),
+    limit: Duration,
+) -> io::Result<bool> {
     let Some(process) = open(pid)? else {
         return Ok(false);
     };
     // The id may have been reused; from here on the descriptor refers to one process.
-    if MarkState::read(pid, entry) != MarkState::Marked {
+    if !is_it() {
         return Ok(false);
     }
-    match pidfd_send_signal(&process, Signal::KILL) {
+    match pidfd_send_signal(&process, signal) {
         Err(Errno::SRCH) => return Ok(false),
         sent => sent?,
     }
-    if !is_gone_within(&process, GONE_WITHIN)? {
-        let waited_s = GONE_WITHIN.as_secs();
-        return Err(io::Error::other(format!(
-            "process {pid} is still running {waited_s} s after SIGKILL"
-        )));
+    if is_gone_within(&process, limit)? {
+        return Ok(true);
     }
-    Ok(true)
+    let waited_s = limit.as_secs();
+    Err(io::Error::other(format!(
+        "process {pid} is still running {waited_s} s after {name}"
+    )))
 }
 
 /// A descriptor that refers to this one process, also after its end. None if no process has this id.
