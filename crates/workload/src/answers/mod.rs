@@ -224,7 +224,8 @@ pub(crate) fn update_escaped(hash: &mut Sha256, cell: &Cell) {
     hash.update(rest);
 }
 
-fn trimmed(bytes: &[u8]) -> &[u8] {
+/// Without the spaces at its end.
+pub(crate) fn trimmed(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().rposition(|byte| *byte != b' ');
     &bytes[..end.map_or(0, |end| end + 1)]
 }

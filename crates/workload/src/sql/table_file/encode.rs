@@ -2,6 +2,7 @@
 
 use super::columns::{Column, Compared};
 use super::read::{Form, Mistake, Reader};
+use crate::answers::trimmed;
 use flate2::Crc;
 use std::io::{self, BufRead, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -74,24 +75,13 @@ impl Sent {
             return;
         };
         let text = match self.compared[column] {
-            Compared::Padded => text.trim_ascii_end_of_spaces(),
+            Compared::Padded => trimmed(text),
             _ => text,
         };
         let mut crc = Crc::new();
         crc.update(text);
         texts.count += 1;
         texts.sum += u128::from(crc.sum());
-    }
-}
-
-trait Spaces {
-    fn trim_ascii_end_of_spaces(&self) -> &[u8];
-}
-
-impl Spaces for [u8] {
-    fn trim_ascii_end_of_spaces(&self) -> &[u8] {
-        let end = self.iter().rposition(|byte| *byte != b' ');
-        &self[..end.map_or(0, |at| at + 1)]
     }
 }
 
