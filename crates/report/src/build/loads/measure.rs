@@ -106,9 +106,7 @@ pub(crate) fn at(latency: Option<&Percentiles>, percentile: Percentile) -> Cell 
 /// Kinds of latency; in closed loop the latency is the service time.
 pub(crate) fn kind_words(kind: LatencyKind) -> &'static str {
     match kind {
-        LatencyKind::Response => "latency",
         LatencyKind::Wait => "queue wait",
-        LatencyKind::Service => "service time",
-        LatencyKind::Failed => "time of failed operations",
+        other => other.noun(),
     }
 }
