@@ -5,6 +5,7 @@
 use super::concurrent::Observed;
 use super::{Driving, Timed, effects, refused};
 use crate::run::drive;
+use crate::run::place::beats::Series;
 use crate::run::shards;
 use host::machine;
 use load::{Backend, Driven, Ending, OwnStall, Second, Tally, Window};
@@ -14,7 +15,7 @@ use record::load::THREADS;
 use record::{
     Account, CARRIED, CARRIED_ERRORS, EngineNote, EngineStall, ErrorCount, ErrorKind, EventNote,
     FlagKind, HELD_MS, HistogramNote, LatencyKind, LiveSample, Loaded, Mode, OpenNote, Requirement,
-    ShardStart, Slices, Standard, Trial, Unfinished, done_series,
+    ShardStart, Slices, Standard, Summary, Trial, Unfinished, done_series,
 };
 use std::collections::BTreeMap;
 
@@ -31,19 +32,10 @@ pub(super) fn enter(
     observed: Observed,
     explain: &dyn Fn(u16) -> Option<String>,
 ) {
-    let Driving {
-        operations,
-        standard,
-        effects,
-        driven,
-        recorded,
-        slices,
-    } = drive;
-    flag_failures(trial, &driven);
-    let rows = effects::rows(&operations, &driven.tallies, &effects);
-    let effects = effects::noted(&operations, &driven.tallies, &effects);
+    let driven = &drive.driven;
+    flag_failures(trial, driven);
+    let effects = effects::noted(&drive.operations, &driven.tallies, &drive.effects);
     trial.flags.extend(effects::flags(&effects));
-    let foreign = foreign_clients(timed, &observed.sampled);
     observed.happened.enter(trial);
     let mode = drive::mode_of(
         &timed.share(),
@@ -51,64 +43,81 @@ pub(super) fn enter(
         timed.bench.protocol,
         timed.workload,
     );
-    let end_ns = driven.started_ns + driven.until.as_nanos() as i64;
-    refused::flag(trial, &driven.refused_to_end, (driven.started_ns, end_ns));
-    let throughput = recorded
-        .series
-        .get("throughput")
-        .map_or(&[][..], Vec::as_slice);
-    let missing = stats::add_recovered(&mut trial.events, throughput, driven.started_ns, &mode);
-    trial.flag_each(FlagKind::NotRecovered, missing);
-    let outages = trial.events.iter().filter(|event| event.is_outage());
-    let down = down(&outages.collect::<Vec<_>>(), driven.started_ns);
-    let gap = unexplained(&observed.sampled.gaps, &down, driven.until.as_secs_f64());
-    let flags = observed.sampled.flags.into_iter();
-    for one in flags.chain(gap.map(|gap| gap.flag())) {
-        trial.flag(one.kind, one.text);
-    }
+    flag_outages(trial, &drive, &mode);
+    flag_sampled(trial, &observed.sampled, driven);
+    let foreign = foreign_clients(timed, &observed.sampled);
     trial.flag_each(FlagKind::ForeignClients, foreign);
     trial.flag_each(FlagKind::ClientsLink, observed.full_link);
-    let mut series = observed.sampled.series;
-    series.extend(recorded.series);
-    let is_in_use =
-        |seconds: &[Option<f64>]| seconds.iter().any(|one| one.is_some_and(|n| n > 0.0));
-    series.retain(|name, seconds| {
-        let is_rare = [CARRIED, CARRIED_ERRORS, HELD_MS].contains(&name.as_str());
-        !is_rare || is_in_use(seconds)
-    });
-    let open = matches!(mode, Mode::Open { .. }).then(|| open_note(&driven));
     let mut load = Loaded {
+        open: matches!(mode, Mode::Open { .. }).then(|| open_note(driven)),
         mode,
         warmup: timed.bench.protocol.warmup_note(),
         started_ns: driven.started_ns,
         elapsed_s: driven.elapsed.as_secs_f64(),
-        errors: recorded.errors,
+        errors: drive.recorded.errors,
         engine: EngineNote {
-            shards: started(timed, &driven),
+            shards: started(timed, driven),
             effects,
-            rows,
-            slices,
-            ..engine(&operations, &driven)
+            rows: effects::rows(&drive.operations, &driven.tallies, &drive.effects),
+            slices: drive.slices,
+            ..engine(&drive.operations, driven)
         },
-        histograms: recorded.histograms,
-        operations,
-        standard,
-        series,
+        histograms: drive.recorded.histograms,
+        operations: drive.operations,
+        standard: drive.standard,
+        series: series(observed.sampled.series, drive.recorded.series),
         node_series: observed.further,
         counters: observed.sampled.counters,
         summary: None,
-        open,
     };
-    let summary = stats::summarise(&load);
+    load.summary = Some(summary(trial, &load, explain));
+    trial.load = Some(Box::new(load));
+}
+
+/// Clients that had no session at the end, and a throughput that did not come back.
+fn flag_outages(trial: &mut Trial, drive: &Driving, mode: &Mode) {
+    let driven = &drive.driven;
+    let end_ns = driven.started_ns + driven.until.as_nanos() as i64;
+    refused::flag(trial, &driven.refused_to_end, (driven.started_ns, end_ns));
+    let throughput = drive.recorded.series.get("throughput");
+    let throughput = throughput.map_or(&[][..], Vec::as_slice);
+    let missing = stats::add_recovered(&mut trial.events, throughput, driven.started_ns, mode);
+    trial.flag_each(FlagKind::NotRecovered, missing);
+}
+
+/// What the sampler flags, and seconds without a status that no outage explains.
+fn flag_sampled(trial: &mut Trial, sampled: &Sampled, driven: &Driven) {
+    let outages = trial.events.iter().filter(|event| event.is_outage());
+    let down = down(&outages.collect::<Vec<_>>(), driven.started_ns);
+    let gap = unexplained(&sampled.gaps, &down, driven.until.as_secs_f64());
+    let flags = sampled.flags.iter().cloned();
+    for one in flags.chain(gap.map(|gap| gap.flag())) {
+        trial.flag(one.kind, one.text);
+    }
+}
+
+/// The series of the sampler and of the engine. One that is rarely in use is left out where it was not.
+fn series(sampled: Series, recorded: Series) -> Series {
+    let mut series = sampled;
+    series.extend(recorded);
+    series.retain(|name, seconds| {
+        let is_rare = [CARRIED, CARRIED_ERRORS, HELD_MS].contains(&name.as_str());
+        !is_rare || seconds.iter().flatten().any(|value| *value > 0.0)
+    });
+    series
+}
+
+/// The summary of the load. Flags what it shows.
+fn summary(trial: &mut Trial, load: &Loaded, explain: &dyn Fn(u16) -> Option<String>) -> Summary {
+    let summary = stats::summarise(load);
     trial.flag_engine(&summary.engine);
-    if let Some(text) = stats::too_long(&load, &summary.accounts) {
+    if let Some(text) = stats::too_long(load, &summary.accounts) {
         trial.invalidate(FlagKind::OperationTooLong, text);
     }
-    trial.flag_each(FlagKind::WarmUpBacklog, stats::backlog(&load, &summary));
+    trial.flag_each(FlagKind::WarmUpBacklog, stats::backlog(load, &summary));
     flag_failed_operations(trial, &summary.accounts, explain);
     flag_slices(trial, load.engine.slices.as_ref());
-    load.summary = Some(summary);
-    trial.load = Some(Box::new(load));
+    summary
 }
 
 /// Of a server that prony did not start. The clients of other shards of the load are foreign to this one.
