@@ -85,7 +85,7 @@ fn folders_have_at_most_a_dozen_files() {
 const TABLE: &str = "a table of cases, or one made-up record";
 const STORY: &str = "one story of a test, step by step";
 
-const LONG_FUNCTIONS: [(&str, &str); 12] = [
+const LONG_FUNCTIONS: [(&str, &str); 11] = [
     ("crates/prony/src/cli/gate/tests.rs path", TABLE),
     ("crates/report/tests/fixture/mod.rs troubled", TABLE),
     ("crates/report/tests/fixture/timed.rs load", TABLE),
@@ -95,10 +95,6 @@ const LONG_FUNCTIONS: [(&str, &str); 12] = [
     ),
     ("crates/stats/tests/common/mod.rs trial", TABLE),
     ("crates/store/tests/property.rs trial", TABLE),
-    (
-        "crates/workload/src/loader/mod.rs run",
-        "the threads of a load begin and end in one scope",
-    ),
     (
         "crates/workload/src/sql/section/mod.rs a_mistake_names_its_key",
         TABLE,

@@ -102,18 +102,9 @@ pub fn run(
         data_bytes,
     };
 
-    let first = open(connect, &prepare).map_err(|error| faults.explain(0, error))?;
-    let (first, method) = choose(first, &tables[0]).map_err(|error| faults.explain(0, error))?;
-    let connections = if method == Method::Sqlite {
-        1
-    } else {
-        connections.clamp(1, pieces.len().max(1))
-    };
-    let mut sessions = vec![first];
-    while sessions.len() < connections {
-        sessions.push(open(connect, &prepare).map_err(|error| faults.explain(0, error))?);
-    }
-
+    let opened = open_all(connect, &prepare, &tables[0], connections.min(pieces.len()));
+    let (sessions, method) = opened.map_err(|error| faults.explain(0, error))?;
+    let connections = sessions.len();
     let ids: Vec<u32> = sessions.iter().filter_map(Session::connection_id).collect();
     let queue = Mutex::new(Queue::new(pieces, tables.len()));
     let began = Instant::now();
@@ -126,22 +117,7 @@ pub fn run(
         progress,
         cancel,
     };
-    let outcome = std::thread::scope(|scope| {
-        let (ended, ends) = mpsc::channel();
-        for session in sessions {
-            let (ended, queue, tables, tally) = (ended.clone(), &queue, &tables, &tally);
-            scope.spawn(move || {
-                let result = work(session, method, tables, queue, tally);
-                if result.is_err() {
-                    tally.stop.store(true, Relaxed);
-                }
-                // The receiver outlives every sender.
-                let _ = ended.send(result);
-            });
-        }
-        drop(ended);
-        watch::until_ended(&ends, &watch)
-    });
+    let outcome = work_all(sessions, method, &queue, &tally, &watch);
     let elapsed_s = began.elapsed().as_secs_f64();
     faults.unless_done(outcome)?;
     if !is_part {
@@ -177,6 +153,21 @@ fn open(connect: Connect<'_>, prepare: &[String]) -> Result<Session, ServerError
     Ok(session)
 }
 
+/// Opens the first connection, chooses the method, and opens further ones up to this number. SQLite has one writer.
+fn open_all(
+    connect: Connect<'_>,
+    prepare: &[String],
+    first: &Table,
+    connections: usize,
+) -> Result<(Vec<Session>, Method), ServerError> {
+    let (session, method) = choose(open(connect, prepare)?, first)?;
+    let mut sessions = vec![session];
+    while method != Method::Sqlite && sessions.len() < connections {
+        sessions.push(open(connect, prepare)?);
+    }
+    Ok((sessions, method))
+}
+
 /// Tests with an empty load into the first table whether the server accepts LOCAL.
 fn choose(mut session: Session, table: &Table) -> Result<(Session, Method), ServerError> {
     if !session.is_mysql() {
@@ -190,6 +181,32 @@ fn choose(mut session: Session, table: &Table) -> Result<(Session, Method), Serv
         }
         Err(error) => Err(error),
     }
+}
+
+/// Loads over all connections at once, in a thread each.
+fn work_all(
+    sessions: Vec<Session>,
+    method: Method,
+    queue: &Mutex<Queue>,
+    tally: &Arc<Tally>,
+    watch: &watch::Watch<'_>,
+) -> watch::Outcome {
+    std::thread::scope(|scope| {
+        let (ended, ends) = mpsc::channel();
+        for session in sessions {
+            let (ended, tables) = (ended.clone(), watch.tables);
+            scope.spawn(move || {
+                let result = work(session, method, tables, queue, tally);
+                if result.is_err() {
+                    tally.stop.store(true, Relaxed);
+                }
+                // The receiver outlives every sender.
+                let _ = ended.send(result);
+            });
+        }
+        drop(ended);
+        watch::until_ended(&ends, watch)
+    })
 }
 
 /// Loads pieces from the queue over one connection until it is empty or the load stops.
