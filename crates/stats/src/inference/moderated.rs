@@ -279,11 +279,7 @@ mod tests {
             "variance {}",
             ratio.variance()
         );
-        assert!(
-            close(ratio.freedom(), freedom),
-            "freedom {}",
-            ratio.freedom()
-        );
+        assert!(close(ratio.freedom, freedom), "freedom {}", ratio.freedom);
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub struct LogMean {
     mean: f64,
     standard_error: f64,
     /// Degrees of freedom of the standard error.
-    freedom: f64,
+    pub(crate) freedom: f64,
     /// How exactly the values are known: no interval reaches less far from the mean, whatever the number of values.
     known_to: f64,
     pub(crate) count: usize,
@@ -122,11 +122,6 @@ impl LogMean {
     /// Of one value.
     pub(crate) fn variance(&self) -> f64 {
         self.standard_error.powi(2) * self.count as f64
-    }
-
-    /// Degrees of freedom of the standard error.
-    pub fn freedom(&self) -> f64 {
-        self.freedom
     }
 
     /// The same mean with a variance of one value that is known from elsewhere too.

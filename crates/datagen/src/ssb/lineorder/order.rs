@@ -52,13 +52,6 @@ pub struct Line {
     pub(super) ship_mode: u32,
 }
 
-impl Line {
-    /// The ship mode, such as `REG AIR`.
-    pub fn ship_mode(&self) -> &'static str {
-        SHIP_MODES[self.ship_mode as usize]
-    }
-}
-
 /// An order: the fields that its rows have in common, and its lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
@@ -81,11 +74,6 @@ impl Order {
     /// The order date as eight digits YYYYMMDD.
     pub fn date(&self) -> &'static [u8; 8] {
         &DIGITS[self.day as usize]
-    }
-
-    /// The order priority, such as `1-URGENT`.
-    pub fn priority(&self) -> &'static str {
-        PRIORITIES[self.priority as usize]
     }
 }
 
