@@ -3,6 +3,7 @@
 //! Boundaries: only the server knows whether it has the engine.
 
 use crate::keys::{choice, engine, truth};
+use crate::script::WEIGHT_MAX;
 use spec::Node;
 
 /// The names of the five transactions, in the order of the standard.
@@ -18,7 +19,6 @@ pub const TRANSACTIONS: [&str; 5] = [
 pub const LARGEST_SCALE: u32 = 30_000;
 /// New-Order gets what the minimum shares of the others leave (5.2.3).
 const WEIGHTS: [u32; 5] = [45, 43, 4, 4, 4];
-const WEIGHT_MAX: i64 = 1_000_000;
 /// Engines whose rows stay after ROLLBACK.
 const NOT_TRANSACTIONAL: [&str; 8] = [
     "MyISAM",
