@@ -4,14 +4,13 @@
 //! plausible, not exact. A table entry is a typical cost and the largest plausible one; both are published in
 //! METHODOLOGY-APPENDIX.md, A9, with the sources of [`COSTS`].
 
+use super::misses::PAGE_BYTES;
 use crate::side::Side;
 use record::names;
 
 /// A counter that costs a smaller share of the difference does not explain it: at its largest plausible cost if the record shows a
 /// cause, else at its typical or measured one.
 pub(crate) const SHARE_MIN: f64 = 0.1;
-/// Size of a page, the unit in which reads are counted (bytes).
-const PAGE_BYTES: f64 = 16384.0;
 /// No read of a disk is smaller (bytes).
 const READ_BYTES_MIN: f64 = 4096.0;
 /// The largest plausible cost of an event whose cost was measured: a flush of the disk is a part of an fsync, and reads queue.

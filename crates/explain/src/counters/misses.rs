@@ -9,8 +9,9 @@ use record::percent;
 /// The counter of misses.
 pub(crate) const MISSES: &str = "Innodb_buffer_pool_reads";
 
-/// InnoDB's default. Compressed tables and other page sizes are rare in benchmarks, and a setting says so.
-const PAGE_BYTES: f64 = 16384.0;
+/// InnoDB's default size of a page, the unit in which reads are counted (bytes). Compressed tables and other page sizes are rare in
+/// benchmarks, and a setting says so.
+pub(super) const PAGE_BYTES: f64 = 16384.0;
 /// Up to this share of the pages is called none, and from the rest on all: redo log, binaries and read-ahead are read too.
 const REST: f64 = 0.1;
 

@@ -3,12 +3,11 @@
 use super::driven::{Second, Window};
 use super::panic_guard::PanicGuard;
 use super::shared::Shared;
-use crate::recorder::{Recorder, Sample};
+use crate::recorder::{Recorder, SECOND_NS, Sample};
 use crate::seam::Workload;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-const SECOND_NS: u64 = 1_000_000_000;
 /// Delay after the end of a second until it is collected, for operations that are just being recorded.
 const GRACE_NS: u64 = 1_000_000;
 /// Seconds per histogram of one operation.

@@ -5,10 +5,9 @@
 use super::driven::OwnStall;
 use super::threads::Ran;
 use crate::io::Gap;
+use crate::recorder::SECOND_NS;
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-const SECOND_NS: u64 = 1_000_000_000;
 
 /// The gaps of each thread.
 #[derive(Debug)]

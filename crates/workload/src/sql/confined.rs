@@ -10,7 +10,7 @@ use super::dump::{Action, Filter, Statement, mapped};
 use super::own_schema::SCHEMA;
 use super::sources::Sources;
 use crate::schema::marker;
-use crate::sql_text::lexer::{Lexer, Modes, Quoting, Token, TokenKind, reading};
+use crate::sql_text::lexer::{Lexer, Modes, OF_SERVER, Quoting, Token, TokenKind, reading};
 use crate::{LoadError, Operation};
 use server::Session;
 use std::borrow::Cow;
@@ -91,8 +91,6 @@ const NOT_IN_PROGRAMS: [&str; 8] = [
 /// What it does not create, change or drop.
 const NOT_MADE_BY_PROGRAMS: [&str; 4] = ["DATABASE", "SCHEMA", "USER", "ROLE"];
 const MAKES: [&str; 4] = ["CREATE", "ALTER", "DROP", "RENAME"];
-/// Words of a SET that changes the server.
-const OF_SERVER: [&str; 3] = ["GLOBAL", "PERSIST", "PERSIST_ONLY"];
 /// Storage engines whose tables lie on other servers or in files anywhere.
 const ENGINES_ELSEWHERE: [&str; 4] = ["FEDERATED", "FEDERATEDX", "CONNECT", "SPIDER"];
 /// # Errors

@@ -5,7 +5,7 @@ const LONGEST_NS: u64 = 1_000_000_000;
 /// Doublings from the first pause to the longest.
 const DOUBLINGS: u32 = 7;
 /// 2^64 times the fractional part of the golden ratio. Its multiples are evenly spread for any number of clients.
-const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
+pub(super) const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Exponential backoff from 10 ms to 1 s, each pause shortened by up to half. The jitter depends on the client's number, so that
 /// clients that lose the server at the same time do not reconnect at the same time.

@@ -1,6 +1,7 @@
 //! Closed loop: a client starts its next operation after the previous reply and its think time, or after the workload's pauses.
 
 use super::Client;
+use super::backoff::SPREAD;
 use crate::drive::settings::Closed;
 use crate::seam::{Pauses, Request, Workload};
 use rand::{RngExt, SeedableRng};
@@ -9,8 +10,6 @@ use rand_pcg::Pcg64;
 
 /// Operations after which a client yields to the other clients of its reactor, even if none of its operations had to wait.
 const TURN: u32 = 256;
-/// Spreads the clients' seeds: 2^64 times the fractional part of the golden ratio.
-const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 
 pub(super) async fn run<W: Workload>(client: &mut Client<'_, W>, closed: &Closed) {
     let mut thinking = Thinking::new(

@@ -3,6 +3,9 @@
 use super::{Lexer, Quoting, Token, TokenKind};
 use crate::sql_text::pieces::{PieceKind, lex};
 
+/// Words of a SET that changes the server.
+pub(crate) const OF_SERVER: [&str; 3] = ["GLOBAL", "PERSIST", "PERSIST_ONLY"];
+
 /// What an assignment changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
@@ -168,16 +171,15 @@ fn assignment<'t, 's>(tokens: &'t [Token<'s>], word: &mut Scope) -> Assignment<'
 ///
 /// Source: the page "SET Syntax for Variable Assignment" of the MySQL manual, on several assignments.
 fn scope<'t, 's>(tokens: &'t [Token<'s>], last: &mut Scope) -> (Scope, &'t [Token<'s>]) {
-    const SERVER: [&str; 3] = ["GLOBAL", "PERSIST", "PERSIST_ONLY"];
     const SESSION: [&str; 2] = ["SESSION", "LOCAL"];
     match tokens {
         [a, b, word, dot, rest @ ..] if a.is_sign(b'@') && b.is_sign(b'@') && dot.is_sign(b'.') => {
-            let scope = if word.is_one_of(&SERVER) {
+            let scope = if word.is_one_of(&OF_SERVER) {
                 Scope::Server
             } else {
                 Scope::Session
             };
-            if word.is_one_of(&SERVER) || word.is_one_of(&SESSION) {
+            if word.is_one_of(&OF_SERVER) || word.is_one_of(&SESSION) {
                 (scope, rest)
             } else {
                 // `@@mykeys.key_buffer_size` is of a key cache, which is the server's.
@@ -186,7 +188,7 @@ fn scope<'t, 's>(tokens: &'t [Token<'s>], last: &mut Scope) -> (Scope, &'t [Toke
         }
         [a, b, rest @ ..] if a.is_sign(b'@') && b.is_sign(b'@') => (Scope::Session, rest),
         [a, rest @ ..] if a.is_sign(b'@') => (Scope::User, rest),
-        [word, rest @ ..] if word.is_one_of(&SERVER) => {
+        [word, rest @ ..] if word.is_one_of(&OF_SERVER) => {
             *last = Scope::Server;
             (Scope::Server, rest)
         }
