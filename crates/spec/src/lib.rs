@@ -52,7 +52,7 @@ pub use text::dsn_tls::{DsnSecurity, ServerKey, TlsMode};
 pub use text::setting::{Pairs, Setting, listed, plain, setting_of, without_loose};
 pub use text::shard::{SHARDS_MAX, Shard, ShardError};
 pub use text::switches;
-pub use text::unit::{duration, link_text, size_text};
+pub use text::unit::{duration, size_text};
 
 use check::{levels, nodes};
 use experiment::place;

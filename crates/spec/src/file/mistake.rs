@@ -231,7 +231,7 @@ impl Notes {
 }
 
 /// "did you mean ...?" and the allowed names.
-pub fn suggestion(name: &str, known: &[&str]) -> String {
+pub(crate) fn suggestion(name: &str, known: &[&str]) -> String {
     let allowed = match known {
         [] => return "this file defines none".to_string(),
         _ if known.len() > 24 => String::new(),

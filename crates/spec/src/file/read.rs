@@ -264,7 +264,7 @@ impl<'s> Node<'s> {
     }
 
     /// The span of the value.
-    pub fn value_at(&self) -> Span {
+    pub(crate) fn value_at(&self) -> Span {
         self.value_at.clone()
     }
 

@@ -56,7 +56,7 @@ pub(crate) fn bits_per_s(text: &str) -> Result<u64, UnitError> {
 }
 
 /// The shortest exact form in kbit or more: `100mbit`.
-pub fn link_text(bits_per_s: u64) -> String {
+pub(crate) fn link_text(bits_per_s: u64) -> String {
     let units = LINK_UNITS.iter().rev();
     let mut fitting = units.filter(|(_, unit)| bits_per_s.is_multiple_of(*unit));
     match fitting.next() {

@@ -58,7 +58,7 @@ pub(super) enum Drawn {
 
 impl Generator {
     /// Bytes that a text of it may take.
-    pub fn text_bytes_max(&self) -> usize {
+    pub(crate) fn text_bytes_max(&self) -> usize {
         match self {
             Generator::Digits { bytes_max, .. } => *bytes_max as usize,
             Generator::Groups { bytes } => *bytes as usize,

@@ -3,7 +3,7 @@
 use datagen::random::hash;
 
 /// The largest weight that a section may give to an operation.
-pub const WEIGHT_MAX: i64 = 1_000_000;
+pub(crate) const WEIGHT_MAX: i64 = 1_000_000;
 
 /// Cumulative weights.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,9 +20,9 @@ mod session;
 pub use build::{Builder, StatementGroup};
 pub use driver::Driver;
 pub use generator::{Generator, Literal};
-pub(crate) use mix::Mix as Weights;
-pub use mix::WEIGHT_MAX;
-pub use policy::{DUPLICATE, Policy, Verdict};
+pub(crate) use mix::{Mix as Weights, WEIGHT_MAX};
+pub(crate) use policy::DUPLICATE;
+pub use policy::{Policy, Verdict};
 
 use effects::Purpose;
 use generator::Parameter;
@@ -83,7 +83,7 @@ struct Statement {
 
 impl Script {
     /// Prepared statements per session; the server limits the total (`max_prepared_stmt_count`).
-    pub fn prepared_per_session(&self) -> usize {
+    pub(crate) fn prepared_per_session(&self) -> usize {
         let prepared = self.statements.iter().filter(|known| !known.control);
         prepared
             .map(|statement| statement.copies(self.tables) as usize)

@@ -11,7 +11,7 @@ use wire::WireError;
 /// later by default).
 const TRANSIENT: [u16; 3] = [1213, 1205, 1020];
 /// Duplicate key.
-pub const DUPLICATE: u16 = 1062;
+pub(crate) const DUPLICATE: u16 = 1062;
 
 const RETRIES: i64 = 10;
 const RETRIES_MAX: i64 = 10_000;

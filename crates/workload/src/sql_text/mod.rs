@@ -12,5 +12,5 @@ pub use headings::{Headed, headed};
 pub(crate) use headings::{heading_of, is_name, name_and_weight};
 pub use lexer::{SessionSet, hinted_sets, session_sets};
 pub use pieces::{PieceKind, lex};
-pub(crate) use statements::named;
-pub use statements::{SqlMistake, name_length, statements};
+pub use statements::{SqlMistake, statements};
+pub(crate) use statements::{name_length, named};

@@ -114,7 +114,7 @@ fn next_name(code: &str) -> Option<(&str, &str, &str)> {
 }
 
 /// The length of the parameter name at the start, in bytes: a letter or `_`, then digits too.
-pub fn name_length(text: &str) -> usize {
+pub(crate) fn name_length(text: &str) -> usize {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     if text
         .bytes()

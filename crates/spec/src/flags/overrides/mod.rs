@@ -317,7 +317,7 @@ impl Experiment {
     ///
     /// # Errors
     /// Fails for unknown names and builds, and where the workload has no server. No message contains a password.
-    pub fn with_server(mut self, text: &str) -> Result<Experiment, OverrideError> {
+    pub(crate) fn with_server(mut self, text: &str) -> Result<Experiment, OverrideError> {
         if self.servers.is_empty() {
             return Err(mistake(
                 format!(

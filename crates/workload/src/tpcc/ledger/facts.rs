@@ -130,7 +130,7 @@ impl Facts {
     }
 
     /// Deliveries, and how many of them skipped a district, since it had no new order.
-    pub fn skipped_deliveries(&self) -> (u64, u64) {
+    pub(crate) fn skipped_deliveries(&self) -> (u64, u64) {
         let skips = |noted: &&Noted<Delivery>| noted.what.orders.contains(&0);
         let skipped = self.deliveries.iter().filter(skips).count() as u64;
         let all = self.deliveries.len() as u64;

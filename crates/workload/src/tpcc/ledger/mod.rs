@@ -13,7 +13,7 @@ mod tables;
 
 pub use check::{Before, check};
 pub use facts::{Delivery, Facts, NewOrder, Noted, Payment, Seen, Write};
-pub use read::next_orders;
+pub(crate) use read::next_orders;
 pub use tables::{Counted, CustomerKey, District, Held, Key, OrderRow, Tables};
 
 use super::inputs::{Input, Inputs};
@@ -48,7 +48,7 @@ impl Ledger {
     ///
     /// # Errors
     /// The file cannot be made.
-    pub fn keep_in(&self, folder: &Path) -> io::Result<()> {
+    pub(crate) fn keep_in(&self, folder: &Path) -> io::Result<()> {
         held(&self.acknowledged).write_to(folder)
     }
 
@@ -127,12 +127,12 @@ impl Book {
     }
 
     /// A reader saw this D_NEXT_O_ID in committed data: all orders below it were committed.
-    pub fn saw(&mut self, w: u16, d: u8, next_o_id: u32, at_ns: u64) {
+    pub(crate) fn saw(&mut self, w: u16, d: u8, next_o_id: u32, at_ns: u64) {
         self.facts.see((w, d), Noted::new(next_o_id, at_ns));
     }
 
     /// A Delivery found no new order in any district.
-    pub fn delivered_nothing(&mut self) {
+    pub(crate) fn delivered_nothing(&mut self) {
         self.facts.empty_deliveries += 1;
     }
 

@@ -12,7 +12,7 @@ use server::{ServerError, Session};
 ///
 /// # Errors
 /// The server refuses the statement or is lost.
-pub fn next_orders(session: &mut Session) -> Result<Before, ServerError> {
+pub(crate) fn next_orders(session: &mut Session) -> Result<Before, ServerError> {
     let mut next = Before::new();
     let sql = "SELECT d_w_id, d_id, d_next_o_id FROM district";
     session.each(sql, &mut |row| {
