@@ -380,9 +380,11 @@ fn seconds(query: &Query) -> f64 {
 }
 
 fn why_no_round(trial: &Trial, cell: &Cell) -> String {
-    let requested = cell.round.as_ref().map(round_words).unwrap_or_default();
-    let is_it = |round: &&Round| requested.starts_with("cold") && round.name == "lukewarm";
+    let requested = cell.round.as_ref();
+    let is_cold = requested.is_some_and(|requested| requested.name == "cold");
+    let is_it = |round: &&Round| is_cold && round.name == "lukewarm";
     let Some(round) = trial.rounds.iter().find(is_it) else {
+        let requested = requested.map(round_words).unwrap_or_default();
         return format!("no round {requested}");
     };
     let coldness = round.coldness.as_ref();
