@@ -178,20 +178,16 @@ impl Io {
     /// Sleeps until `at_ns`, plus the kernel's wake-up latency. Returns immediately for a time in the past. An interrupt ends it early.
     pub async fn sleep_until(&self, at_ns: u64) {
         match &self.reactor {
-            Reactor::Uring(reactor) => reactor.schedule.sleep_until(at_ns).await,
-            Reactor::Epoll(reactor) => reactor.schedule.sleep_until(at_ns).await,
-            Reactor::Aio(reactor) => reactor.schedule.sleep_until(at_ns).await,
             Reactor::Blocking(reactor) => reactor.sleep_until(at_ns),
+            _ => self.schedule().sleep_until(at_ns).await,
         }
     }
 
     /// Lets every other ready task of this reactor run first, for code that would otherwise never wait.
     pub async fn yield_now(&self) {
         match &self.reactor {
-            Reactor::Uring(reactor) => Yielding::new(&reactor.schedule).await,
-            Reactor::Epoll(reactor) => Yielding::new(&reactor.schedule).await,
-            Reactor::Aio(reactor) => Yielding::new(&reactor.schedule).await,
             Reactor::Blocking(_) => std::thread::yield_now(),
+            _ => Yielding::new(self.schedule()).await,
         }
     }
 
