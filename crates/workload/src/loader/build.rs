@@ -1,6 +1,6 @@
 //! Builds indexes after the rows are loaded.
 //!
-//! Purpose: time the build per table, and stop soon when the load is cancelled. Boundaries: `workload::indexes` chooses the
+//! Purpose: time the build per table, and stop soon when the load is cancelled. Boundaries: `schema::indexes` chooses the
 //! indexes.
 
 use super::watch::{self, Outcome, Watch};
