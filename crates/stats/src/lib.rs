@@ -35,7 +35,7 @@ pub use judge::decide::are_equivalent;
 pub use judge::plans::{PlanChange, PlanHolds, plan_changes};
 pub use judge::same_work::{OtherWork, Work};
 pub use judge::{judge, needs_query_counters, undecided};
-pub use load::accounts::{mostly_failed, spoiled, too_long, total};
+pub use load::accounts::{mostly_failed, spoiled, summed, too_long, total};
 pub use load::around_events::{Around, Span, around};
 pub use load::generator::client_link::{CpuUse, LinkUse};
 pub use load::generator::short_slices::short_slices;

@@ -5,7 +5,7 @@
 
 use super::same_tables;
 use super::same_work::{self, OtherWork};
-use crate::load::accounts::total;
+use crate::load::accounts::{summed, total};
 use crate::load::generator::bottleneck::reactors_full;
 use crate::load::recovery;
 use crate::load::summary::{of_trial, summary};
@@ -496,15 +496,7 @@ fn are_few(old: &Account, new: &Account) -> bool {
 
 /// The accounts of all loads, valid or not, by operation.
 fn sums(trials: &[&Trial]) -> Vec<Account> {
-    let mut sums: Vec<Account> = Vec::new();
-    for trial in trials {
-        let summary = of_trial(trial);
-        for one in summary.iter().flat_map(|summary| &summary.accounts) {
-            match sums.iter_mut().find(|sum| sum.name == one.name) {
-                Some(sum) => sum.add(one),
-                None => sums.push(one.clone()),
-            }
-        }
-    }
-    sums
+    let summaries: Vec<_> = trials.iter().filter_map(|trial| of_trial(trial)).collect();
+    let all = summaries.iter().flat_map(|summary| &summary.accounts);
+    summed(all, |one| &one.name, Account::add)
 }

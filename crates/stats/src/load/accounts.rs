@@ -41,6 +41,22 @@ pub(crate) fn accounts(load: &Loaded, steady: &Steady) -> Vec<Account> {
     names.map(|name| account(load, steady, name)).collect()
 }
 
+/// Adds up the values of one name, in the order in which the names first occur.
+pub fn summed<'v, V: Clone + 'v>(
+    values: impl Iterator<Item = &'v V>,
+    name: fn(&V) -> &str,
+    add: impl Fn(&mut V, &V),
+) -> Vec<V> {
+    let mut sums: Vec<V> = Vec::new();
+    for value in values {
+        match sums.iter_mut().find(|sum| name(sum) == name(value)) {
+            Some(sum) => add(sum, value),
+            None => sums.push(value.clone()),
+        }
+    }
+    sums
+}
+
 /// All operations of the mix together.
 pub fn total(accounts: &[Account]) -> Account {
     let mut sum = Account::default();

@@ -223,36 +223,25 @@ fn worst_stalls(pieces: &[Piece]) -> Vec<EngineStall> {
 }
 
 fn added_unfinished(pieces: &[Piece]) -> Vec<Unfinished> {
-    let mut sums: Vec<Unfinished> = Vec::new();
-    for one in pieces
-        .iter()
-        .flat_map(|piece| &piece.load.engine.unfinished)
-    {
-        match sums.iter_mut().find(|sum| sum.operation == one.operation) {
-            Some(sum) => {
-                sum.done += one.done;
-                sum.not_done += one.not_done;
-            }
-            None => sums.push(one.clone()),
-        }
-    }
-    sums
+    let engines = pieces.iter().map(|piece| &piece.load.engine);
+    let all = engines.flat_map(|engine| &engine.unfinished);
+    let add = |sum: &mut Unfinished, one: &Unfinished| {
+        sum.done += one.done;
+        sum.not_done += one.not_done;
+    };
+    stats::summed(all, |one| &one.operation, add)
 }
 
 /// A shard in which an operation always had its effect has no note of it, but has done it too.
 fn added_effects(pieces: &[Piece], key: &TrialKey) -> Result<Vec<EffectNote>, MergeError> {
-    let mut sums: Vec<EffectNote> = Vec::new();
-    for one in pieces.iter().flat_map(|piece| &piece.load.engine.effects) {
-        match sums.iter_mut().find(|sum| sum.operation == one.operation) {
-            Some(sum) => {
-                sum.done += one.done;
-                sum.changed_nothing += one.changed_nothing;
-                sum.found_nothing += one.found_nothing;
-                sum.warned += one.warned;
-            }
-            None => sums.push(one.clone()),
-        }
-    }
+    let all = pieces.iter().flat_map(|piece| &piece.load.engine.effects);
+    let add = |sum: &mut EffectNote, one: &EffectNote| {
+        sum.done += one.done;
+        sum.changed_nothing += one.changed_nothing;
+        sum.found_nothing += one.found_nothing;
+        sum.warned += one.warned;
+    };
+    let mut sums = stats::summed(all, |one| &one.operation, add);
     for sum in &mut sums {
         let done = done_series(&sum.operation);
         for piece in pieces {
@@ -267,18 +256,13 @@ fn added_effects(pieces: &[Piece], key: &TrialKey) -> Result<Vec<EffectNote>, Me
 }
 
 fn added_rows(pieces: &[Piece]) -> Vec<RowsNote> {
-    let mut sums: Vec<RowsNote> = Vec::new();
-    for one in pieces.iter().flat_map(|piece| &piece.load.engine.rows) {
-        match sums.iter_mut().find(|sum| sum.operation == one.operation) {
-            Some(sum) => {
-                sum.done += one.done;
-                sum.changed += one.changed;
-                sum.found += one.found;
-            }
-            None => sums.push(one.clone()),
-        }
-    }
-    sums
+    let all = pieces.iter().flat_map(|piece| &piece.load.engine.rows);
+    let add = |sum: &mut RowsNote, one: &RowsNote| {
+        sum.done += one.done;
+        sum.changed += one.changed;
+        sum.found += one.found;
+    };
+    stats::summed(all, |one| &one.operation, add)
 }
 
 fn added_open(pieces: &[Piece]) -> Option<OpenNote> {

@@ -46,17 +46,9 @@ pub(super) fn section(context: &Context) -> Option<Section> {
 fn accounts(context: &Context, row: &Row) -> Vec<Account> {
     let recorded = context.recorded.iter();
     let own = recorded.filter(|one| row.all.iter().any(|trial| std::ptr::eq(one.trial, *trial)));
-    let mut sums: Vec<Account> = Vec::new();
-    for account in own
-        .filter_map(|one| one.summary.as_deref())
-        .flat_map(|summary| &summary.accounts)
-    {
-        match sums.iter_mut().find(|sum| sum.name == account.name) {
-            Some(sum) => sum.add(account),
-            None => sums.push(account.clone()),
-        }
-    }
-    sums
+    let summaries = own.filter_map(|one| one.summary.as_deref());
+    let all = summaries.flat_map(|summary| &summary.accounts);
+    stats::summed(all, |account| &account.name, Account::add)
 }
 
 fn cells(name: &str, account: &Account) -> Vec<Cell> {
