@@ -68,10 +68,8 @@ fn row(cell: &Point) -> Vec<Cell> {
 fn misses(cell: &Point) -> Cell {
     let settings = cell.blocks.first().map(|block| &block.trial.settings);
     let page_size = settings.and_then(|settings| settings.get("innodb_page_size"));
-    match Misses::of(|name| cell.mean(name), page_size.map(String::as_str)) {
-        Some(misses) => Cell::text(resources::misses_in_words(&misses)),
-        None => Cell::none(),
-    }
+    let misses = Misses::of(|name| cell.mean(name), page_size.map(String::as_str));
+    resources::in_words(misses)
 }
 
 /// The load generator's backend, and how it affected the result.

@@ -90,19 +90,19 @@ fn misses(context: &Context, row: &Row, part: RowPart) -> Cell {
     let mean = |name: &str| Some(counter(context.trials, part, name)?.mean);
     let mut settings = row.trials.iter().map(|trial| &trial.settings);
     let page_size = settings.find_map(|settings| settings.get("innodb_page_size"));
-    match Misses::of(mean, page_size.map(String::as_str)) {
-        Some(misses) => Cell::text(misses_in_words(&misses)),
-        None => Cell::none(),
-    }
+    in_words(Misses::of(mean, page_size.map(String::as_str)))
 }
 
 /// `40,255, served by the OS page cache`
-pub(crate) fn misses_in_words(misses: &Misses) -> String {
+pub(crate) fn in_words(misses: Option<Misses>) -> Cell {
+    let Some(misses) = misses else {
+        return Cell::none();
+    };
     let count = format::operations(misses.count);
-    match misses.served() {
+    Cell::text(match misses.served() {
         Some(served) => format!("{count}, {served}"),
         None => count,
-    }
+    })
 }
 
 fn counted(
