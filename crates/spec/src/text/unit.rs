@@ -46,11 +46,7 @@ const LINK_UNITS: [(&str, u64); 3] = [
 
 /// Parses the speed of a link to bits per second, above 0.
 pub(crate) fn bits_per_s(text: &str) -> Result<u64, UnitError> {
-    let unit_of = |unit: &str| {
-        let found = LINK_UNITS.iter().find(|(name, _)| *name == unit);
-        found.map(|(_, bits)| *bits)
-    };
-    amount(text, unit_of)
+    amount(text, &LINK_UNITS, |name, unit| name == unit)
         .filter(|bits| *bits > 0)
         .ok_or_else(|| UnitError::BitsPerS(text.to_string()))
 }
@@ -67,13 +63,8 @@ pub(crate) fn link_text(bits_per_s: u64) -> String {
 
 /// Parses a size to bytes; units are powers of 1024, in upper or lower case, as in server settings.
 pub(crate) fn size_bytes(text: &str) -> Result<u64, UnitError> {
-    let unit_of = |unit: &str| {
-        SIZE_UNITS
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(unit))
-            .map(|(_, bytes)| *bytes)
-    };
-    amount(text, unit_of).ok_or_else(|| UnitError::Size(text.to_string()))
+    amount(text, &SIZE_UNITS, str::eq_ignore_ascii_case)
+        .ok_or_else(|| UnitError::Size(text.to_string()))
 }
 
 /// The shortest exact form: `1G`, `1536M`, `12345`.
@@ -91,13 +82,7 @@ pub fn size_text(bytes: u64) -> String {
 
 /// Parses a duration, to the microsecond.
 pub fn duration(text: &str) -> Result<Duration, UnitError> {
-    let unit_of = |unit: &str| {
-        DURATION_UNITS_US
-            .iter()
-            .find(|(name, _)| *name == unit)
-            .map(|(_, us)| *us)
-    };
-    amount(text, unit_of)
+    amount(text, &DURATION_UNITS_US, |name, unit| name == unit)
         .map(Duration::from_micros)
         .ok_or_else(|| UnitError::Duration(text.to_string()))
 }
@@ -129,12 +114,13 @@ pub(crate) fn percent(share: f64) -> f64 {
     (share * 100.0 * 1e9).round() / 1e9
 }
 
-/// Parses a number with an optional fraction and a unit; whole numbers are exact.
-fn amount(text: &str, unit_of: impl Fn(&str) -> Option<u64>) -> Option<u64> {
+/// Parses a number with an optional fraction and a unit; whole numbers are exact. `is` compares the name of a unit with the text.
+fn amount(text: &str, units: &[(&str, u64)], is: fn(&str, &str) -> bool) -> Option<u64> {
     let end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());
-    let (number, unit) = (&text[..end], unit_of(&text[end..])?);
+    let number = &text[..end];
+    let (_, unit) = *units.iter().find(|(name, _)| is(name, &text[end..]))?;
     match number.split_once('.') {
         None => number.parse::<u64>().ok()?.checked_mul(unit),
         Some((whole, part)) if !whole.is_empty() && !part.is_empty() => {
