@@ -166,59 +166,42 @@ impl Network {
     }
 
     fn link_all(&self) -> Result<(), NetworkError> {
-        let switch = &self.switch;
+        let (switch, links) = (&self.switch, self.bandwidths);
         switch.ip(&["link", "add", BRIDGE, "type", "bridge"])?;
         switch.ip(&["link", "set", BRIDGE, "up"])?;
         for (index, node) in self.nodes.iter().enumerate() {
             let number = index as u32 + 1;
-            let end = end_of(number);
-            let add = [
-                "link", "add", &end, "type", "veth", "peer", "name", NODE_END,
-            ];
-            switch.ip(&[&add[..], &["netns", node.name()]].concat())?;
-            switch.ip(&["link", "set", &end, "master", BRIDGE, "up"])?;
+            let (end, address) = (end_of(number), self.address(number));
+            let ends = (end.as_str(), NODE_END);
+            self.link(ends, Some(node), address, links.link_bits_per_s)?;
             node.ip(&["link", "set", "lo", "up"])?;
-            node.ip(&[
-                "addr",
-                "add",
-                &self.with_mask(self.address(number)),
-                "dev",
-                NODE_END,
-            ])?;
-            node.ip(&["link", "set", NODE_END, "up"])?;
-            if let Some(bits_per_s) = self.bandwidths.link_bits_per_s {
-                limit(Some(node), NODE_END, bits_per_s)?;
-                limit(Some(switch), &end, bits_per_s)?;
-            }
         }
-        self.link_clients()
+        let ends = (CLIENT_END, self.client_interface.as_str());
+        let address = self.client_address();
+        self.link(ends, None, address, links.client_link_bits_per_s)
     }
 
-    fn link_clients(&self) -> Result<(), NetworkError> {
-        let (switch, own) = (&self.switch, self.client_interface.as_str());
-        let pid = std::process::id().to_string();
-        let add = [
-            "link", "add", CLIENT_END, "type", "veth", "peer", "name", own,
-        ];
-        switch.ip(&[&add[..], &["netns", &pid]].concat())?;
-        switch.ip(&["link", "set", CLIENT_END, "master", BRIDGE, "up"])?;
-        ip(&[
-            "addr",
-            "add",
-            &self.with_mask(self.client_address()),
-            "dev",
-            own,
-        ])?;
-        ip(&["link", "set", own, "up"])?;
-        if let Some(bits_per_s) = self.bandwidths.client_link_bits_per_s {
-            limit(None, own, bits_per_s)?;
-            limit(Some(switch), CLIENT_END, bits_per_s)?;
+    /// Links an interface of a namespace, or of prony's, with the switch. `end` is the switch's end of the link.
+    fn link(
+        &self,
+        (end, own): (&str, &str),
+        namespace: Option<&Namespace>,
+        address: Ipv4Addr,
+        bits_per_s: Option<u64>,
+    ) -> Result<(), NetworkError> {
+        let (switch, pid) = (&self.switch, std::process::id().to_string());
+        let place = namespace.map_or(pid.as_str(), Namespace::name);
+        let add = ["link", "add", end, "type", "veth", "peer", "name", own];
+        switch.ip(&[&add[..], &["netns", place]].concat())?;
+        switch.ip(&["link", "set", end, "master", BRIDGE, "up"])?;
+        let address = format!("{address}/24");
+        ip(namespace, &["addr", "add", &address, "dev", own])?;
+        ip(namespace, &["link", "set", own, "up"])?;
+        if let Some(bits_per_s) = bits_per_s {
+            limit(namespace, own, bits_per_s)?;
+            limit(Some(switch), end, bits_per_s)?;
         }
         Ok(())
-    }
-
-    fn with_mask(&self, address: Ipv4Addr) -> String {
-        format!("{address}/24")
     }
 }
 
@@ -267,8 +250,12 @@ fn limit(
     run("tc", &mut command)
 }
 
-fn ip(arguments: &[&str]) -> Result<(), NetworkError> {
-    run("ip", Command::new("ip").args(arguments))
+/// Runs `ip` in a namespace, or in prony's.
+fn ip(namespace: Option<&Namespace>, arguments: &[&str]) -> Result<(), NetworkError> {
+    match namespace {
+        Some(namespace) => namespace.ip(arguments),
+        None => run("ip", Command::new("ip").args(arguments)),
+    }
 }
 
 /// Runs a program of iproute2, which ends at once.
@@ -372,7 +359,7 @@ mod tests {
 
     #[test]
     fn a_step_that_fails_names_its_command() {
-        let error = ip(&["link", "set", "pronyc-none", "up"]).unwrap_err();
+        let error = ip(None, &["link", "set", "pronyc-none", "up"]).unwrap_err();
         let says = error.to_string();
         assert!(
             says.starts_with("ip link set pronyc-none up failed: ") || says.contains("iproute2"),
