@@ -4,9 +4,9 @@
 //! initialises itself; every other server runs its own SQL scripts in bootstrap mode. The password is not set here: each
 //! start sets a new one with an init file (`managed`).
 
-use crate::ServerError;
 use crate::builds::{Distribution, Flavor, failed, not_started};
 use crate::full_disk::FullDisk;
+use crate::{ServerError, file_error};
 use host::Leases;
 use host::process::wait_within;
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -198,8 +198,4 @@ fn output(command: &mut Command, folder: &Path) -> io::Result<Output> {
         stdout,
         stderr: Vec::new(),
     })
-}
-
-fn file_error(path: &Path, error: &io::Error) -> ServerError {
-    ServerError::Unusable(format!("{}: {error}", path.display()))
 }

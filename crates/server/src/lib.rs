@@ -30,6 +30,7 @@ pub use managed::adjusted::{differences as adjusted, unmet};
 pub use node::{Abilities, Adjusted, Connector, Node, Started};
 pub use provider::{FakeProvider, Provider, provider};
 pub use recovery::{LogLine, LogWatch, RecoveryLog};
+pub(crate) use session::file_error;
 pub use session::{
     ColumnKind, Cutter, Producer, Reply, Script, ServerError, Session, TakeAnswer, TakeRow, login,
 };

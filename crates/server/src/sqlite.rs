@@ -3,7 +3,7 @@
 //! It runs the same experiments, with fewer features: no settings, no LOAD DATA, no status counters. The data is one file
 //! in the data folder. A restart closes and opens it.
 
-use crate::{Abilities, Connector, Node, ServerError, Session, StartRequest, Started};
+use crate::{Abilities, Connector, Node, ServerError, Session, StartRequest, Started, file_error};
 use record::ServerIdentity;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -54,8 +54,7 @@ impl Node for Sqlite {
     fn start(&self, request: &StartRequest) -> Result<Started, ServerError> {
         let begun = Instant::now();
         let folder = &request.data_folder;
-        std::fs::create_dir_all(folder)
-            .map_err(|error| ServerError::Unusable(format!("{}: {error}", folder.display())))?;
+        std::fs::create_dir_all(folder).map_err(|error| file_error(folder, &error))?;
         self.state().folder = Some(folder.clone());
         let mut session = self.connect()?;
         // SQLite reads the file at the first statement, not when it opens it.

@@ -14,12 +14,11 @@ use super::distribution::{Distribution, OLD_LIBRARY_FOLDER};
 use super::manifest::Manifest;
 use super::program::Logs;
 use super::{maven, unpack};
-use crate::ServerError;
+use crate::{ServerError, file_error};
 use host::{Home, Leases, process};
 use rustix::fs::{FlockOperation, flock};
 use spec::BuildSpec;
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -380,10 +379,6 @@ fn unknown(name: &str) -> ServerError {
         "{name} is not a build that prony can download ({}); unpack it yourself and give its folder as path:BASEDIR",
         known.join(", ")
     ))
-}
-
-fn file_error(path: &Path, error: &io::Error) -> ServerError {
-    ServerError::Unusable(format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::catalogue::Packages;
 use super::program::{self, Logs};
 use super::sources::{self, Archive};
 use super::unpack;
-use crate::ServerError;
+use crate::{ServerError, file_error};
 use host::Leases;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -103,8 +103,7 @@ impl<'a> Apt<'a> {
             architecture: packages.architecture,
             own_suite,
         };
-        apt.write_configuration()
-            .map_err(|error| ServerError::Unusable(format!("{}: {error}", folder.display())))?;
+        apt.write_configuration().map_err(|error| file_error(folder, &error))?;
         logs.output(apt.command("apt-get").args(["-q", "update"]), NO_APT)?;
         Ok(apt)
     }
@@ -130,8 +129,7 @@ impl<'a> Apt<'a> {
     /// Downloads these packages without their dependencies.
     fn exact(&self, names: &[&str]) -> Result<Vec<PathBuf>, ServerError> {
         let to = self.folder.join("exact");
-        std::fs::create_dir_all(&to)
-            .map_err(|error| ServerError::Unusable(format!("{}: {error}", to.display())))?;
+        std::fs::create_dir_all(&to).map_err(|error| file_error(&to, &error))?;
         self.logs.output(
             self.command("apt-get")
                 .current_dir(&to)
@@ -261,8 +259,7 @@ fn configuration(folder: &Path, transport: &str) -> String {
 }
 
 fn debs(folder: &Path) -> Result<Vec<PathBuf>, ServerError> {
-    let entries = std::fs::read_dir(folder)
-        .map_err(|error| ServerError::Unusable(format!("{}: {error}", folder.display())))?;
+    let entries = std::fs::read_dir(folder).map_err(|error| file_error(folder, &error))?;
     let mut found: Vec<PathBuf> = entries
         .flatten()
         .map(|entry| entry.path())

@@ -6,7 +6,7 @@
 use super::layout::Layout;
 use super::manifest::Manifest;
 use super::{manifest, program};
-use crate::ServerError;
+use crate::{ServerError, file_error};
 use host::Leases;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -72,9 +72,8 @@ impl Distribution {
         let below = layout.server.strip_prefix(folder).unwrap_or(&layout.server);
         let binary_sha256 = match verified.and_then(|manifest| manifest.sha256_of(below)) {
             Some(known) => known.to_string(),
-            None => manifest::sha256(&layout.server).map_err(|error| {
-                ServerError::Unusable(format!("{}: {error}", layout.server.display()))
-            })?,
+            None => manifest::sha256(&layout.server)
+                .map_err(|error| file_error(&layout.server, &error))?,
         };
         let mut program = call.words(&layout.server);
         program.extend(fixed_options(&layout, flavor, version));

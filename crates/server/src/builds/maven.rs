@@ -8,7 +8,7 @@
 use super::catalogue::Artifact;
 use super::manifest;
 use super::program::Logs;
-use crate::ServerError;
+use crate::{ServerError, file_error};
 use host::Leases;
 use std::fs::File;
 use std::io::{self, Seek};
@@ -26,8 +26,7 @@ pub(super) struct Fetched {
 impl Fetched {
     /// The open file, if its SHA-256 is that of the artifact.
     pub(super) fn checked(&self, artifact: &Artifact) -> Result<File, ServerError> {
-        let unreadable =
-            |error: io::Error| ServerError::Unusable(format!("{}: {error}", self.file.display()));
+        let unreadable = |error: io::Error| file_error(&self.file, &error);
         let mut file = File::open(&self.file).map_err(unreadable)?;
         let found = manifest::sha256_of(&mut file).map_err(unreadable)?;
         if found != artifact.sha256 {

@@ -2,7 +2,7 @@
 //! libraries, manuals.
 
 use super::program;
-use crate::ServerError;
+use crate::{ServerError, file_error};
 use flate2::read::DeflateDecoder;
 use host::Leases;
 use rawzip::{CompressionMethod, ZipArchive};
@@ -101,8 +101,7 @@ pub(super) fn packages(
             "it is part of every Debian system; on other systems give an unpacked server as path:BASEDIR",
         )?;
     }
-    prune(to, Path::new(""))
-        .map_err(|error| ServerError::Unusable(format!("{}: {error}", to.display())))
+    prune(to, Path::new("")).map_err(|error| file_error(to, &error))
 }
 
 const PACKAGE_FOLDERS: [&str; 6] = [

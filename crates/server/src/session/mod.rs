@@ -19,6 +19,7 @@ pub use cutter::Cutter;
 use kept::{Each, First, Kept};
 use record::visible::{SAID_MAX, shortened};
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 use std::time::{Duration, Instant};
 use wire::{Blocking, WireError};
 
@@ -86,6 +87,11 @@ impl ServerError {
             }
         )
     }
+}
+
+/// The error of a file or a folder.
+pub(crate) fn file_error(path: &Path, error: &std::io::Error) -> ServerError {
+    ServerError::Unusable(format!("{}: {error}", path.display()))
 }
 
 /// An open connection.
