@@ -58,10 +58,7 @@ pub(crate) fn name(run: &Run, cell: &Cell, other: &Cell) -> String {
     let levels = cell.levels.iter().filter(differs).map(level);
     let levels: Vec<String> = levels.collect();
     let round = cell.round.as_ref().filter(|_| cell.round != other.round);
-    let round = round.map(|round| match round.index {
-        Some(index) => format!("{} {index}", round.name),
-        None => round.name.clone(),
-    });
+    let round = round.map(ToString::to_string);
     let query = cell.query.clone().filter(|_| cell.query != other.query);
     let parts = [
         (!levels.is_empty()).then(|| levels.join(" · ")),

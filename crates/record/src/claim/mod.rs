@@ -10,6 +10,7 @@ pub use value::{Measured, Unit, Use, Value};
 use crate::key::TrialKey;
 use crate::text::word::name_of;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
@@ -173,6 +174,15 @@ impl Cell {
 pub struct RoundSelector {
     pub name: String,
     pub index: Option<u32>,
+}
+
+impl fmt::Display for RoundSelector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.index {
+            Some(index) => write!(f, "{} {index}", self.name),
+            None => f.write_str(&self.name),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

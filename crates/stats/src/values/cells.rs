@@ -1,6 +1,6 @@
 //! From a claim's cell to values by block.
 
-use super::words::{cell_words, round_words};
+use super::words::cell_words;
 use super::{load_value, resolution};
 use crate::inference::ratio::LogMean;
 use crate::load::recovery;
@@ -384,7 +384,7 @@ fn why_no_round(trial: &Trial, cell: &Cell) -> String {
     let is_cold = requested.is_some_and(|requested| requested.name == "cold");
     let is_it = |round: &&Round| is_cold && round.name == "lukewarm";
     let Some(round) = trial.rounds.iter().find(is_it) else {
-        let requested = requested.map(round_words).unwrap_or_default();
+        let requested = requested.map(ToString::to_string).unwrap_or_default();
         return format!("no round {requested}");
     };
     let coldness = round.coldness.as_ref();

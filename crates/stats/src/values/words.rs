@@ -1,13 +1,6 @@
-//! The words for cells and rounds in sentences.
+//! The words for cells in sentences.
 
-use record::claim::{Cell, RoundSelector};
-
-/// `hot 2`
-pub(crate) fn round_words(selector: &RoundSelector) -> String {
-    selector.index.map_or(selector.name.clone(), |index| {
-        format!("{} {index}", selector.name)
-    })
-}
+use record::claim::Cell;
 
 /// `variant small or large`; `this run` for a cell of all rows.
 pub(crate) fn cell_words(cell: &Cell) -> String {

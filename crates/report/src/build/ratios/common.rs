@@ -14,10 +14,7 @@ pub(crate) struct ComparedPlace {
 impl ComparedPlace {
     pub(crate) fn common(run: &Run, of: &Cell, to: &Cell) -> ComparedPlace {
         let round = of.round.as_ref().filter(|_| of.round == to.round);
-        let round = round.map(|round| match round.index {
-            Some(index) => format!("{} {index}", round.name),
-            None => round.name.clone(),
-        });
+        let round = round.map(ToString::to_string);
         let query = of.query.clone().filter(|_| of.query == to.query);
         let shared = of.levels.iter().filter(|level| to.levels.contains(level));
         let shared: Vec<(String, String)> = shared
