@@ -126,10 +126,7 @@ fn listed(settings: &[Unintended], one: impl Fn(&Unintended) -> String) -> Optio
 /// `off had 19.0 times as many pages read from disk as on (540,805 against 28,468). At 0.1 ms each, that is 41 % of the
 /// difference. With on, ...`
 fn counter(reason: &Reason, names: (&str, &str), count: fn(f64) -> String) -> String {
-    let (with, other) = match reason.with {
-        SideName::Of => names,
-        SideName::To => (names.1, names.0),
-    };
+    let (with, other) = reason.with.own_and_other(names.0, names.1);
     let what = reason.noun.unwrap_or(&reason.counter);
     let more = count(reason.more);
     let mut text = match reason.factor() {
@@ -166,10 +163,7 @@ pub(crate) fn brief(why: &Why, names: (&str, &str), is_subject: bool) -> Option<
         ));
     }
     let reason = why.reason()?;
-    let (who, other) = match reason.with {
-        SideName::To => (names.0, names.1),
-        SideName::Of => (names.1, names.0),
-    };
+    let (other, who) = reason.with.own_and_other(names.0, names.1);
     let (more, per) = (format::count(reason.more), per(why));
     let noun = reason.noun.unwrap_or(&reason.counter);
     if !is_subject {
@@ -231,10 +225,7 @@ fn cost(explains: &Explains) -> String {
 
 /// `A was limited to 200 disk reads per second (read_iops), B to 4,000. Its 35.0 per operation take 93 % of the difference.`
 fn limited(limit: &LimitReason, names: (&str, &str)) -> String {
-    let (with, other) = match limit.with {
-        SideName::Of => names,
-        SideName::To => (names.1, names.0),
-    };
+    let (with, other) = limit.with.own_and_other(names.0, names.1);
     let LimitReason { name, noun, .. } = limit;
     let beside = match limit.other {
         Some(value) => format!("{other} to {}", format::ratio(value)),

@@ -7,7 +7,7 @@ use super::cost::{self, Explains};
 use super::doubled::{self, Doubled};
 use super::meanings::{DERIVED, is_beside_the_point, meaning};
 use crate::side::times::Gap;
-use crate::side::{Line, Side, SideName};
+use crate::side::{Line, Side};
 use record::{Counters, names};
 use stats::{CONFIDENCE, LogMean};
 use std::collections::{BTreeMap, BTreeSet};
@@ -125,10 +125,7 @@ const PARTS_OF_WRITES: [&str; 6] = [
 /// Whether it is a part of all pages written, of which the slower side does not write more.
 fn is_part_of_no_more(counter: &str, of: &Side, to: &Side, gap: &Gap) -> bool {
     let per_operation = |side: &Side| Some(side.sum("Innodb_pages_written")? / side.operations());
-    let (slower, faster) = match gap.faster {
-        SideName::To => (of, to),
-        SideName::Of => (to, of),
-    };
+    let (faster, slower) = gap.faster.own_and_other(of, to);
     let all = per_operation(slower).zip(per_operation(faster));
     PARTS_OF_WRITES.contains(&counter) && all.is_some_and(|(slower, faster)| slower <= faster)
 }
@@ -142,10 +139,9 @@ fn explains(difference: &Difference, of: &Side, to: &Side, gap: &Gap) -> Option<
     let own =
         |value: Option<f64>, side: &Side| Some(value? * cost::own_share(&difference.counter, side));
     let (own_of, own_to) = (own(difference.of, of)?, own(difference.to, to)?);
-    let (slower, faster, more) = match gap.faster {
-        SideName::To => (of, to, own_of - own_to),
-        SideName::Of => (to, of, own_to - own_of),
-    };
+    let (faster, slower) = gap.faster.own_and_other(of, to);
+    let (own_faster, own_slower) = gap.faster.own_and_other(own_of, own_to);
+    let more = own_slower - own_faster;
     if !is_comparable(&difference.counter, slower, faster) {
         return None;
     }

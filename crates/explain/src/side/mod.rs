@@ -35,6 +35,16 @@ pub enum SideName {
     To,
 }
 
+impl SideName {
+    /// What is of this side, then what is of the other one.
+    pub fn own_and_other<T>(self, of: T, to: T) -> (T, T) {
+        match self {
+            SideName::Of => (of, to),
+            SideName::To => (to, of),
+        }
+    }
+}
+
 /// Counters over a number of operations: a query, the queries of a round, or a timed load.
 #[derive(Clone)]
 pub(crate) struct Line<'t> {

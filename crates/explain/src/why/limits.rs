@@ -49,10 +49,8 @@ pub(crate) fn differ(of: &Side, to: &Side) -> bool {
 
 /// The limit of the slower side that costs most; None if none costs a tenth of the difference.
 pub(crate) fn reason(of: &Side, to: &Side, gap: &Gap) -> Option<LimitReason> {
-    let (slower, faster, with) = match gap.faster {
-        SideName::To => (of, to, SideName::Of),
-        SideName::Of => (to, of, SideName::To),
-    };
+    let (faster, slower) = gap.faster.own_and_other(of, to);
+    let (_, with) = gap.faster.own_and_other(SideName::Of, SideName::To);
     let reasons = LIMITED.iter().filter_map(|(name, noun, counters)| {
         let limit = slower.limit(name).filter(|limit| *limit > 0.0)?;
         let other = faster.limit(name);

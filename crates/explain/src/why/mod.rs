@@ -8,9 +8,9 @@ pub(crate) mod limits;
 pub(crate) mod reason;
 
 use crate::counters::rank::{self, Difference};
+use crate::side::Side;
 use crate::side::times::{Times, TimesVerdict};
 use crate::side::unintended::{self, Unintended};
-use crate::side::{Side, SideName};
 use limits::LimitReason;
 use reason::Reason;
 use record::{Claim, RoundSelector, Run, Subject, Trial, TrialState};
@@ -209,10 +209,7 @@ fn candidate<'r, 't>(
     round: &'r str,
 ) -> Option<Candidate<'r, 't>> {
     let times = Times::between(&a.sides[round], &b.sides[round])?;
-    let (of, to) = match times.smaller()? {
-        SideName::Of => (b, a),
-        SideName::To => (a, b),
-    };
+    let (to, of) = times.smaller()?.own_and_other(a, b);
     Some(Candidate {
         of,
         to,

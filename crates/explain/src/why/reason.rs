@@ -115,7 +115,7 @@ fn because(subject: &Reason, of: &Side, to: &Side) -> Vec<Because> {
     let fits = |cause: &&Cause| {
         cause.fewer.contains(&subject.counter.as_str()) && holds(cause, subject, of, to)
     };
-    let (with, other) = sides(subject, of, to);
+    let (with, other) = subject.with.own_and_other(of, to);
     CAUSES
         .iter()
         .filter(fits)
@@ -128,7 +128,7 @@ fn because(subject: &Reason, of: &Side, to: &Side) -> Vec<Because> {
 
 /// Says of buffer pool misses who served them on the side that has more, as far as that is known.
 fn with_source(one: Reason, of: &Side, to: &Side) -> Reason {
-    let (_, more) = sides(&one, of, to);
+    let (_, more) = one.with.own_and_other(of, to);
     let source = (one.counter == MISSES).then(|| misses(more)).flatten();
     Reason {
         noun: source.or(one.noun),
@@ -169,7 +169,7 @@ fn is_own(one: &Reason) -> bool {
 
 /// Whether it counts writes during read-only statements, or the work of an engine that the faster side does not use.
 fn is_idle(one: &Reason, of: &Side, to: &Side) -> bool {
-    let (with, other) = sides(one, of, to);
+    let (with, other) = one.with.own_and_other(of, to);
     let of_engine = |(prefix, requests): &(&str, &[&'static str])| {
         one.counter.starts_with(prefix) && is_unused(requests, with, other)
     };
@@ -188,19 +188,8 @@ const ENGINES: [(&str, &[&str]); 3] = [
     ("Aria_", &["Aria_pagecache_read_requests"]),
 ];
 
-fn sides<'s, 't>(
-    subject: &Reason,
-    of: &'s Side<'t>,
-    to: &'s Side<'t>,
-) -> (&'s Side<'t>, &'s Side<'t>) {
-    match subject.with {
-        SideName::Of => (of, to),
-        SideName::To => (to, of),
-    }
-}
-
 fn holds(cause: &Cause, subject: &Reason, of: &Side, to: &Side) -> bool {
-    let (with, other) = sides(subject, of, to);
+    let (with, other) = subject.with.own_and_other(of, to);
     let moves = |names: &&'static [&'static str]| !stands_still(names, of, to);
     let has_moved = cause.beside.is_empty() || cause.beside.iter().any(moves);
     let counts = |sign: &&Sign| has_moved || !matches!(sign, Sign::Setting(_));
