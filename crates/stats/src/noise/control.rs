@@ -7,7 +7,7 @@ use crate::compare::contrast;
 use crate::inference::ratio;
 use crate::judge::borrowed_noise::Lenders;
 use crate::values::cells::{self, row_key};
-use record::claim::{Cell, Subject, Use, Value};
+use record::claim::{Cell, Use, Value};
 use record::run::Question;
 use record::trial::{Trial, TrialKey};
 
@@ -88,14 +88,10 @@ fn twice(
 /// The value that the first claim on this setup compares, else the throughput of a load or the time of the last kind of round.
 fn subject(question: &Question, control: &Trial) -> (Value, Cell) {
     let row = row_key(&control.key);
-    let claims = question
-        .claims
-        .iter()
-        .flat_map(|claim| match &claim.subject {
-            Subject::Ratio { value, of, to, .. } => vec![(value, of), (value, to)],
-            Subject::Spread { value, among, .. } => vec![(value, among)],
-            Subject::Finds { .. } => Vec::new(),
-        });
+    let claims = question.claims.iter().flat_map(|claim| {
+        let cells = claim.compared().into_iter();
+        cells.filter_map(move |cell| Some((claim.subject.value()?, cell)))
+    });
     let mut own = claims.filter(|(value, cell)| {
         value.used() == Use::Speed
             && !cells::matching(std::slice::from_ref(control), cell).is_empty()
@@ -113,7 +109,7 @@ mod tests {
     use super::*;
     use crate::fixture;
     use record::FlagKind;
-    use record::claim::{Bound, Claim};
+    use record::claim::{Bound, Claim, Subject};
     use record::trial::{Role, TrialState};
 
     fn question(claims: Vec<Claim>) -> Question {
