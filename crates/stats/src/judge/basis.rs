@@ -9,12 +9,11 @@ use crate::load::accounts::{summed, total};
 use crate::load::generator::bottleneck::reactors_full;
 use crate::load::recovery;
 use crate::load::summary::{of_trial, summary};
-use crate::values::cells::{self, RowKey, row_key, row_words, why_it_does_not_count};
+use crate::values::cells::{self, RowKey, by_row, row_words, why_it_does_not_count};
 use crate::values::{load_value, resolution, words};
 use record::claim::{Cell, Claim, Subject, Use, Value};
 use record::load::THREADS;
 use record::{Account, Flag, FlagKind, LoadFactor, Question, Summary, Trial, TrialState};
-use std::collections::BTreeMap;
 
 /// The factors that a comparison of servers or runs is about.
 const SERVER: &str = "server";
@@ -212,7 +211,7 @@ type Sides<'t> = (Vec<&'t Trial>, Vec<&'t Trial>);
 
 /// The rows that differ from an earlier one in their server, if at all, and free factors alone, with that one.
 fn same_setups<'t>(trials: &[&'t Trial], is_free: fn(&str) -> bool) -> Vec<Sides<'t>> {
-    let rows = Vec::from_iter(by_row(trials));
+    let rows = Vec::from_iter(by_row(trials.iter().copied()));
     let rest = |row: &RowKey<'t>| -> Vec<&'t (String, String)> {
         let levels = row.1.iter();
         levels.filter(|(factor, _)| !is_free(factor)).collect()
@@ -256,20 +255,12 @@ fn is_on_losses(claim: &Claim) -> bool {
 
 /// Of the two rows whose shares differ most.
 fn failed_among(trials: &[&Trial]) -> Option<FailedShares> {
-    let rows = by_row(trials);
+    let rows = by_row(trials.iter().copied());
     let share = |trials: &&Vec<&Trial>| total(&sums(trials)).failed_share();
     let by_share = |a: &&Vec<&Trial>, b: &&Vec<&Trial>| share(a).total_cmp(&share(b));
     let least = rows.values().min_by(by_share)?;
     let most = rows.values().max_by(by_share)?;
     failed(least, most)
-}
-
-fn by_row<'t>(trials: &[&'t Trial]) -> BTreeMap<RowKey<'t>, Vec<&'t Trial>> {
-    let mut rows: BTreeMap<RowKey, Vec<&Trial>> = BTreeMap::new();
-    for trial in trials {
-        rows.entry(row_key(&trial.key)).or_default().push(trial);
-    }
-    rows
 }
 
 /// The first row of a cell without a valid trial, and why, or the first level without any. `by_audit`: one that was audited is enough.
@@ -280,7 +271,7 @@ pub(crate) fn unmeasured_row(cell: &Cell, trials: &[&Trial], by_audit: bool) -> 
             words::cell_words(cell)
         ));
     }
-    let rows = by_row(trials);
+    let rows = by_row(trials.iter().copied());
     let counts = |trial: &Trial| trial.is_valid() || (by_audit && trial.audit.is_some());
     let lacking = rows
         .iter()
@@ -473,7 +464,7 @@ fn lost(old: Losses, new: Losses) -> Option<LostTransactions> {
 
 /// Of the rows that lost the smallest and the largest share.
 fn lost_among(trials: &[&Trial]) -> Option<LostTransactions> {
-    let rows = by_row(trials).into_values();
+    let rows = by_row(trials.iter().copied()).into_values();
     let mut rows: Vec<Losses> = rows.map(|trials| losses(&trials)).collect();
     rows.sort_by(|a, b| a.share().total_cmp(&b.share()));
     lost(*rows.first()?, *rows.last()?)

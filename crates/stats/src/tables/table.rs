@@ -1,10 +1,9 @@
 //! The matrix of times: rows of servers and levels, rounds across.
 
 use crate::inference::estimate::Estimate;
-use crate::values::cells::{RowKey, row_key, why_it_does_not_count};
+use crate::values::cells::{RowKey, by_row, row_key, why_it_does_not_count};
 use record::run::Question;
 use record::trial::{Round, Trial, TrialState};
-use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoundCell {
@@ -36,11 +35,7 @@ pub fn table(question: &Question, trials: &[Trial]) -> Vec<Row> {
 
 /// The rows in the order of the table, each with all of its trials.
 pub fn rows<'t>(question: &Question, trials: &'t [Trial]) -> Vec<(RowKey<'t>, Vec<&'t Trial>)> {
-    let mut rows: BTreeMap<RowKey, Vec<&Trial>> = BTreeMap::new();
-    for trial in trials {
-        rows.entry(row_key(&trial.key)).or_default().push(trial);
-    }
-    let mut rows: Vec<_> = rows.into_iter().collect();
+    let mut rows = Vec::from_iter(by_row(trials));
     rows.sort_by_key(|(key, _)| place(question, *key));
     rows
 }

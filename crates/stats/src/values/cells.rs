@@ -16,6 +16,17 @@ pub fn row_key(key: &TrialKey) -> RowKey<'_> {
     (key.server.as_deref(), &key.levels)
 }
 
+/// All trials of each row.
+pub(crate) fn by_row<'t>(
+    trials: impl IntoIterator<Item = &'t Trial>,
+) -> BTreeMap<RowKey<'t>, Vec<&'t Trial>> {
+    let mut rows: BTreeMap<RowKey, Vec<&Trial>> = BTreeMap::new();
+    for trial in trials {
+        rows.entry(row_key(&trial.key)).or_default().push(trial);
+    }
+    rows
+}
+
 /// `server 5.6, variant small pool`.
 pub(crate) fn row_words((server, levels): RowKey) -> String {
     let server = server.map(|server| format!("server {server}"));
