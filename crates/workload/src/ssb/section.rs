@@ -35,30 +35,21 @@ pub enum Joins {
 }
 
 impl Joins {
-    pub const ALL: [Joins; 4] = [
-        Joins::Original,
-        Joins::Ansi,
-        Joins::FactFirst,
-        Joins::DimensionFirst,
+    /// All with their names in the file.
+    pub(super) const NAMES: [(&str, Joins); 4] = [
+        ("original", Joins::Original),
+        ("ansi", Joins::Ansi),
+        ("fact first", Joins::FactFirst),
+        ("dimension first", Joins::DimensionFirst),
     ];
-
-    /// The name in the file.
-    pub fn name(self) -> &'static str {
-        match self {
-            Joins::Original => "original",
-            Joins::Ansi => "ansi",
-            Joins::FactFirst => "fact first",
-            Joins::DimensionFirst => "dimension first",
-        }
-    }
 }
 
 impl Section {
     /// Reads the section and notes mistakes.
     pub fn read(section: &spec::Section) -> Option<Section> {
         section.allow("[workload.ssb]", &KEYS);
-        let forms = Joins::ALL.map(|joins| (joins.name(), joins));
-        let joins = section.get("joins").and_then(|node| node.choice(&forms));
+        let joins = section.get("joins");
+        let joins = joins.and_then(|node| node.choice(&Joins::NAMES));
         let scale = scale(section, LARGEST_SCALE);
         let engine = engine(section);
         Some(Section {
@@ -90,8 +81,8 @@ mod tests {
 
     #[test]
     fn every_form_of_the_joins_is_read_by_its_name() {
-        for joins in Joins::ALL {
-            assert_eq!(read(&format!("joins = {:?}", joins.name())).joins, joins);
+        for (name, joins) in Joins::NAMES {
+            assert_eq!(read(&format!("joins = {name:?}")).joins, joins);
         }
     }
 
