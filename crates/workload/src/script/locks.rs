@@ -3,15 +3,18 @@
 //! Boundaries: the locks of a transaction end with it; what procedures lock is not in the statements.
 
 use crate::sql_text::lexer::Token;
-use std::collections::BTreeSet;
 
-const OF_TABLES: &str = "UNLOCK TABLES";
-const OF_INSTANCE: &str = "UNLOCK INSTANCE";
-const OF_NAMES: &str = "RELEASE_LOCK";
-
-/// The locks that hold after the statements so far, each as what frees it.
+/// The locks that hold after the statements so far.
 #[derive(Default)]
-pub(super) struct Locks(BTreeSet<&'static str>);
+pub(super) struct Locks {
+    /// LOCK TABLES, FLUSH TABLES t WITH READ LOCK, FLUSH TABLES t FOR EXPORT.
+    tables: bool,
+    /// FLUSH TABLES WITH READ LOCK. A transaction that begins does not free it.
+    all_tables: bool,
+    instance: bool,
+    /// How many locks of GET_LOCK.
+    names: u32,
+}
 
 impl Locks {
     /// Takes note of the next statement.
@@ -20,28 +23,48 @@ impl Locks {
             return;
         };
         let has = |words: &[&str]| statement.iter().any(|token| token.is_one_of(words));
-        let calls = |names: &[&str]| {
-            let is_call = |pair: &[Token]| pair[0].is_one_of(names) && pair[1].is_sign(b'(');
-            statement.windows(2).any(is_call)
-        };
-        let is_instance = statement.get(1).is_some_and(|next| next.is("INSTANCE"));
-        let named = if is_instance { OF_INSTANCE } else { OF_TABLES };
+        let is_next = |word: &str| statement.get(1).is_some_and(|next| next.is(word));
         match first {
-            _ if first.is("LOCK") => self.0.insert(named),
-            // FLUSH TABLES WITH READ LOCK, FLUSH TABLES t FOR EXPORT
-            _ if first.is("FLUSH") => has(&["LOCK", "EXPORT"]) && self.0.insert(OF_TABLES),
-            _ if first.is("UNLOCK") => self.0.remove(named),
+            _ if first.is("LOCK") && is_next("INSTANCE") => self.instance = true,
+            _ if first.is("UNLOCK") && is_next("INSTANCE") => self.instance = false,
+            _ if first.is("LOCK") => self.tables = true,
+            _ if first.is("UNLOCK") => (self.tables, self.all_tables) = (false, false),
+            _ if first.is("FLUSH") && has(&["LOCK", "EXPORT"]) => match names_no_table(statement) {
+                true => self.all_tables = true,
+                false => self.tables = true,
+            },
             // A transaction that begins frees tables too.
-            _ if first.is_one_of(&["BEGIN", "START"]) => self.0.remove(OF_TABLES),
-            _ if calls(&["RELEASE_LOCK", "RELEASE_ALL_LOCKS"]) => self.0.remove(OF_NAMES),
-            _ => calls(&["GET_LOCK"]) && self.0.insert(OF_NAMES),
-        };
+            _ if first.is("BEGIN") => self.tables = false,
+            _ if first.is("START") && is_next("TRANSACTION") => self.tables = false,
+            _ => {}
+        }
+        let calls = statement.windows(2).filter(|pair| pair[1].is_sign(b'('));
+        for name in calls.map(|pair| &pair[0]) {
+            self.names = match name {
+                _ if name.is("GET_LOCK") => self.names + 1,
+                _ if name.is("RELEASE_LOCK") => self.names.saturating_sub(1),
+                _ if name.is("RELEASE_ALL_LOCKS") => 0,
+                _ => self.names,
+            };
+        }
     }
 
     /// What is missing to free one of them; None: nothing is locked.
     pub(super) fn missing(&self) -> Option<&'static str> {
-        self.0.first().copied()
+        let held = [
+            (self.names > 0, "RELEASE_LOCK"),
+            (self.instance, "UNLOCK INSTANCE"),
+            (self.tables || self.all_tables, "UNLOCK TABLES"),
+        ];
+        let mut held = held.into_iter().filter(|(is_held, _)| *is_held);
+        held.next().map(|(_, frees)| frees)
     }
+}
+
+/// Whether a FLUSH TABLES is of all tables.
+fn names_no_table(flush: &[Token]) -> bool {
+    let is_next = |pair: &[Token]| pair[0].is_one_of(&["TABLE", "TABLES"]) && pair[1].is("WITH");
+    flush.windows(2).any(is_next)
 }
 
 #[cfg(test)]
@@ -71,7 +94,16 @@ mod tests {
                 "UNLOCK TABLES",
             ),
             (
+                &["flush tables with read lock", "begin", "commit"],
+                "UNLOCK TABLES",
+            ),
+            (&["lock tables t write", "start replica"], "UNLOCK TABLES"),
+            (
                 &["select get_lock('a', 10)", "select 'release_lock(a)'"],
+                "RELEASE_LOCK",
+            ),
+            (
+                &["do get_lock(1,1), get_lock(2,1)", "do release_lock(1)"],
                 "RELEASE_LOCK",
             ),
             (
@@ -88,8 +120,11 @@ mod tests {
         for statements in [
             &["lock tables t write", "unlock tables"][..],
             &["lock tables t write", "start transaction", "commit"],
+            &["flush tables t with read lock", "begin", "commit"],
+            &["flush local tables with read lock", "unlock tables"],
             &["lock instance for backup", "unlock instance"],
             &["do get_lock('a', 1)", "select release_lock('a')"],
+            &["do get_lock(1,1),get_lock(2,1)", "do release_all_locks()"],
             &["flush tables t", "select lock, get_lock from t"],
         ] {
             assert_eq!(missing(statements), None, "{statements:?}");
