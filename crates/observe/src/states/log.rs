@@ -9,8 +9,13 @@ use std::collections::BTreeMap;
 const VARIABLES_SQL: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_log_file_size', \
      'innodb_log_files_in_group', 'innodb_redo_log_capacity', 'innodb_page_size', 'innodb_thread_concurrency')";
 
-/// What does not change while the server runs.
-pub(super) fn constant(session: &mut Session) -> Result<States, ServerError> {
+/// The size of a log that is a single file.
+pub(super) const FILE_SIZE: &str = "innodb_log_file_size";
+pub(super) const FILE_SIZE_SQL: &str =
+    "SELECT 'innodb_log_file_size', @@GLOBAL.innodb_log_file_size";
+
+/// The states from the settings of the start, and whether the log is a single file, whose size can change afterwards.
+pub(super) fn at_start(session: &mut Session) -> Result<(States, bool), ServerError> {
     let variables = unless_refused(session, VARIABLES_SQL)?;
     let mut states = BTreeMap::new();
     states.extend(capacity(&variables).map(|bytes| (State::LogCapacity, bytes as f64)));
@@ -18,7 +23,13 @@ pub(super) fn constant(session: &mut Session) -> Result<States, ServerError> {
         let limit = age_limit(&variables);
         states.extend(limit.map(|bytes| (State::CheckpointAgeLimit, bytes as f64)));
     }
-    Ok(States(states))
+    Ok((States(states), is_one_file(&variables)))
+}
+
+/// MariaDB shows no number of files since 10.6, and resizes its single file while it runs since 10.9.
+fn is_one_file(variables: &Reading) -> bool {
+    let has = |name: &str| variables.contains_key(name);
+    has(FILE_SIZE) && !has("innodb_log_files_in_group") && !has("innodb_redo_log_capacity")
 }
 
 fn is_mysql_5(session: &mut Session) -> bool {
@@ -30,7 +41,7 @@ fn is_mysql_5(session: &mut Session) -> bool {
 
 /// The capacity of the redo log (bytes). MariaDB has a single file since 10.5, and shows no number of files since 10.6.
 fn capacity(variables: &Reading) -> Option<i64> {
-    let file = variables.get("innodb_log_file_size").map(|size| {
+    let file = variables.get(FILE_SIZE).map(|size| {
         let files = variables.get("innodb_log_files_in_group");
         size * files.copied().unwrap_or(1)
     });
@@ -44,7 +55,7 @@ fn age_limit(variables: &Reading) -> Option<i64> {
     let page = get("innodb_page_size").unwrap_or(16_384);
     let threads = 10 + get("innodb_thread_concurrency").unwrap_or(0);
     let header = 2_048;
-    let log = (get("innodb_log_file_size")? - header) * get("innodb_log_files_in_group")?;
+    let log = (get(FILE_SIZE)? - header) * get("innodb_log_files_in_group")?;
     let usable = log - log / 10 - page * (4 * threads + 8);
     let margin = usable - usable / 10;
     Some(margin - margin / 16)

@@ -43,7 +43,7 @@ enum Source {
 
 /// Each level with its sources, the best first.
 #[rustfmt::skip]
-const LEVELS: [(State, &[Source]); 8] = [
+const LEVELS: [(State, &[Source]); 9] = [
     (
         State::CheckpointAge,
         &[
@@ -58,6 +58,7 @@ const LEVELS: [(State, &[Source]); 8] = [
         ],
     ),
     (State::CheckpointAgeLimit, &[Source::Value(&["Innodb_checkpoint_max_age", "log_max_modified_age_sync"])]),
+    (State::LogCapacity, &[Source::Value(&["Innodb_redo_log_capacity_resized", log::FILE_SIZE])]),
     (State::DirtyPages, &[Source::Value(&["Innodb_buffer_pool_pages_dirty"])]),
     (State::FreePages, &[Source::Value(&["Innodb_buffer_pool_pages_free"])]),
     (State::CachePages, &[Source::Value(&["Innodb_buffer_pool_pages_total"])]),
@@ -102,7 +103,7 @@ const GAUGES: &str = "'log_lsn_current', 'log_lsn_last_checkpoint', 'log_max_mod
 /// The status variables that the sources use, to read them alone.
 const STATUS_SQL: &str = "SHOW GLOBAL STATUS WHERE Variable_name LIKE 'Innodb\\_checkpoint%' \
      OR Variable_name LIKE 'Innodb\\_redo\\_log%lsn' OR Variable_name LIKE 'Innodb\\_buffer\\_pool\\_pages%' \
-     OR Variable_name = 'Innodb_history_list_length'";
+     OR Variable_name IN ('Innodb_history_list_length', 'Innodb_redo_log_capacity_resized')";
 
 /// The states that only some servers have among their status variables.
 const ELSEWHERE: [State; 3] = [
@@ -118,8 +119,10 @@ pub struct StateReader {
     /// None if the status has everything, or the server has no metrics.
     gauges_sql: Option<String>,
     reads_monitor: bool,
-    /// Constant while the server runs: the log capacity, and its age limit where the server does not report it.
-    constant: States,
+    /// Whether the log is a single file, whose size a setting can change while the server runs.
+    has_one_file: bool,
+    /// From the settings of the start: the log capacity, and its age limit where the server does not report it.
+    at_start: States,
 }
 
 impl StateReader {
@@ -133,10 +136,12 @@ impl StateReader {
             // A server without metrics refuses it.
             let _ = session.execute("SET GLOBAL innodb_monitor_enable = 'module_log'");
         }
+        let (at_start, has_one_file) = log::at_start(session)?;
         let mut reader = StateReader {
             gauges_sql: None,
             reads_monitor: false,
-            constant: log::constant(session)?,
+            has_one_file,
+            at_start,
         };
         let mut found = unless_refused(session, STATUS_SQL)?;
         if reader.lacks(&found) {
@@ -166,7 +171,10 @@ impl StateReader {
         if self.reads_monitor {
             found.extend(monitor::read(session).unwrap_or_default());
         }
-        let mut states = self.constant.clone();
+        if self.has_one_file {
+            found.extend(unless_refused(session, log::FILE_SIZE_SQL).unwrap_or_default());
+        }
+        let mut states = self.at_start.clone();
         states.0.extend(levels(&found));
         states
     }
@@ -183,7 +191,7 @@ impl StateReader {
 
     fn lacks(&self, found: &Reading) -> bool {
         let has: States = States(levels(found).collect());
-        let is_absent = |state: &State| has.get(*state).or(self.constant.get(*state)).is_none();
+        let is_absent = |state: &State| has.get(*state).or(self.at_start.get(*state)).is_none();
         ELSEWHERE.iter().any(is_absent)
     }
 }
@@ -234,6 +242,7 @@ pub(crate) fn rates(counters: &BTreeMap<String, f64>) -> impl Iterator<Item = (S
 #[cfg(test)]
 mod tests {
     use super::*;
+    use server::Reply;
 
     fn reading(values: &[(&str, i64)]) -> Reading {
         let values = values.iter();
@@ -268,6 +277,28 @@ mod tests {
     }
 
     #[test]
+    fn the_capacity_of_a_log_that_is_resized_is_read_with_each_sample() {
+        let of_mysql = of(&[("Innodb_redo_log_capacity_resized", 7)]);
+        assert_eq!(of_mysql.get(State::LogCapacity), Some(7.0));
+        // As of MariaDB, where the log is twice as large each time.
+        let mut bytes = 1;
+        let reply = move |sql: &str| {
+            let is_asked = sql.contains(log::FILE_SIZE);
+            bytes *= if is_asked { 2 } else { 1 };
+            let size = [log::FILE_SIZE.to_string(), bytes.to_string()];
+            let size = size.map(|text| Some(text.into_bytes())).to_vec();
+            Ok::<_, ServerError>(Reply {
+                rows: Vec::from_iter(is_asked.then_some(size)),
+                ..Reply::default()
+            })
+        };
+        let mut session = Session::Scripted(Box::new(reply));
+        let reader = StateReader::new(&mut session, false).unwrap();
+        let mut capacity = || reader.read(&mut session).unwrap().get(State::LogCapacity);
+        assert_eq!([capacity(), capacity()], [Some(4.0), Some(8.0)]);
+    }
+
+    #[test]
     fn a_percentage_needs_the_state_and_its_limit() {
         let age = ("Innodb_checkpoint_age", 80);
         let states = of(&[age, ("Innodb_checkpoint_max_age", 320)]);
@@ -292,8 +323,8 @@ mod tests {
 
     #[test]
     fn every_state_has_a_source() {
-        // The capacity is a setting, and a replica reports its lag in a separate statement.
-        let elsewhere = [State::LogCapacity, State::ReplicationLag];
+        // A replica reports its lag in a separate statement.
+        let elsewhere = [State::ReplicationLag];
         let known = LEVELS.iter().map(|(state, _)| *state);
         let rates = RATES.iter().map(|(state, _)| *state);
         let mut all: Vec<State> = known.chain(rates).chain(elsewhere).collect();
