@@ -49,6 +49,11 @@ impl EventNote {
         (ends && self.numbers.contains_key(OTHERS)) || kind == CUT
     }
 
+    /// Whether it starts the node that this outage left down.
+    pub fn starts(&self, outage: &EventNote) -> bool {
+        self.kind == START && self.node == outage.node && self.at_ns >= outage.at_ns
+    }
+
     /// When it was over for the clients: at its end, or at the first commit after it. A killed node is gone at once, but clients of the other
     /// nodes wait until these go on without it. None if it had not ended.
     pub fn over_ns(&self) -> Option<i64> {

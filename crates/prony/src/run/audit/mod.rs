@@ -11,7 +11,6 @@ pub(crate) mod reached_disk;
 use super::place::AnyPlace;
 use host::interrupt;
 use load::Tally;
-use record::event::START;
 use record::{AuditNote, EventNote, FlagKind, InputCheck, Trial};
 use server::ServerError;
 use std::ops::Range;
@@ -73,9 +72,7 @@ fn crashes_ns(trial: &Trial) -> Vec<Range<u64>> {
     };
     let crash = |event: &EventNote| {
         // What a crash leaves down, a later event starts.
-        let later = trial.events.iter().filter(|other| {
-            other.kind == START && other.node == event.node && other.at_ns >= event.at_ns
-        });
+        let later = trial.events.iter().filter(|other| other.starts(event));
         let launched = launched_ns(event).or_else(|| later.filter_map(launched_ns).min());
         since_start(event.at_ns)..since_start(launched.unwrap_or(event.at_ns))
     };
@@ -128,7 +125,7 @@ mod tests {
     use super::*;
     use crate::run::measure::trial::blank;
     use record::TrialState;
-    use record::event::{KILL, POWER_CUT};
+    use record::event::{KILL, POWER_CUT, START};
 
     /// The trial after an audit, with an event of this kind.
     fn judged(event: &str, note: AuditNote) -> Trial {

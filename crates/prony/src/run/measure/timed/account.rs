@@ -10,7 +10,6 @@ use crate::run::shards;
 use host::machine;
 use load::{Backend, Driven, Ending, OwnStall, Second, Tally, Window};
 use observe::{Gap, Sampled};
-use record::event::START;
 use record::load::THREADS;
 use record::{
     Account, CARRIED, CARRIED_ERRORS, EngineNote, EngineStall, ErrorCount, ErrorKind, EventNote,
@@ -135,13 +134,10 @@ fn down(outages: &[&EventNote], started_ns: i64) -> Vec<(f64, f64)> {
     let at_s = |ns: i64| (ns - started_ns) as f64 / 1e9;
     let ended_s = |event: &EventNote| event.ended_ns.map_or(f64::INFINITY, at_s);
     let of = |event: &&EventNote| {
-        let is_start = |other: &&&EventNote| {
-            other.kind == START && other.node == event.node && other.at_ns >= event.at_ns
-        };
         let is_read = event.node.is_none_or(|node| node == 1);
         let until_s = match is_read && !event.numbers.contains_key("start_s") {
             true => {
-                let starts = outages.iter().filter(is_start);
+                let starts = outages.iter().filter(|other| other.starts(event));
                 starts
                     .map(|start| ended_s(start))
                     .fold(f64::INFINITY, f64::min)
@@ -451,7 +447,7 @@ mod tests {
     use super::*;
     use crate::run::measure::trial::blank;
     use record::TrialState;
-    use record::event::{KILL, PAUSE, STOP};
+    use record::event::{KILL, PAUSE, START, STOP};
 
     fn account(failed: u64) -> Vec<Account> {
         vec![Account {

@@ -18,15 +18,24 @@ pub(super) fn flag(
         return;
     };
     let count = refused.len();
-    let outlasts = |event: &&EventNote| {
-        let ended_ns = event.ended_ns.unwrap_or(i64::MAX);
-        event.is_outage() && event.at_ns < end_ns && ended_ns + RECONNECTS_WITHIN_NS > end_ns
-    };
-    match trial.events.iter().find(outlasts) {
-        Some(event) => {
+    let outlasting = trial.events.iter().find_map(|event| {
+        let started = started_by(event, &trial.events);
+        let ended_ns = started.and_then(|start| start.ended_ns);
+        let up_ns = ended_ns.map_or(i64::MAX, |ns| ns + RECONNECTS_WITHIN_NS);
+        let outlasts = event.is_outage() && event.at_ns < end_ns && up_ns > end_ns;
+        outlasts.then_some((event, started.is_some()))
+    });
+    match outlasting {
+        Some((event, is_started)) => {
             let at_s = (event.at_ns - started_ns) as f64 / 1e9;
+            let way_out = match is_started {
+                true => "measure for longer, or start the event earlier",
+                false => {
+                    "no event starts the node again: write a \"start\" event, or let the clients use other nodes with \"writes\""
+                }
+            };
             let text = format!(
-                "the \"{}\" event at {at_s:.1} s outlasted the load: {count} clients had no connection at its end; measure for longer, or start the event earlier",
+                "the \"{}\" event at {at_s:.1} s outlasted the load: {count} clients had no connection at its end; {way_out}",
                 event.kind
             );
             trial.flag(FlagKind::NotRecovered, text);
@@ -40,44 +49,54 @@ pub(super) fn flag(
     }
 }
 
+/// The event that starts the server, or its node, after an outage: the outage itself, or a later one.
+fn started_by<'e>(outage: &'e EventNote, events: &'e [EventNote]) -> Option<&'e EventNote> {
+    match outage.numbers.contains_key("start_s") {
+        true => Some(outage),
+        false => events.iter().find(|other| other.starts(outage)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::run::measure::trial::blank;
     use record::TrialState;
-    use record::event::{KILL, PAUSE};
+    use record::event::{KILL, PAUSE, START};
     use std::collections::BTreeMap;
 
-    fn event(kind: &str, at_ns: i64, ended_ns: Option<i64>) -> EventNote {
+    const SECOND_NS: i64 = 1_000_000_000;
+
+    /// An event of node 1 between these seconds, which started it or did not.
+    fn event(kind: &str, (at_s, ended_s): (i64, i64), starts: bool) -> EventNote {
+        let start_s = starts.then(|| ("start_s".to_string(), 0.5));
         EventNote {
-            at_ns,
-            ended_ns,
+            at_ns: at_s * SECOND_NS,
+            ended_ns: Some(ended_s * SECOND_NS),
             kind: kind.into(),
-            node: None,
-            numbers: BTreeMap::new(),
+            node: Some(1),
+            numbers: BTreeMap::from_iter(start_s),
             text: String::new(),
         }
     }
 
+    /// A trial of 10 s with these events, at whose end a client had no connection.
+    fn flagged(events: Vec<EventNote>) -> Trial {
+        let refused = Failure {
+            code: 2002,
+            text: "connection refused: correct the port".into(),
+            transient: true,
+        };
+        let mut trial = blank();
+        trial.events = events;
+        flag(&mut trial, &[(1, refused)], (0, 10 * SECOND_NS));
+        trial
+    }
+
     #[test]
     fn an_outage_that_outlasts_the_load_leaves_the_trial_valid_and_says_so() {
-        let second_ns = 1_000_000_000;
-        let refused = [(
-            1,
-            Failure {
-                code: 2002,
-                text: "connection refused: correct the port".into(),
-                transient: true,
-            },
-        )];
-        let flagged = |event: Option<EventNote>| {
-            let mut trial = blank();
-            trial.events.extend(event);
-            flag(&mut trial, &refused, (0, 10 * second_ns));
-            trial
-        };
-        for ended_ns in [9 * second_ns, 14 * second_ns] {
-            let trial = flagged(Some(event(KILL, 8 * second_ns, Some(ended_ns))));
+        for ended_s in [9, 14] {
+            let trial = flagged(vec![event(KILL, (8, ended_s), true)]);
             assert_eq!(trial.state, TrialState::Done);
             assert_eq!(trial.flags[0].kind, FlagKind::NotRecovered);
             let text = &trial.flags[0].text;
@@ -86,12 +105,24 @@ mod tests {
                 "{text}"
             );
         }
-        let early = event(KILL, second_ns, Some(2 * second_ns));
-        let paused = event(PAUSE, 8 * second_ns, Some(14 * second_ns));
-        for event in [Some(early), Some(paused), None] {
-            let trial = flagged(event);
+        let early = event(KILL, (1, 2), true);
+        let paused = event(PAUSE, (8, 14), false);
+        for events in [vec![early], vec![paused], Vec::new()] {
+            let trial = flagged(events);
             assert_eq!(trial.state, TrialState::Invalid);
             assert_eq!(trial.flags[0].kind, FlagKind::ClientsLost);
         }
+    }
+
+    #[test]
+    fn a_node_that_is_left_down_has_an_outage_until_it_is_started() {
+        let killed = event(KILL, (1, 1), false);
+        let trial = flagged(vec![killed.clone()]);
+        assert_eq!(trial.state, TrialState::Done);
+        let text = &trial.flags[0].text;
+        assert!(text.contains("write a \"start\" event"), "{text}");
+        let started = |ended_s| flagged(vec![killed.clone(), event(START, (2, ended_s), true)]);
+        assert_eq!(started(9).state, TrialState::Done);
+        assert_eq!(started(3).state, TrialState::Invalid);
     }
 }
