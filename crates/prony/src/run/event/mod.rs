@@ -139,6 +139,8 @@ pub struct Happened {
     pub failed: Vec<String>,
     /// A sentence for each event that was due only after the load had ended.
     pub missed: Vec<String>,
+    /// A sentence for each setting of which the server uses another value than the event requested.
+    pub adjusted: Vec<String>,
     /// A sentence for each event that the server was still executing when its connection was cut.
     pub left: Vec<String>,
 }
@@ -267,6 +269,7 @@ impl Happened {
             trial.invalidate(FlagKind::EventFailed, text);
         }
         trial.flag_each(FlagKind::EventMissed, self.missed);
+        trial.flag_each(FlagKind::SettingAdjusted, self.adjusted);
         trial.flag_each(FlagKind::EventLeft, self.left);
     }
 
@@ -276,6 +279,7 @@ impl Happened {
             all.notes.extend(one.notes);
             all.failed.extend(one.failed);
             all.missed.extend(one.missed);
+            all.adjusted.extend(one.adjusted);
             all.left.extend(one.left);
         }
         all.notes.sort_by_key(|note| note.at_ns);

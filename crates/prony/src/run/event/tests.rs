@@ -326,6 +326,23 @@ fn limits_of_a_target_without_limits_cannot_be_changed() {
 }
 
 #[test]
+fn a_setting_of_which_the_server_uses_another_value_is_told() {
+    let set = event("set = { settings = { innodb_io_capacity = 100000 } }");
+    let (_stop, mut happening) = happening(set);
+    happening.session = Some(Session::Scripted(Box::new(|_| {
+        Ok(Reply {
+            rows: vec![vec![Some(b"2000".to_vec())]],
+            ..Reply::default()
+        })
+    })));
+    let happened = happening.repeat(Instant::now());
+    assert!(happened.failed.is_empty(), "{:?}", happened.failed);
+    let expected =
+        "a \"set\" event requested innodb_io_capacity = 100000, and the server uses 2000";
+    assert_eq!(happened.adjusted, [expected]);
+}
+
+#[test]
 fn an_earlier_outage_does_not_excuse_an_event_without_a_connection() {
     let (_stop, happening) = happening(event("set = { limits = { write_iops = 200 } }"));
     assert_eq!(happening.uptime.begin(1), Phase::Up);

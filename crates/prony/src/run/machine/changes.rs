@@ -5,8 +5,9 @@
 
 use super::limits::{SharedGroup, resolve};
 use crate::run::settings;
-use server::{ServerError, Session};
+use server::{Adjusted, ServerError, Session};
 use spec::{LimitsPatch, Pairs, Setting};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The changeable parts of a trial's target, shared by its events.
@@ -57,7 +58,7 @@ impl Changes {
         state.apply(limits)
     }
 
-    /// Sets server variables by SET GLOBAL.
+    /// Sets server variables by SET GLOBAL. Returns those of which the server uses another value.
     ///
     /// # Errors
     /// The server refuses one of them. Those before it are in force.
@@ -65,17 +66,23 @@ impl Changes {
         &self,
         session: &mut Session,
         wanted: &Pairs<Setting>,
-    ) -> Result<(), ServerError> {
+    ) -> Result<Vec<Adjusted>, ServerError> {
         let mut state = self.state();
-        for (name, value) in settings::literals(wanted, state.data_bytes) {
-            let reply = session.query(&format!("SELECT @@GLOBAL.{name}"))?;
-            let before = reply.first_text().unwrap_or_default();
+        let requested = settings::resolve(wanted, state.data_bytes);
+        let literals: Pairs<String> = settings::literals(wanted, state.data_bytes).collect();
+        // One may change another, so all are read before the first and after the last.
+        let before = values(session, &literals)?;
+        for (name, value) in &literals {
             session.execute(&format!("SET GLOBAL {name} = {value}"))?;
-            if state.originals.iter().all(|(known, _)| *known != name) {
-                state.originals.push((name, settings::literal(&before)));
+            if state.originals.iter().all(|(known, _)| known != name) {
+                let original = settings::literal(&before[name]);
+                state.originals.push((name.clone(), original));
             }
         }
-        Ok(())
+        let mut in_force = values(session, &literals)?;
+        // What asks for an action shows no value, or OFF again: innodb_buffer_pool_dump_now.
+        in_force.retain(|name, value| !value.is_empty() && !name.ends_with("_now"));
+        Ok(server::adjusted(&requested, &in_force))
     }
 
     /// Brings the limits and settings of the file back. Does nothing if no event changed them.
@@ -95,7 +102,9 @@ impl Changes {
             return Ok(());
         }
         let mut session = connect().map_err(|error| error.to_string())?;
-        for (name, value) in std::mem::take(&mut state.originals) {
+        let originals = std::mem::take(&mut state.originals);
+        // Twice, since one that another one bounds is not taken before that one has its value: innodb_io_capacity and its maximum.
+        for (name, value) in originals.iter().chain(&originals) {
             let set = session.execute(&format!("SET GLOBAL {name} = {value}"));
             set.map_err(|error| format!("{name}: {error}"))?;
         }
@@ -105,6 +114,18 @@ impl Changes {
     fn state(&self) -> MutexGuard<'_, ChangesState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The values of these variables that are in force.
+fn values(
+    session: &mut Session,
+    variables: &Pairs<String>,
+) -> Result<BTreeMap<String, String>, ServerError> {
+    let value = |(name, _): &(String, String)| {
+        let reply = session.query(&format!("SELECT @@GLOBAL.{name}"))?;
+        Ok((name.clone(), reply.first_text().unwrap_or_default()))
+    };
+    variables.iter().map(value).collect()
 }
 
 impl ChangesState {
@@ -161,8 +182,68 @@ mod tests {
                 "SET GLOBAL innodb_io_capacity = 100",
                 "SET GLOBAL innodb_io_capacity = 4096",
                 "SET GLOBAL innodb_io_capacity = 1000",
+                "SET GLOBAL innodb_io_capacity = 1000",
             ]
         );
+    }
+
+    /// A server that keeps innodb_io_capacity, the first of these values, at its maximum, the second, or below.
+    fn bounding(values: &Arc<Mutex<[u64; 2]>>) -> Session {
+        let values = values.clone();
+        Session::Scripted(Box::new(move |sql| {
+            let [capacity, max] = &mut *values.lock().unwrap();
+            let set: Option<u64> = sql.split_once(" = ").map(|(_, to)| to.parse().unwrap());
+            let value = match sql.contains("_max") {
+                true => {
+                    *max = set.unwrap_or(*max).max(*capacity);
+                    *max
+                }
+                false => {
+                    *capacity = set.unwrap_or(*capacity).min(*max);
+                    *capacity
+                }
+            };
+            Ok(Reply {
+                rows: vec![vec![Some(value.to_string().into_bytes())]],
+                ..Reply::default()
+            })
+        }))
+    }
+
+    const BOUNDED: [&str; 2] = ["innodb_io_capacity", "innodb_io_capacity_max"];
+
+    fn to(name: &str, value: &str) -> (String, Setting) {
+        (name.to_string(), Setting::Literal(value.into()))
+    }
+
+    #[test]
+    fn settings_that_bound_each_other_are_restored_whatever_their_order() {
+        let [capacity, max] = BOUNDED;
+        for names in [[capacity, max], [max, capacity]] {
+            let values = Arc::new(Mutex::new([200, 2000]));
+            let changes = Changes::default();
+            let wanted = Vec::from(names.map(|name| to(name, "100")));
+            changes.set(&mut bounding(&values), &wanted).unwrap();
+            changes.restore(|| Ok(bounding(&values))).unwrap();
+            assert_eq!(*values.lock().unwrap(), [200, 2000], "{names:?}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_the_server_does_not_take_is_named() {
+        let values = Arc::new(Mutex::new([200, 2000]));
+        let set = |value: &str| {
+            let wanted = vec![to(BOUNDED[0], value)];
+            let set = Changes::default().set(&mut bounding(&values), &wanted);
+            set.unwrap()
+        };
+        let adjusted = Adjusted {
+            name: BOUNDED[0].into(),
+            requested: "4K".into(),
+            effective: "2000".into(),
+        };
+        assert_eq!(set("4K"), [adjusted]);
+        assert!(set("1K").is_empty());
     }
 
     #[test]

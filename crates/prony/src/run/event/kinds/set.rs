@@ -31,8 +31,14 @@ fn act(happening: &mut Happening) {
         if !set.settings.is_empty() {
             let changes = own.changes.clone();
             let session = own.session()?;
-            let changed = changes.set(session, &set.settings);
-            changed.map_err(|error| error.to_string())?;
+            let adjusted = changes.set(session, &set.settings);
+            let adjusted = adjusted.map_err(|error| error.to_string())?;
+            own.happened.adjusted.extend(adjusted.iter().map(|one| {
+                format!(
+                    "a \"set\" event requested {} = {}, and the server uses {}",
+                    one.name, one.requested, one.effective
+                )
+            }));
         }
         Ok(format!("{} in", shown(&set)))
     });
