@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 /// Pause between two looks at an outage under way.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// What an event waits for that is due during an outage.
+const KEPT_OFF: &str = "the server was up again";
+
 const NO_SERVER: &str = "the workload runs on a folder, without a server";
 
 /// What an event does each time it is due.
@@ -73,6 +76,9 @@ impl Happening {
         while self.wait(LOOK_EVERY) {
             if condition.is_met(|state| self.observed.get(state)) {
                 self.act();
+                if self.is_kept_off() {
+                    return KEPT_OFF.to_string();
+                }
                 break;
             }
         }
@@ -87,11 +93,19 @@ impl Happening {
         action(self);
     }
 
+    /// Whether an outage kept the event off until the load was over.
+    fn is_kept_off(&self) -> bool {
+        self.happened.notes.is_empty() && self.uptime.is_out()
+    }
+
     /// Acts after `first`, and then at each interval. Returns what the event waits for.
     fn at_times(&mut self, origin: Instant, first: Duration, every: Option<Duration>) -> String {
         let mut due = origin + first;
         while self.wait(due.saturating_duration_since(Instant::now())) {
             self.act();
+            if self.is_kept_off() {
+                return KEPT_OFF.to_string();
+            }
             let Some(every) = every else { break };
             // One slower than its interval is not repeated to catch up: the next whole interval counts.
             while due <= Instant::now() {
@@ -120,6 +134,18 @@ impl Happening {
                 Phase::Lost => return false,
                 Phase::Up if outages == self.opened_after => return true,
                 Phase::Up if self.reconnect(outages).is_ok() => return true,
+                _ if !self.wait(LOOK_EVERY) => return false,
+                _ => {}
+            }
+        }
+    }
+
+    /// Waits for the end of an outage of this node. Returns false if the load is over or the node did not come back.
+    pub(super) fn is_up(&self, node: u32) -> bool {
+        loop {
+            match self.uptime.phase_of(node) {
+                Phase::Up => return true,
+                Phase::Lost => return false,
                 _ if !self.wait(LOOK_EVERY) => return false,
                 _ => {}
             }

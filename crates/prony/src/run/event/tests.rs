@@ -143,6 +143,36 @@ fn a_server_of_somebody_else_is_not_paused() {
     );
 }
 
+#[test]
+fn a_pause_waits_for_no_other_node() {
+    let source = "title = 't'\nquestion = 'q'\n[server.a]\nbuild = 'mariadb'\ntopology = 'galera'\nnodes = 2\n\
+                  [workload.oltp]\n[protocol]\ntime = '60s'\n[[event]]\nat = '0s'\npause = { node = 2, for = '1s' }\n";
+    let experiment = read_on_server(source);
+    let mut actions = spec::events::read(&experiment, &KINDS).unwrap();
+    let (stop, happening) = happening((experiment.events[0].clone(), actions.remove(0)));
+    assert_eq!(happening.uptime.begin(1), Phase::Up);
+    let left_down = Phase::Down("kill", Instant::now());
+    happening.uptime.end(1, left_down);
+    let thread = std::thread::spawn(move || happening.repeat(Instant::now()));
+    let began = Instant::now();
+    while !thread.is_finished() && began.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    drop(stop);
+    // The fake server has one node.
+    let expected = "pause: prony pauses only servers that it started itself";
+    assert_eq!(thread.join().unwrap().failed, [expected]);
+}
+
+#[test]
+fn an_event_that_an_outage_kept_off_is_told() {
+    let (_stop, happening) = happening(sql("select 1"));
+    happening.uptime.end(1, Phase::Lost);
+    let happened = happening.repeat(Instant::now());
+    let missed = &happened.missed[0];
+    assert!(missed.contains("the server was up again"), "{missed}");
+}
+
 fn prepared((event, action): (EventSpec, Action), means: Means) -> PreparedEvents {
     let means = std::cell::Cell::new(Some(means));
     let once = || means.take().ok_or(());

@@ -52,7 +52,11 @@ pub(super) enum Phase {
 impl Uptime {
     /// That of the first node.
     pub(super) fn phase(&self) -> Phase {
-        self.state().of(FIRST)
+        self.phase_of(FIRST)
+    }
+
+    pub(super) fn phase_of(&self, node: u32) -> Phase {
+        self.state().of(node)
     }
 
     /// How many outages of the first node have begun. A connection opened under another number is gone.
@@ -73,6 +77,12 @@ impl Uptime {
     /// Whether an event is ending or starting the server. That ends within the limits of a shutdown and a recovery.
     pub(super) fn is_changing(&self) -> bool {
         self.state().is_any(&Phase::Changing)
+    }
+
+    /// Whether any node is not up.
+    pub(super) fn is_out(&self) -> bool {
+        let state = self.state();
+        state.phases.values().any(|phase| *phase != Phase::Up)
     }
 
     /// Begins an outage of a node. Returns its phase before; if that is `Changing`, another event's outage is under way and nothing has

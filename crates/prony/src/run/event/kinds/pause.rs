@@ -26,9 +26,10 @@ fn read(node: &Node) -> Option<Action> {
     let length = section.require(PAUSE, "for", EXAMPLE)?;
     let length = length.duration(EXAMPLE)?;
     Some(Arc::new(move |happening| {
-        if !happening.is_connected() {
+        if !happening.is_up(number) {
             return;
         }
+        happening.disregard_earlier_outages();
         let mut first = None;
         happening.note(PAUSE, |own| {
             own.node = Some(number);
