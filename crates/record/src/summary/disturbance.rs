@@ -129,7 +129,7 @@ pub struct StaleReads {
     pub age_ms_max: f64,
     /// Reads that returned less than an earlier one on any node.
     pub back: u64,
-    /// The first node that was hardly read: `node 3 could be read in 4 of 60 seconds`. Without a stale read, the trial does not tell then.
+    /// The first node that was hardly read: `reads on node 3 have a known age in 4 of 60 seconds`. Without a stale read, the trial does not tell then.
     #[serde(default = "unknown")]
     pub hardly_read: Option<String>,
 }

@@ -10,7 +10,7 @@ use record::{StaleReads, Steady};
 /// A node that was read in a smaller share of the measured seconds shows no absence of stale reads.
 const READ_SHARE_MIN: f64 = 0.5;
 
-/// The first node that was hardly read: `node 3 could be read in 4 of 60 seconds`.
+/// The first node that was hardly read: `reads on node 3 have a known age in 4 of 60 seconds`.
 fn hardly_read(load: &Loaded, steady: &Steady) -> Option<String> {
     let all = steady.seconds();
     let mut read = load.node_series.iter().map(|(node, series)| {
@@ -19,7 +19,7 @@ fn hardly_read(load: &Loaded, steady: &Steady) -> Option<String> {
     });
     let (node, read_s) = read.find(|(_, read)| (*read as f64) < READ_SHARE_MIN * f64::from(all))?;
     Some(format!(
-        "node {node} could be read in {read_s} of {all} seconds"
+        "reads on node {node} have a known age in {read_s} of {all} seconds"
     ))
 }
 
@@ -103,13 +103,13 @@ mod tests {
         assert_eq!(hardly(&load), None);
         load.node_series.insert(4, BTreeMap::new());
         let says = hardly(&load).unwrap();
-        assert_eq!(says, "node 4 could be read in 0 of 20 seconds");
+        assert_eq!(says, "reads on node 4 have a known age in 0 of 20 seconds");
         let ages = load.node_series.get_mut(&2).unwrap();
         ages.get_mut(READ_AGE).unwrap()[1..].fill(None);
         let reads = summarise(&load).stale_reads.unwrap();
         assert_eq!(
             reads.sentence(),
-            "no read on a further node was stale, but node 2 could be read in 1 of 20 seconds"
+            "no read on a further node was stale, but reads on node 2 have a known age in 1 of 20 seconds"
         );
     }
 
@@ -125,7 +125,7 @@ mod tests {
         let found = reads(&load);
         assert_eq!((found.read_s, found.age_ms_mean), (0, 0.0));
         let says = found.hardly_read.unwrap();
-        assert_eq!(says, "node 2 could be read in 0 of 20 seconds");
+        assert_eq!(says, "reads on node 2 have a known age in 0 of 20 seconds");
     }
 
     #[test]

@@ -306,7 +306,7 @@ fn a_node_that_was_hardly_read_leaves_stale_reads_undecided_without_the_seconds(
     for finding in [Finding::NoStaleReads, Finding::StaleReads] {
         let (verdict, words) = finds(&trials, finding, Cell::default());
         assert_eq!(verdict, Verdict::Inconclusive, "{words}");
-        let why = "node 2 could be read in 4 of 50 seconds";
+        let why = "reads on node 2 have a known age in 4 of 50 seconds";
         assert!(words.contains(why), "{words}");
     }
 }

@@ -15,6 +15,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 const BEAT_EVERY: Duration = Duration::from_millis(50);
+/// A read after a longer time without a beat has no age: the first node is down, or takes no writes.
+const BEATS_WITHIN: Duration = Duration::from_secs(1);
 /// Pause before a lost connection is opened again.
 const AGAIN_AFTER: Duration = Duration::from_millis(100);
 /// Limit for each statement, since a node may be cut off.
@@ -216,21 +218,30 @@ impl Reader {
     fn note(&mut self, node: u32, n: i64, began: Instant) {
         let beat = usize::try_from(n - self.zero).ok();
         let age = age(&held(&self.acknowledged), beat, began);
+        let age_ms = age.map(|age| age.as_secs_f64() * 1e3);
         let steps_back = f64::from(beat < self.seen);
         self.seen = self.seen.max(beat);
         let second = self.second(began);
         let series = self.series.entry(node).or_default();
-        put(series, READ_AGE, second, age.as_secs_f64() * 1e3, f64::max);
+        if let Some(age_ms) = age_ms {
+            put(series, READ_AGE, second, age_ms, f64::max);
+        }
         put(series, READS_BACK, second, steps_back, |sum, one| sum + one);
     }
 }
 
-/// How long the next beat had been acknowledged when a read began that did not return it. None: a beat of an earlier trial.
-fn age(acknowledged: &[Instant], beat: Option<usize>, began: Instant) -> Duration {
-    let next = acknowledged.get(beat.map_or(0, |beat| beat + 1));
-    next.map_or(Duration::ZERO, |next| {
-        began.saturating_duration_since(*next)
-    })
+/// How long the next beat had been acknowledged when a read began that did not return it. Without a next one the read is not stale, which
+/// shows nothing where there was no beat for a while: then it has no age. `beat`: None is one of an earlier trial.
+fn age(acknowledged: &[Instant], beat: Option<usize>, began: Instant) -> Option<Duration> {
+    let since = |at: &Instant| began.saturating_duration_since(*at);
+    match acknowledged.get(beat.map_or(0, |beat| beat + 1)) {
+        Some(next) => Some(since(next)),
+        None => {
+            let last = acknowledged.last().map(since);
+            last.filter(|last| *last < BEATS_WITHIN)
+                .map(|_| Duration::ZERO)
+        }
+    }
 }
 
 /// Adds a value to its second of a series.
@@ -269,12 +280,24 @@ mod tests {
         let origin = Instant::now();
         let at = |ms| origin + Duration::from_millis(ms);
         let acknowledged = [at(0), at(50), at(100)];
-        assert_eq!(
-            age(&acknowledged, Some(0), at(80)),
-            Duration::from_millis(30)
-        );
-        assert_eq!(age(&acknowledged, Some(0), at(40)), Duration::ZERO);
-        assert_eq!(age(&acknowledged, Some(2), at(500)), Duration::ZERO);
+        let age_ms = |beat, ms| {
+            let age = age(&acknowledged, Some(beat), at(ms));
+            age.map(|age| age.as_millis())
+        };
+        assert_eq!([age_ms(0, 80), age_ms(0, 40)], [Some(30), Some(0)]);
+        assert_eq!(age_ms(2, 500), Some(0));
+    }
+
+    #[test]
+    fn reads_have_no_age_while_nothing_is_written() {
+        let origin = Instant::now();
+        let at = |ms| origin + Duration::from_millis(ms);
+        let mut reader = reader(vec![at(0), at(50)], origin);
+        for (beat, ms) in [(1, 120), (1, 2_500), (0, 3_050)] {
+            reader.note(2, beat, at(ms));
+        }
+        let expected = [Some(0.0), None, None, Some(3000.0)];
+        assert_eq!(reader.series[&2][READ_AGE], expected);
     }
 
     #[test]
