@@ -94,6 +94,7 @@ pub(crate) fn unlike(
         .or_else(operations)
         .or_else(|| unlike_limits(one, other))
         .or_else(|| unlike_asked(&one.limits, &other.limits))
+        .or_else(|| unlike_events(old_trials, new_trials))
         .or_else(|| unlike_data(one, other))
 }
 
@@ -135,6 +136,22 @@ fn unlike_limits(old: &Trial, new: &Trial) -> Option<String> {
     };
     (old.is_unlimited() != new.is_unlimited())
         .then(|| format!("{} against {}", words(old), words(new)))
+}
+
+/// By their kinds: how often one repeats depends on the length of a round.
+fn unlike_events(old: &[&Trial], new: &[&Trial]) -> Option<String> {
+    let (old, new) = (kinds_of_events(old), kinds_of_events(new));
+    let words = |kinds: &BTreeSet<&str>| match kinds.is_empty() {
+        true => "none".to_string(),
+        false => Vec::from_iter(kinds.iter().copied()).join(", "),
+    };
+    (old != new).then(|| format!("events {} against {}", words(&old), words(&new)))
+}
+
+fn kinds_of_events<'t>(trials: &[&'t Trial]) -> BTreeSet<&'t str> {
+    let valid = trials.iter().filter(|trial| trial.is_valid());
+    let events = valid.flat_map(|trial| &trial.events);
+    events.map(|event| event.kind.as_str()).collect()
 }
 
 /// Loads are alike if all of it is equal; rates that were searched for, nearly. The length of a queue that stops the load when it is
@@ -235,6 +252,8 @@ fn unlike_data(old: &Trial, new: &Trial) -> Option<String> {
 mod tests {
     use super::*;
     use record::TrialKey;
+    use record::event::{KILL, START};
+    use record::trial::EventNote;
     use std::collections::BTreeMap;
 
     fn of_rows(rows: u64, rows_estimated: bool) -> Trial {
@@ -292,6 +311,29 @@ mod tests {
         // A third of the data, which needs less space on the other server.
         let (large, small) = (limited("memory", 9e8, 10), limited("memory", 6e8, 10));
         assert_eq!(unlike(&large, &small), None);
+    }
+
+    #[test]
+    fn runs_with_other_events_are_unlike() {
+        let with = |kinds: &[&str]| {
+            let event = |kind: &&str| EventNote {
+                at_ns: 0,
+                ended_ns: None,
+                kind: kind.to_string(),
+                node: None,
+                numbers: BTreeMap::new(),
+                text: String::new(),
+            };
+            Trial {
+                events: kinds.iter().map(event).collect(),
+                ..of_rows(10, false)
+            }
+        };
+        let (killed, without) = (with(&[KILL, START]), with(&[]));
+        let twice = with(&[KILL, START, KILL, START]);
+        assert_eq!(unlike_events(&[&killed], &[&without, &twice]), None);
+        let says = unlike_events(&[&killed], &[&without]);
+        assert_eq!(says.as_deref(), Some("events kill, start against none"));
     }
 
     #[test]
