@@ -138,7 +138,7 @@ fn events(trial: &Trial, load: &Loaded, stalled: &Range<usize>) -> impl Iterator
     let (from, until) = (stalled.start as f64, stalled.end as f64);
     let mut kinds: Vec<String> = Vec::new();
     for event in &trial.events {
-        let ended = event.over_ns().map_or(f64::INFINITY, second);
+        let ended = event.over_ns(&trial.events).map_or(f64::INFINITY, second);
         let overlaps = second(event.at_ns) < until && ended >= from;
         if overlaps && !kinds.contains(&event.kind) {
             kinds.push(event.kind.clone());

@@ -124,6 +124,28 @@ fn an_event_under_way_is_named_first() {
     );
 }
 
+#[test]
+fn an_event_that_left_the_server_down_is_the_cause_until_it_is_started() {
+    let mut trial = trial(&[]);
+    let event = |kind: &str, (at_ms, ended_ms): (i64, i64), number: &str| EventNote {
+        at_ns: 1_000_000_000 + at_ms * 1_000_000,
+        ended_ns: Some(1_000_000_000 + ended_ms * 1_000_000),
+        kind: kind.into(),
+        node: Some(1),
+        numbers: BTreeMap::from([(number.to_string(), 0.1)]),
+        text: String::new(),
+    };
+    let stop = event("stop", (39_800, 39_900), "stop_s");
+    trial.events = vec![stop.clone(), event("start", (42_000, 42_500), "start_s")];
+    let causes = |trial: &Trial| -> Vec<StallCause> {
+        named(trial).into_iter().map(|one| one.cause).collect()
+    };
+    let [stopped, started] = ["stop", "start"].map(|kind| StallCause::Event(kind.into()));
+    assert_eq!(causes(&trial), [stopped, started]);
+    trial.events = vec![stop, event("start", (39_900, 39_950), "start_s")];
+    assert_eq!(causes(&trial), []);
+}
+
 /// A link is down at once, and the clients of the other nodes wait until these go on.
 #[test]
 fn an_event_is_the_cause_until_the_first_commit_after_it() {

@@ -34,7 +34,8 @@ pub struct Span {
 pub fn around(trial: &Trial, event: &EventNote) -> Option<Around> {
     let load = trial.load.as_deref()?;
     let steady = &summary(load).steady;
-    let (begun, ended) = seconds_of(event, load.started_ns);
+    let span_of = |event: &EventNote| seconds_of(event, &trial.events, load.started_ns);
+    let (begun, ended) = span_of(event);
     let (first, last) = (f64::from(steady.from_s), f64::from(steady.until_s));
     if begun >= last || ended <= first {
         return None;
@@ -43,7 +44,7 @@ pub fn around(trial: &Trial, event: &EventNote) -> Option<Around> {
     let until = (ended.min(last) as u32).max(from + 1);
     let others: Vec<(f64, f64)> = (trial.events.iter())
         .filter(|other| *other != event)
-        .map(|other| seconds_of(other, load.started_ns))
+        .map(span_of)
         .collect();
     let is_free = |second: &u32| {
         let second = f64::from(*second);
@@ -60,10 +61,10 @@ pub fn around(trial: &Trial, event: &EventNote) -> Option<Around> {
 }
 
 /// The seconds of the event, from the first to the one after the last.
-fn seconds_of(event: &EventNote, started_ns: i64) -> (f64, f64) {
+fn seconds_of(event: &EventNote, events: &[EventNote], started_ns: i64) -> (f64, f64) {
     let second = |at_ns: i64| (at_ns - started_ns) as f64 / 1e9;
     let begun = second(event.at_ns).floor();
-    let ended = event.over_ns();
+    let ended = event.over_ns(events);
     let ended = ended.map_or(f64::INFINITY, |at_ns| second(at_ns).ceil());
     (begun, ended.max(begun + 1.0))
 }

@@ -137,7 +137,7 @@ fn down(outages: &[&EventNote], started_ns: i64) -> Vec<(f64, f64)> {
         let is_read = event.node.is_none_or(|node| node == 1);
         let until_s = match is_read && !event.numbers.contains_key("start_s") {
             true => {
-                let starts = outages.iter().filter(|other| other.starts(event));
+                let starts = outages.iter().filter(|other| other.brings_back(event));
                 starts
                     .map(|start| ended_s(start))
                     .fold(f64::INFINITY, f64::min)

@@ -53,7 +53,7 @@ pub(super) fn flag(
 fn started_by<'e>(outage: &'e EventNote, events: &'e [EventNote]) -> Option<&'e EventNote> {
     match outage.numbers.contains_key("start_s") {
         true => Some(outage),
-        false => events.iter().find(|other| other.starts(outage)),
+        false => events.iter().find(|other| other.brings_back(outage)),
     }
 }
 
