@@ -82,9 +82,16 @@ impl Group {
     /// Replaces all limits. Those that are not given are lifted.
     ///
     /// # Errors
-    /// The kernel refuses a limit.
+    /// The kernel refuses a limit, or the group was made for none of this kind.
     pub fn change(&mut self, limits: &Limits) -> Result<(), LimitError> {
-        self.apply(limits, Unset::Lifted)
+        let lacks = |(controller, _): &(Controller, &str)| {
+            let mut own = self.controllers.iter();
+            own.all(|(own, _)| own != controller)
+        };
+        match needed(&[limits]).into_iter().find(lacks) {
+            Some((_, limits_shown)) => Err(LimitError::NotForeseen(limits_shown)),
+            None => self.apply(limits, Unset::Lifted),
+        }
     }
 
     fn apply(&mut self, limits: &Limits, unset: Unset) -> Result<(), LimitError> {
@@ -523,6 +530,19 @@ mod tests {
             ..Limits::default()
         };
         assert_eq!(of(&[&SLOW, &later]), [Controller::Io, Controller::Memory]);
+    }
+
+    #[test]
+    fn a_group_that_was_made_for_other_limits_does_not_change_to_these_in_silence() {
+        let mut group = Group {
+            folders: Vec::new(),
+            controllers: Vec::new(),
+            devices: Vec::new(),
+            in_force: Vec::new(),
+        };
+        assert!(group.change(&Limits::default()).is_ok());
+        let error = group.change(&SLOW).unwrap_err().to_string();
+        assert!(error.contains("made without disk limits"), "{error}");
     }
 
     #[test]

@@ -71,6 +71,10 @@ pub enum LimitError {
         version_2: &'static str,
         version_1: &'static str,
     },
+    #[error(
+        "the control group was made without {0}, because nothing in the first trial of the series sets any; write such a limit in [limits], or remove series = true from [protocol]"
+    )]
+    NotForeseen(&'static str),
     #[error("cannot set a limit: writing \"{value}\" to {file} failed: {cause}; {help}")]
     Refused {
         file: PathBuf,
