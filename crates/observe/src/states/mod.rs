@@ -172,7 +172,8 @@ impl StateReader {
             found.extend(monitor::read(session).unwrap_or_default());
         }
         if self.has_one_file {
-            found.extend(unless_refused(session, log::FILE_SIZE_SQL).unwrap_or_default());
+            let size = unless_refused(session, log::FILE_SIZE_SQL);
+            found.extend(size.unwrap_or_default());
         }
         let mut states = self.at_start.clone();
         states.0.extend(levels(&found));

@@ -72,7 +72,7 @@ fn crashes_ns(trial: &Trial) -> Vec<Range<u64>> {
     };
     let crash = |event: &EventNote| {
         // What a crash leaves down, a later event starts.
-        let later = trial.events.iter().filter(|other| other.brings_back(event));
+        let later = trial.events.iter().filter(|one| one.brings_back(event));
         let launched = launched_ns(event).or_else(|| later.filter_map(launched_ns).min());
         since_start(event.at_ns)..since_start(launched.unwrap_or(event.at_ns))
     };

@@ -165,7 +165,7 @@ fn a_pause_waits_for_no_other_node() {
 }
 
 #[test]
-fn an_event_that_an_outage_kept_off_is_told() {
+fn an_event_that_an_outage_kept_off_says_so() {
     let (_stop, happening) = happening(sql("select 1"));
     happening.uptime.end(1, Phase::Lost);
     let happened = happening.repeat(Instant::now());
@@ -356,7 +356,7 @@ fn limits_of_a_target_without_limits_cannot_be_changed() {
 }
 
 #[test]
-fn a_setting_of_which_the_server_uses_another_value_is_told() {
+fn a_setting_of_which_the_server_uses_another_value_is_named() {
     let set = event("set = { settings = { innodb_io_capacity = 100000 } }");
     let (_stop, mut happening) = happening(set);
     happening.session = Some(Session::Scripted(Box::new(|_| {
