@@ -10,7 +10,7 @@ mod statements;
 
 pub use headings::{Headed, headed};
 pub(crate) use headings::{heading_of, is_name, name_and_weight};
-pub use lexer::{SessionSet, hinted_sets, session_sets};
+pub use lexer::{SessionSet, hinted_sets, is_set_global, session_sets};
 pub use pieces::{PieceKind, lex};
 pub use statements::{SqlMistake, statements};
 pub(crate) use statements::{name_length, named};

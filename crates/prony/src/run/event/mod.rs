@@ -141,7 +141,7 @@ pub struct Happened {
     pub missed: Vec<String>,
     /// A sentence for each setting of which the server uses another value than the event requested.
     pub adjusted: Vec<String>,
-    /// A sentence for each event that the server was still executing when its connection was cut.
+    /// A sentence for each event that the server was still executing when its connection was cut, or that changed its settings for good.
     pub left: Vec<String>,
 }
 

@@ -373,6 +373,16 @@ fn a_setting_of_which_the_server_uses_another_value_is_named() {
 }
 
 #[test]
+fn a_statement_that_changes_the_server_for_good_is_named() {
+    let (_stop, mut happening) = happening(sql("set @a = 1; set global b = 2"));
+    let reply = |_: &str| Ok::<_, ServerError>(Reply::default());
+    happening.session = Some(Session::Scripted(Box::new(reply)));
+    let happened = happening.repeat(Instant::now());
+    assert_eq!((happened.notes.len(), happened.left.len()), (2, 1));
+    assert!(happened.left[0].contains(": set global b = 2;"));
+}
+
+#[test]
 fn an_earlier_outage_does_not_excuse_an_event_without_a_connection() {
     let (_stop, happening) = happening(event("set = { limits = { write_iops = 200 } }"));
     assert_eq!(happening.uptime.begin(1), Phase::Up);

@@ -3,7 +3,7 @@
 //! Purpose: a round measures the same each time, and a user's own schema stays as it is. Boundaries: what a stored function does is
 //! not in the statement; on a user's schema the server refuses it (read-only transactions).
 
-use super::{Scope, Token, TokenKind, assignments, is_for_a_statement};
+use super::{Token, TokenKind, sets_server};
 
 /// Why a statement that writes a file of the server is refused.
 pub(crate) const WRITES_FILE: &str = "the statement writes a file on the server (INTO OUTFILE, INTO DUMPFILE), which prony does not do; remove that clause to measure the query";
@@ -121,12 +121,7 @@ pub(crate) fn falsifies(statement: &[Token]) -> Option<(&'static str, &'static s
             "remove FLUSH STATUS",
         ));
     }
-    let is_set = first.is("SET") && !is_for_a_statement(statement);
-    let is_of_server = is_set
-        && assignments(statement)
-            .iter()
-            .any(|one| one.scope == Scope::Server);
-    is_of_server.then_some((
+    sets_server(statement).then_some((
         "SET GLOBAL would change the server during the load, and the record has its settings from before",
         "write it in [settings], or as an event: set = { settings = { sync_binlog = 1 } }",
     ))

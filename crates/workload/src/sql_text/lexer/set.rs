@@ -61,6 +61,19 @@ pub(crate) fn is_for_a_statement(tokens: &[Token]) -> bool {
         if set.is("SET") && statement.is("STATEMENT") && rest.iter().any(|token| token.is("FOR")))
 }
 
+/// Whether a statement is a SET that changes the server, not only its session.
+pub(crate) fn sets_server(tokens: &[Token]) -> bool {
+    let is_set = tokens.first().is_some_and(|first| first.is("SET"));
+    let is_of_server = |one: &Assignment| one.scope == Scope::Server;
+    is_set && !is_for_a_statement(tokens) && assignments(tokens).iter().any(is_of_server)
+}
+
+/// Whether a statement is a SET that changes the server: SET GLOBAL, SET PERSIST.
+pub fn is_set_global(sql: &str) -> bool {
+    let tokens: Vec<Token> = Lexer::new(sql.as_bytes(), Quoting::default()).collect();
+    sets_server(&tokens)
+}
+
 /// A variable that a SET changes in its session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionSet {

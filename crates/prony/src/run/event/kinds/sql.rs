@@ -3,7 +3,7 @@
 use crate::run::event::Action;
 use spec::{EventKind, Needs, Node};
 use std::sync::Arc;
-use workload::sql_text::statements;
+use workload::sql_text::{is_set_global, statements};
 
 pub(super) const KIND: EventKind<Action> = EventKind {
     name: "sql",
@@ -32,8 +32,13 @@ fn read(node: &Node) -> Option<Action> {
             }
             happening.note(statement, |own| {
                 let rows = own.session()?.drain(statement);
-                rows.map(|rows| format!("{rows} rows in"))
-                    .map_err(|error| error.to_string())
+                let rows = rows.map_err(|error| error.to_string())?;
+                if is_set_global(statement) {
+                    own.happened.left.push(format!(
+                        "an \"sql\" event changed the server, and nothing reverts it: {statement}; in a timed load, a \"set\" event is reverted at the end"
+                    ));
+                }
+                Ok(format!("{rows} rows in"))
             });
         }
     }))
