@@ -286,7 +286,7 @@ fn recover(
 
 /// Also requests notes in the log: MySQL 8.0 and later log the phases of a recovery only then.
 fn with_notes(mut request: StartRequest) -> StartRequest {
-    let is_set = |(name, _): &(String, String)| name.ends_with(VERBOSITY);
+    let is_set = |(name, _): &(String, String)| spec::listed(name) == VERBOSITY;
     if !request.settings.iter().any(is_set) {
         let name = format!("loose_{VERBOSITY}");
         request.settings.push((name, "3".to_string()));
@@ -377,5 +377,24 @@ fn explain(error: &ServerError) -> String {
     match error {
         ServerError::NotStarted { message, .. } => message.clone(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_restart_keeps_the_verbosity_of_the_experiment_however_it_is_written() {
+        let settings = |name: &str| {
+            let request = StartRequest {
+                settings: vec![(name.to_string(), "1".to_string())],
+                ..StartRequest::default()
+            };
+            with_notes(request).settings.len()
+        };
+        let ways = ["log-error-verbosity", "loose_log_error_verbosity"];
+        assert_eq!(ways.map(settings), [1, 1]);
+        assert_eq!(settings("sync_binlog"), 2);
     }
 }
