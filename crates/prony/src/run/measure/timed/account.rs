@@ -114,7 +114,7 @@ fn summary(trial: &mut Trial, load: &Loaded, explain: &dyn Fn(u16) -> Option<Str
         trial.invalidate(FlagKind::OperationTooLong, text);
     }
     trial.flag_each(FlagKind::WarmUpBacklog, stats::backlog(load, &summary));
-    flag_failed_operations(trial, &summary.accounts, explain);
+    flag_failed_operations(trial, load, &summary.accounts, explain);
     flag_slices(trial, load.engine.slices.as_ref());
     summary
 }
@@ -179,6 +179,7 @@ fn unexplained(gaps: &[Gap], down: &[(f64, f64)], load_s: f64) -> Option<Gap> {
 /// an event of the experiment made them fail.
 fn flag_failed_operations(
     trial: &mut Trial,
+    load: &Loaded,
     accounts: &[Account],
     explain: &dyn Fn(u16) -> Option<String>,
 ) {
@@ -190,7 +191,7 @@ fn flag_failed_operations(
     let most = codes.max_by_key(|(_, count)| *count);
     let said = most.and_then(|(code, _)| explain(code));
     let because = said.map(|said| format!(" ({said})")).unwrap_or_default();
-    let is_meant = trial.events.iter().any(EventNote::fails_operations);
+    let is_meant = made_them_fail(&trial.events, load);
     match stats::mostly_failed(accounts).filter(|_| !is_meant) {
         Some(failed) => {
             trial.invalidate(FlagKind::OperationsFailed, failed + &because);
@@ -198,6 +199,20 @@ fn flag_failed_operations(
         }
         None => trial.flag(FlagKind::OperationsFailed, spoiled.join("; ") + &because),
     }
+}
+
+/// Whether an event can be why most operations failed: there was one, and most did not fail before it.
+fn made_them_fail(events: &[EventNote], load: &Loaded) -> bool {
+    let Some(first) = events.iter().find(|event| event.fails_operations()) else {
+        return false;
+    };
+    let first_s = ((first.at_ns - load.started_ns) as f64 / 1e9).max(0.0) as usize;
+    let before = |name: &str| -> f64 {
+        let seconds = load.seconds(name).iter().take(first_s);
+        let measured = seconds.skip(load.warmup.known_s().ceil() as usize);
+        measured.flatten().sum()
+    };
+    before("errors") <= before("throughput")
 }
 
 /// Slices that were too short for their operations.
@@ -464,9 +479,22 @@ mod tests {
 
     /// A trial in which so many of 100 operations failed.
     fn flagged(failed: u64, event: Option<&str>) -> Trial {
+        flagged_at(0, failed, event)
+    }
+
+    /// The same, with the event in this second of a load in whose first ten seconds as many operations failed.
+    fn flagged_at(second: i64, failed: u64, event: Option<&str>) -> Trial {
+        let each = |count: u64| vec![Some(count as f64); 10];
+        let load = Loaded {
+            series: BTreeMap::from([
+                ("errors".to_string(), each(failed)),
+                ("throughput".to_string(), each(100 - failed)),
+            ]),
+            ..Loaded::default()
+        };
         let mut trial = blank();
         trial.events.extend(event.map(|kind| EventNote {
-            at_ns: 5,
+            at_ns: second * 1_000_000_000,
             ended_ns: None,
             kind: kind.into(),
             node: None,
@@ -474,7 +502,7 @@ mod tests {
             text: String::new(),
         }));
         let explain = |code| (code == 1366).then(|| "error 1366: no integer".to_string());
-        flag_failed_operations(&mut trial, &account(failed), &explain);
+        flag_failed_operations(&mut trial, &load, &account(failed), &explain);
         trial
     }
 
@@ -546,6 +574,12 @@ mod tests {
             assert_eq!(flagged(60, Some(event)).state, TrialState::Done, "{event}");
         }
         assert_eq!(flagged(60, Some("sql")).state, TrialState::Invalid);
+    }
+
+    #[test]
+    fn an_event_is_not_why_most_operations_failed_before_it() {
+        assert_eq!(flagged_at(5, 60, Some(KILL)).state, TrialState::Invalid);
+        assert_eq!(flagged_at(5, 50, Some(KILL)).state, TrialState::Done);
     }
 
     #[test]
