@@ -61,13 +61,29 @@ fn is_written_down(sql: &[u8]) -> bool {
     if !first.is_some_and(|first| first.is_one_of(&["INSERT", "REPLACE"])) {
         return false;
     }
-    tokens.any(|token| starts_rows(sql, &token))
-        && tokens.all(|token| match token.kind {
-            TokenKind::Text => true,
-            TokenKind::Word => token.text[0].is_ascii_digit() || token.is_one_of(&WORDS),
-            TokenKind::Name => false,
-            TokenKind::Sign => b"(),.+-".contains(&token.text[0]),
+    let mut before = tokens.find(|token| starts_rows(sql, token));
+    before.is_some()
+        && tokens.all(|token| {
+            let before = before.replace(token);
+            match token.kind {
+                TokenKind::Text => true,
+                TokenKind::Word => token.text[0].is_ascii_digit() || token.is_one_of(&WORDS),
+                TokenKind::Name => false,
+                TokenKind::Sign => match token.text[0] {
+                    b'+' | b'-' => before.is_some_and(|before| is_of_number(&token, &before)),
+                    sign => b"(),.".contains(&sign),
+                },
+            }
         })
+}
+
+/// Whether a plus or a minus behind this token is the sign of a number or of its exponent: in `1-2` it computes.
+fn is_of_number(sign: &Token, before: &Token) -> bool {
+    let has_exponent = match before.text {
+        [digits @ .., b'e' | b'E'] => digits.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    before.is_sign(b'(') || before.is_sign(b',') || (has_exponent && before.end() == sign.at)
 }
 
 /// Only short statements do.
@@ -118,12 +134,17 @@ mod tests {
             "INSERT INTO t VALUES (1, -1.2345, 'a; b()'), (2, NULL, \"c\")",
             "/* all */ replace into t (a, values_b) values (1e5, default)",
             "insert into t (id, value) values (1, 1.2345)",
+            "insert into t values (+1, - 2, 1.5e-3, 2E+1)",
         ] {
             assert!(is_written_down(sql.as_bytes()), "{sql}");
         }
         for sql in [
             "insert into t values (1, rand() * 5)",
             "insert into t values (10 / 3)",
+            "insert into t values (1-2.25)",
+            "insert into t values ('2026' + 1.25)",
+            "insert into t values ((1) - 2.25)",
+            "insert into t values (0x1e-2.25)",
             "insert into t values (@a)",
             "insert into t select 1.2345",
             "insert into t values (1) on duplicate key update a = 2",
