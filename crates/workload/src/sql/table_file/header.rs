@@ -33,8 +33,7 @@ pub(super) fn read<R: BufRead>(
         .iter()
         .zip(&named)
         .find(|(_, column)| column.is_none());
-    let is_any =
-        named.iter().any(Option::is_some) || names.iter().any(|name| is_alike(name, columns));
+    let is_any = named.iter().any(Option::is_some) || are_alike(&names, columns);
     match (file.header, unknown) {
         (Some(false), _) => Ok(None),
         (_, None) if !names.is_empty() => {
@@ -50,6 +49,15 @@ pub(super) fn read<R: BufRead>(
         (_, Some((name, _))) => Err(first.mistake(mistaken(name, columns, file))),
         (_, None) => Ok(None),
     }
+}
+
+/// Whether the line seems to have headings that differ from names of columns in spaces and signs alone. Values do so too, as `C-1` from
+/// `c1`: one alone with a digit is no heading, and none is beside a number.
+fn are_alike(names: &[String], columns: &[Column]) -> bool {
+    let is_value = |name: &String| name.starts_with(|c: char| c.is_numeric() || "+-.".contains(c));
+    let alike = names.iter().filter(|name| is_alike(name, columns));
+    let have_digits: Vec<bool> = alike.map(|name| name.contains(char::is_numeric)).collect();
+    !names.iter().any(is_value) && (have_digits.len() > 1 || have_digits.contains(&false))
 }
 
 /// Whether spaces and signs alone distinguish the name from that of a column: `Order ID` for `order_id`.
@@ -99,12 +107,17 @@ mod tests {
     use super::super::read::Syntax;
     use super::*;
 
-    fn columns() -> Vec<Column> {
-        let column = |name| Column::new(name, "varchar", "");
-        ["id", "Region", "price"].map(column).to_vec()
+    fn header(line: &str, header: Option<bool>) -> Result<Option<Vec<String>>, String> {
+        header_of(line, header, &["id", "Region", "price"])
     }
 
-    fn header(line: &str, header: Option<bool>) -> Result<Option<Vec<String>>, String> {
+    fn header_of(
+        line: &str,
+        header: Option<bool>,
+        columns: &[&str],
+    ) -> Result<Option<Vec<String>>, String> {
+        let column = |name: &&str| Column::new(name, "varchar", "");
+        let columns: Vec<Column> = columns.iter().map(column).collect();
         let mut reader = Reader::new(line.as_bytes(), Syntax::Csv);
         reader.read().unwrap();
         let file = TableFile {
@@ -115,7 +128,7 @@ mod tests {
             null: None,
             separator: None,
         };
-        let named = read(&reader, &columns(), &file).map_err(|mistake| mistake.says)?;
+        let named = read(&reader, &columns, &file).map_err(|mistake| mistake.says)?;
         Ok(named.map(|columns| columns.into_iter().map(|column| column.name).collect()))
     }
 
@@ -139,6 +152,18 @@ mod tests {
         let says = header("Re-gion,Unit price\n", None).unwrap_err();
         assert!(says.contains("\"Re-gion\", which is no column"), "{says}");
         assert_eq!(header("a,-,\n", None), Ok(None));
+    }
+
+    #[test]
+    fn values_that_are_nearly_names_are_no_header() {
+        let of = |line: &str| header_of(line, None, &["c1", "c2", "order_id"]);
+        for line in ["C-1\n", "C-1,north,A 7\n", "Order ID,2,north\n"] {
+            assert_eq!(of(line), Ok(None), "{line}");
+        }
+        for line in ["C 1,C 2,Order\n", "Order ID,C 1,North\n", ",Order ID\n"] {
+            assert!(of(line).is_err(), "{line}");
+        }
+        assert!(of("'order_id','x'\n").is_err());
     }
 
     #[test]
