@@ -109,15 +109,21 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// Reads the first record, behind the line `sep=;` by which spreadsheets know the separator.
+    /// Reads the first record, behind the line `sep=;` by which spreadsheets know the separator. The line decides for CSV.
     pub(super) fn read_first(&mut self) -> Result<bool, Mistake> {
         let is_there = self.read()?;
-        let line = self.raw.strip_suffix(b"\n").unwrap_or(&self.raw);
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let is_mark = line.strip_prefix(b"sep=") == Some(&[self.separator][..]);
-        match is_mark && self.syntax == Syntax::Csv {
-            true => self.read(),
-            false => Ok(is_there),
+        match named_separator(&self.raw) {
+            None => Ok(is_there),
+            Some(separator) if self.syntax == Syntax::Csv => {
+                self.separator = separator;
+                self.read()
+            }
+            Some(separator) => {
+                let separator = char::from(separator).to_string();
+                Err(self.mistake(format!(
+                    "the line names the separator of CSV: write load.TABLE = {{ file = \"...\", separator = {separator:?} }}"
+                )))
+            }
         }
     }
 
@@ -335,6 +341,21 @@ impl<R: BufRead> Reader<R> {
     }
 }
 
+/// The separator that a line `sep=;` names; some programs put it in quotes.
+pub(super) fn named_separator(line: &[u8]) -> Option<u8> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = match line.strip_suffix(b"\r").unwrap_or(line) {
+        [b'"', inner @ .., b'"'] => inner,
+        line => line,
+    };
+    match line {
+        [word @ .., b'=', sign] if word.eq_ignore_ascii_case(b"sep") => {
+            b",;:|\t".contains(sign).then_some(*sign)
+        }
+        _ => None,
+    }
+}
+
 /// Whether a backslash is before a sign that no server writes with one. LOAD DATA would drop the backslash.
 fn has_unknown_escape(field: &[u8]) -> bool {
     const KNOWN: &[u8] = b"0bnrtZN\\'\"\t\n";
@@ -434,8 +455,24 @@ mod tests {
         let row = vec![b"a".to_vec(), b"b".to_vec()];
         assert_eq!(first("sep=;\r\na;b\r\n", b';'), (row.clone(), 2));
         assert_eq!(first("sep=\t\na\tb\n", b'\t'), (row.clone(), 2));
-        assert_eq!(first("a;b\n", b';'), (row, 1));
-        assert_eq!(first("sep=;\n", b',').1, 1);
+        assert_eq!(first("a;b\n", b';'), (row.clone(), 1));
+        // Without a key that names it.
+        assert_eq!(first("sep=;\na;b\n", b','), (row.clone(), 2));
+        assert_eq!(first("\"sep=;\"\na;b\n", b','), (row, 2));
+        assert_eq!(first("sep=;\na\n", b','), (vec![b"a".to_vec()], 2));
+        assert_eq!(first("sep=10\n", b',').1, 1);
+    }
+
+    #[test]
+    fn a_line_that_names_a_separator_in_a_file_of_another_form_is_refused() {
+        let says = |syntax| {
+            let mut reader = Reader::new(&b"sep=;\na\n"[..], syntax);
+            reader.read_first().unwrap_err().says
+        };
+        for syntax in [Syntax::Tsv, Syntax::Tbl] {
+            let says = says(syntax);
+            assert!(says.ends_with("separator = \";\" }"), "{says}");
+        }
     }
 
     #[test]
