@@ -89,7 +89,7 @@ impl TableFile {
         let columns = columns::read(session, self)?;
         losses::show_all(session)?;
         if let Some(options) = &self.options {
-            return self.load_raw(session, read, options, accepts);
+            return self.load_raw(session, read, (options, &columns), accepts);
         }
         if !accepts {
             let set = session.execute(MODE);
@@ -157,7 +157,7 @@ impl TableFile {
         &self,
         session: &mut Session,
         read: Arc<AtomicU64>,
-        options: &str,
+        (options, columns): (&str, &[Column]),
         accepts: bool,
     ) -> Result<u64, LoadError> {
         let failed = LoadError::during("The rows of the table cannot be counted");
@@ -166,7 +166,8 @@ impl TableFile {
         let start = file.fill_buf();
         let start = start.map_err(|cause| not_opened(&self.path, &cause))?;
         let has_bytes = !start.is_empty();
-        if let Some(says) = unsaid(options, start) {
+        let says = unsaid(options, start);
+        if let Some(says) = says.or_else(|| raw::unsaid_header(options, start, columns)) {
             return Err(self.says(format!(
                 "{says} to the options, or write separator = \";\" in place of them"
             )));

@@ -1,15 +1,21 @@
 //! What a file has that the clauses for the server do not say, so that it would become part of the texts.
 
+use super::columns::Column;
+use super::read::named_separator;
+
 /// The sentence for the first lines of a file and its clauses, up to the clause to be added; None if nothing is missing.
 pub(crate) fn unsaid(options: &str, start: &[u8]) -> Option<&'static str> {
-    // A statement may have several spaces or the end of a line between two words.
-    let words: Vec<&str> = options.split_whitespace().collect();
-    let options = words.join(" ").to_ascii_uppercase();
+    let options = plain(options);
     let has = |word: &str| options.contains(word);
-    let line = start.split_inclusive(|byte| *byte == b'\n').next()?;
+    let line = first_line(start)?;
     if line.ends_with(b"\r\n") && !has("LINES TERMINATED") && !has("LINES STARTING") {
         return Some(
             "its lines end in \\r\\n, and the \\r would be part of the last column; add LINES TERMINATED BY '\\r\\n'",
+        );
+    }
+    if named_separator(line).is_some() && !skips_lines(&options) {
+        return Some(
+            "its first line names the separator, and would become a row; add IGNORE 1 LINES",
         );
     }
     // The first line may have the names of the columns.
@@ -18,6 +24,42 @@ pub(crate) fn unsaid(options: &str, start: &[u8]) -> Option<&'static str> {
     (!has("ENCLOSED") && lines.any(|line| has_quotes(line, separator))).then_some(
         "its fields are in quotes, and the quotes would be part of the texts; add OPTIONALLY ENCLOSED BY '\"'",
     )
+}
+
+/// The same for a first line that has nothing but names of columns.
+pub(super) fn unsaid_header(
+    options: &str,
+    start: &[u8],
+    columns: &[Column],
+) -> Option<&'static str> {
+    let options = plain(options);
+    let separator = separator(&options)?;
+    let line = String::from_utf8_lossy(first_line(start)?);
+    let is_name = |field: &str| {
+        let field = field.trim().trim_matches('"').to_lowercase();
+        let mut names = columns.iter().map(|column| column.name.to_lowercase());
+        names.any(|name| name == field)
+    };
+    let is_header = line.split(char::from(separator)).all(is_name);
+    (is_header && !skips_lines(&options)).then_some(
+        "its first line has the names of columns, and would become a row; add IGNORE 1 LINES",
+    )
+}
+
+/// In upper case, with one space between words: a statement may have several, or the end of a line.
+fn plain(options: &str) -> String {
+    let words: Vec<&str> = options.split_whitespace().collect();
+    words.join(" ").to_ascii_uppercase()
+}
+
+fn first_line(start: &[u8]) -> Option<&[u8]> {
+    start.split_inclusive(|byte| *byte == b'\n').next()
+}
+
+/// Whether the clauses have IGNORE 1 LINES.
+fn skips_lines(clauses: &str) -> bool {
+    let mut rest = clauses.split("IGNORE ").skip(1);
+    rest.any(|rest| rest.starts_with(|sign: char| sign.is_ascii_digit()))
 }
 
 /// Whether the first field of a line begins with a quote, or any is within quotes.
@@ -81,8 +123,29 @@ mod tests {
             (semicolon, b""),
             ("", b"1\t[\"a\",\"b\",\"c\"]\n"),
             ("fields terminated by '||'", b"1||\"a\"\n"),
+            ("columns terminated by ';' ignore\n1 rows", b"sep=;\n1;a"),
         ] {
             assert_eq!(unsaid(options, start), None, "{options}");
+        }
+        let mark = Some("its first line names the separator");
+        assert_eq!(found(semicolon, b"sep=;\n1;a\n"), mark);
+    }
+
+    #[test]
+    fn names_of_columns_that_no_clause_passes_over_are_found() {
+        let columns = ["id", "Name"].map(|name| Column::new(name, "varchar", ""));
+        let has = |options: &str, start: &[u8]| unsaid_header(options, start, &columns).is_some();
+        let semicolon = "FIELDS TERMINATED BY ';'";
+        assert!(has(semicolon, b"ID;\"name\"\n1;a\n"));
+        assert!(has("", b"name\r\na\r\n"));
+        for (options, start) in [
+            (semicolon, &b"id;title\n"[..]),
+            (semicolon, b"1;name\n"),
+            (semicolon, b"\n"),
+            (semicolon, b""),
+            ("fields terminated by ';' ignore 1 lines", b"id;name\n"),
+        ] {
+            assert!(!has(options, start), "{options}");
         }
     }
 }
