@@ -60,6 +60,33 @@ pub fn folder(from: &Path, to: &Path) -> Result<Means, CloneError> {
     Ok(means)
 }
 
+/// Checks that clones of these folders, which exist at the same time, have space in a folder. Those by reflink take none at first.
+///
+/// # Errors
+/// [`CloneError::NoSpace`], or a folder cannot be read.
+pub fn fit_together(folders: &[&Path], into: &Path) -> Result<(), CloneError> {
+    let failed = |path: &Path| {
+        let path = path.to_path_buf();
+        move |cause| CloneError::Failed { path, cause }
+    };
+    let has_bytes = disk::free(into).map_err(failed(into))?;
+    let mut needs_bytes = 0;
+    for from in folders {
+        if !can_reflink(from, &into.join("data")) {
+            needs_bytes += disk::used(from).map_err(failed(from))?;
+        }
+        if needs_bytes > has_bytes {
+            return Err(CloneError::NoSpace {
+                from: from.to_path_buf(),
+                to: into.to_path_buf(),
+                needs_bytes,
+                has_bytes,
+            });
+        }
+    }
+    Ok(())
+}
+
 /// Tries a reflink of the first non-empty file into the target's parent.
 fn can_reflink(from: &Path, to: &Path) -> bool {
     let Some(parent) = to.parent().filter(|parent| parent.is_dir()) else {
@@ -252,6 +279,20 @@ mod tests {
             folder(&place.path().join("from"), &place.path().join("to")),
             Err(CloneError::Failed { .. })
         ));
+    }
+
+    #[test]
+    fn copies_that_fit_one_by_one_and_not_together_are_refused() {
+        use rustix::fs::{FallocateFlags, fallocate};
+        let place = tempfile::tempdir().unwrap();
+        let from = place.path().join("from");
+        fs::create_dir(&from).unwrap();
+        let file = File::create(from.join("a")).unwrap();
+        let bytes = disk::free(place.path()).unwrap() / 500;
+        fallocate(&file, FallocateFlags::empty(), 0, bytes).unwrap();
+        let fit = |copies| fit_together(&vec![from.as_path(); copies], place.path()).is_ok();
+        assert!(fit(2));
+        assert_eq!(fit(1000), can_reflink(&from, &place.path().join("to")));
     }
 
     #[test]

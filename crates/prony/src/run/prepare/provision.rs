@@ -5,10 +5,12 @@
 use super::dataset::{Datasets, Ready, Shape};
 use super::servers::Provided;
 use super::{layout, space, typos};
-use crate::run::plan::Request;
+use crate::run::plan::{Request, sharing};
 use crate::run::{RunError, settings, stop_if_interrupted};
+use host::clone;
 use spec::plan::PlannedTrial;
 use std::collections::BTreeMap;
+use std::path::Path;
 use workload::Dataset;
 
 /// What identifies a dataset: the server that loads it, the tables' fingerprint, the settings that shape the data.
@@ -60,6 +62,39 @@ impl Provisioned {
     /// Bytes of the dataset that a trial starts from; None if it has none.
     pub(crate) fn data_bytes(&self, request: &Request, trial: &PlannedTrial) -> Option<u64> {
         Some(self.of(request, trial)?.as_ref().ok()?.note.data_bytes)
+    }
+
+    /// # Errors
+    /// The copies of a group, whose servers exist at the same time, do not fit on the disk of the snapshots.
+    fn fit_together(&self, request: &Request, snapshots: &Path) -> Result<(), RunError> {
+        for group in sharing::owners(request, request.plan()?.groups()) {
+            // A volume has space of its own.
+            let on_disk = group.iter().filter(|trial| trial.host.volume().is_none());
+            let copied: Vec<&Path> = on_disk
+                .flat_map(|trial| self.copied(request, trial))
+                .collect();
+            // A single copy says so itself.
+            if copied.len() > 1 {
+                clone::fit_together(&copied, snapshots).map_err(|error| {
+                    let copies = copied.len();
+                    RunError::Failed(format!(
+                        "{copies} copies of data exist at the same time: {error}"
+                    ))
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The snapshot that a trial copies, once for each node.
+    fn copied(&self, request: &Request, trial: &PlannedTrial) -> Vec<&Path> {
+        let ready = self.of(request, trial);
+        let ready = ready.and_then(|ready| ready.as_ref().ok());
+        let folder = ready.and_then(|ready| ready.data_folder.as_deref());
+        let cluster = trial.server.as_ref().and_then(|server| server.cluster);
+        let nodes = cluster.map_or(1, |cluster| cluster.nodes);
+        let folders = std::iter::repeat_n(folder, nodes as usize);
+        folders.flatten().collect()
     }
 }
 
@@ -134,5 +169,7 @@ pub(crate) fn provision(
         ready.insert(key, one);
         stop_if_interrupted()?;
     }
-    Ok(Provisioned { ready })
+    let provisioned = Provisioned { ready };
+    provisioned.fit_together(request, &datasets.home.snapshots())?;
+    Ok(provisioned)
 }
