@@ -19,13 +19,14 @@ enum Shapes {
 
 /// Each setting with the page of the manual that says so: of MySQL, or of MariaDB where the name begins with `MariaDB`.
 #[rustfmt::skip]
-const SETTINGS: [(&str, Shapes, &str); 52] = [
+const SETTINGS: [(&str, Shapes, &str); 64] = [
     ("innodb_file_per_table", Files, "File-Per-Table Tablespaces"),
     ("innodb_page_size", Files, "InnoDB Startup Options: innodb_page_size"),
     ("innodb_file_format", Files, "InnoDB File-Format Management (5.6)"),
     ("innodb_default_row_format", Files, "InnoDB Row Formats"),
     ("innodb_data_file_path", Files, "The System Tablespace"),
     ("innodb_checksum_algorithm", Files, "innodb_checksum_algorithm"),
+    ("innodb_checksums", Files, "innodb_checksums (5.6)"),
     ("innodb_undo_tablespaces", Files, "Undo Tablespaces"),
     ("lower_case_table_names", Files, "Identifier Case Sensitivity"),
     ("innodb_compression_default", Tables, "MariaDB InnoDB Page Compression"),
@@ -37,6 +38,8 @@ const SETTINGS: [(&str, Shapes, &str); 52] = [
     ("rocksdb_default_cf_options", Tables, "MariaDB MyRocks and Data Compression"),
     ("rocksdb_override_cf_options", Tables, "MariaDB MyRocks and Data Compression"),
     ("rocksdb_block_size", Tables, "MariaDB MyRocks System Variables"),
+    ("column_compression_zlib_level", Tables, "MariaDB Storage-Engine Independent Column Compression"),
+    ("column_compression_threshold", Tables, "MariaDB Storage-Engine Independent Column Compression"),
     ("innodb_encrypt_tables", Tables, "MariaDB InnoDB Encryption"),
     ("default_table_encryption", Tables, "default_table_encryption"),
     ("innodb_fill_factor", Tables, "Sorted Index Builds"),
@@ -46,6 +49,7 @@ const SETTINGS: [(&str, Shapes, &str); 52] = [
     ("innodb_ft_max_token_size", Contents, "Fine-Tuning MySQL Full-Text Search"),
     ("innodb_ft_enable_stopword", Contents, "Full-Text Stopwords"),
     ("innodb_ft_server_stopword_table", Contents, "Full-Text Stopwords"),
+    ("innodb_ft_user_stopword_table", Contents, "Full-Text Stopwords"),
     ("ngram_token_size", Contents, "ngram Full-Text Parser"),
     ("ft_min_word_len", Contents, "Fine-Tuning MySQL Full-Text Search"),
     ("ft_max_word_len", Contents, "Fine-Tuning MySQL Full-Text Search"),
@@ -56,6 +60,7 @@ const SETTINGS: [(&str, Shapes, &str); 52] = [
     ("default_collation_for_utf8mb4", Contents, "default_collation_for_utf8mb4"),
     ("old_mode", Contents, "MariaDB OLD_MODE: UTF8_IS_UTF8MB3"),
     ("default_storage_engine", Tables, "Setting the Storage Engine"),
+    ("storage_engine", Tables, "storage_engine (5.5), the older name of default_storage_engine"),
     ("enforce_storage_engine", Tables, "MariaDB enforce_storage_engine"),
     ("sql_mode", Contents, "Server SQL Modes"),
     ("explicit_defaults_for_timestamp", Contents, "Automatic Initialization for TIMESTAMP"),
@@ -63,11 +68,18 @@ const SETTINGS: [(&str, Shapes, &str); 52] = [
     ("default_time_zone", Contents, "MySQL Server Time Zone Support: TIMESTAMP values"),
     ("auto_increment_increment", Contents, "auto_increment_increment"),
     ("auto_increment_offset", Contents, "auto_increment_offset"),
+    ("innodb_autoinc_lock_mode", Contents, "AUTO_INCREMENT Handling in InnoDB: gaps of bulk inserts"),
+    ("group_concat_max_len", Contents, "GROUP_CONCAT(): of CREATE TABLE ... SELECT"),
+    ("div_precision_increment", Contents, "Arithmetic Operators: of CREATE TABLE ... SELECT"),
     ("innodb_stats_persistent", Tables, "Configuring Persistent Optimizer Statistics"),
     ("innodb_stats_persistent_sample_pages", Tables, "Configuring Persistent Optimizer Statistics"),
     ("innodb_stats_transient_sample_pages", Tables, "Configuring Non-Persistent Optimizer Statistics"),
     ("innodb_stats_auto_recalc", Tables, "Configuring Persistent Optimizer Statistics"),
+    ("innodb_stats_sample_pages", Tables, "innodb_stats_sample_pages (5.5)"),
+    ("innodb_stats_traditional", Tables, "MariaDB innodb_stats_traditional"),
+    ("innodb_stats_include_delete_marked", Tables, "Configuring Persistent Optimizer Statistics"),
     ("innodb_stats_method", Tables, "InnoDB and MyISAM Index Statistics Collection"),
+    ("myisam_stats_method", Tables, "InnoDB and MyISAM Index Statistics Collection"),
     ("use_stat_tables", Tables, "MariaDB Engine-Independent Table Statistics"),
     ("histogram_type", Tables, "MariaDB Histogram-Based Statistics"),
     ("histogram_size", Tables, "MariaDB Histogram-Based Statistics"),
@@ -139,6 +151,16 @@ mod tests {
         assert_eq!(layout(&given), given);
         assert!(of_files(&given).is_empty());
         assert_eq!(of_contents(&given), "");
+    }
+
+    #[test]
+    fn an_older_name_of_a_setting_and_what_decides_generated_keys_shape_the_data() {
+        let given = settings(&[
+            ("innodb-autoinc-lock-mode", "0"),
+            ("storage_engine", "MyISAM"),
+        ]);
+        assert_eq!(layout(&given), given);
+        assert_eq!(of_contents(&given), " innodb_autoinc_lock_mode=0");
     }
 
     #[test]
