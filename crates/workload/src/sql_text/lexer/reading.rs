@@ -12,8 +12,6 @@ pub(crate) const WRITES_FILE: &str = "the statement writes a file on the server 
 const READS: [&str; 9] = [
     "SELECT", "TABLE", "VALUES", "SHOW", "EXPLAIN", "DESCRIBE", "DESC", "CHECKSUM", "HELP",
 ];
-/// Statements that EXPLAIN runs in some forms, and ANALYZE of MariaDB.
-const CHANGES: [&str; 4] = ["INSERT", "REPLACE", "UPDATE", "DELETE"];
 
 /// Whether the statement returns rows and changes neither the data nor the session, on whatever server: also with what only some
 /// versions execute.
@@ -80,11 +78,14 @@ fn is_cycle(before: &[Token]) -> bool {
 
 /// ANALYZE [FORMAT=JSON] SELECT reads; ANALYZE TABLE and ANALYZE UPDATE change something.
 fn of_analyze(rest: &[Token]) -> bool {
-    let is_table = rest
-        .first()
-        .is_some_and(|token| token.is_one_of(&["TABLE", "LOCAL", "NO_WRITE_TO_BINLOG"]));
-    let changes = rest.iter().any(|token| token.is_one_of(&CHANGES));
-    !is_table && !changes && rest.iter().any(|token| token.is("SELECT"))
+    const TABLES: [&str; 3] = ["TABLE", "LOCAL", "NO_WRITE_TO_BINLOG"];
+    let statement = match rest {
+        [format, equal, _, behind @ ..] if format.is("FORMAT") && equal.is_sign(b'=') => behind,
+        _ => rest,
+    };
+    let first = statement.first();
+    let is_table = first.is_some_and(|first| first.is_one_of(&TABLES));
+    !is_table && is_read(statement)
 }
 
 /// Whether the statement has INTO OUTFILE or INTO DUMPFILE.
@@ -148,6 +149,8 @@ mod tests {
             "desc t",
             "explain analyze select 1",
             "analyze format=json select * from t",
+            "analyze select replace(a, 'b', 'c'), insert(a, 1, 2, 'd') from t",
+            "explain analyze format=tree with a as (select 1) select t.delete from a, t",
             "checksum table t",
             "/* update t */ select 'delete', update_time, `insert` from t -- drop",
             "/*!50000 select */ 1",
@@ -172,7 +175,9 @@ mod tests {
             "/*!50000 delete */ from t",
             "/*!99999 select */ delete from t",
             "explain analyze delete from t",
-            "analyze update t set a = 1",
+            "analyze update t set a = (select 1)",
+            "explain analyze format=json with a as (select 1) delete from t",
+            "analyze format=json insert into t select 1",
             "analyze table t",
             "select * from t into outfile '/tmp/x'",
             "select a from t /*! into */ /* x */ dumpfile '/tmp/x'",
