@@ -8,7 +8,11 @@ pub(crate) fn unsaid(options: &str, start: &[u8]) -> Option<&'static str> {
     let options = plain(options);
     let has = |word: &str| options.contains(word);
     let line = first_line(start)?;
-    if line.ends_with(b"\r\n") && !has("LINES TERMINATED") && !has("LINES STARTING") {
+    let ends = options.split_once("LINES TERMINATED BY");
+    let is_newline = |ends: &str| ends.trim_start_matches([' ', '\'', '"']).starts_with(r"\N");
+    let is_default = ends.is_none_or(|(_, ends)| is_newline(ends));
+    // Some statements cut the \r themselves: SET a = TRIM(TRAILING '\r' FROM @a).
+    if line.ends_with(b"\r\n") && is_default && !has(r"\R") && !has("LINES STARTING") {
         return Some(
             "its lines end in \\r\\n, and the \\r would be part of the last column; add LINES TERMINATED BY '\\r\\n'",
         );
@@ -94,6 +98,7 @@ mod tests {
         let semicolon = "FIELDS TERMINATED BY ';'";
         let ends = Some("its lines end in \\r\\n");
         assert_eq!(found(semicolon, b"1;a\r\n2;b\r\n"), ends);
+        assert_eq!(found("lines terminated by '\\n'", b"1\ta\r\n"), ends);
         let quotes = Some("its fields are in quotes");
         for (options, start) in [
             (semicolon, &b"\"1\";\"a\"\n"[..]),
@@ -118,6 +123,7 @@ mod tests {
                 b"\"1\";2\n",
             ),
             ("lines\n terminated by '\\r\\n'", b"1;a\r\n"),
+            ("(a, @b) set b = trim(trailing '\\r' from @b)", b"1\ta\r\n"),
             (semicolon, b"1;a\n2;b\r\n"),
             (semicolon, b"1;say \"a\"\n"),
             (semicolon, b""),
