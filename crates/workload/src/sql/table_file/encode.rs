@@ -10,9 +10,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Text that is collected before it is sent.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// What is wrong with a field that has the word NULL.
-const NULL_IN_DOUBT: &str = "a field is the word NULL without quotes: if it is NULL, as mysql --batch, phpMyAdmin and MySQL Workbench write it, write load.TABLE = { file = \"...\", null = \"NULL\" }; if it is a text, write null = \"\\\\N\"";
-
 /// What is wrong with a field in quotes between tabs.
 const QUOTES_IN_DOUBT: &str = "a field is in quotes: if they are those of CSV, write load.TABLE = { file = \"...\", separator = \"\\t\" }; if they are part of the text, write options = \"FIELDS TERMINATED BY '\\t' ENCLOSED BY ''\"";
 
@@ -177,8 +174,9 @@ impl<R: BufRead> Rows<R> {
             if n > 0 {
                 buffer.push(b'\t');
             }
-            if self.is_null_in_doubt && form == Form::Plain && text == b"NULL" {
-                return Err(Stop::Mistake(self.reader.mistake(NULL_IN_DOUBT)));
+            let is_word = form == Form::Plain && matches!(text, b"NULL" | b"null");
+            if self.is_null_in_doubt && is_word {
+                return Err(Stop::Mistake(self.reader.mistake(null_in_doubt(text))));
             }
             if self.are_quotes_in_doubt && is_quoted_as_csv(text) {
                 return Err(Stop::Mistake(self.reader.mistake(QUOTES_IN_DOUBT)));
@@ -251,6 +249,14 @@ impl<R: BufRead> Rows<R> {
         });
         format!("the line has {fields}, and {columns} are expected{separator}")
     }
+}
+
+/// What is wrong with a field that has the word NULL.
+fn null_in_doubt(word: &[u8]) -> String {
+    let word = String::from_utf8_lossy(word);
+    format!(
+        "a field is the word {word} without quotes: if it is NULL, as mysql --batch, phpMyAdmin, MySQL Workbench and others write it, write load.TABLE = {{ file = \"...\", null = \"{word}\" }}; if it is a text, write null = \"\\\\N\""
+    )
 }
 
 /// Whether a program that quotes fields only where it has to would have written the field so.
@@ -365,6 +371,7 @@ mod tests {
     fn the_word_null_and_quotes_between_tabs_are_refused_where_they_are_in_doubt() {
         for (line, says) in [
             ("1\tNULL\n", "a field is the word NULL"),
+            ("1\tnull\n", "a field is the word null"),
             ("1\t\"Smith, John\"\n", "a field is in quotes"),
             ("1\t\"5\"\" pipe\"\n", "a field is in quotes"),
         ] {
