@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 /// Defaults that an experiment may override. With `loose`, a server that does not know an option only warns.
-const DEFAULTS: [&str; 5] = [
+const DEFAULTS: [&str; 6] = [
     // Data is loaded with LOAD DATA LOCAL INFILE.
     "--local-infile=1",
     // A buffer pool restored from the last run's page list would make a cold round warm.
@@ -21,6 +21,8 @@ const DEFAULTS: [&str; 5] = [
     "--loose-innodb-fast-shutdown=0",
     // Events of a dump would run during the measurement. MySQL runs them by default since 8.0.
     "--loose-event-scheduler=OFF",
+    // What a setup sets with SET PERSIST lies in the data folder. MySQL would set it in each trial, after all options.
+    "--loose-persisted-globals-load=OFF",
 ];
 
 /// All options for a start, in command-line order.
@@ -93,6 +95,13 @@ mod tests {
             .iter()
             .find_map(|option| option.strip_prefix("--secure-file-priv="));
         assert!(files.unwrap().ends_with("/files"));
+    }
+
+    #[test]
+    fn what_a_setup_has_persisted_is_not_set_in_trials() {
+        let all = options(&[]).unwrap();
+        let off = "--loose-persisted-globals-load=OFF";
+        assert!(all.iter().any(|option| option == off), "{all:?}");
     }
 
     #[test]
