@@ -71,6 +71,17 @@ pub(super) fn folders(tokens: &[Token]) -> Vec<Range<usize>> {
         .collect()
 }
 
+/// Whether a CREATE or ALTER puts the file of a tablespace into another folder: `ADD DATAFILE '/disk2/a.ibd'`.
+pub(super) fn is_file_elsewhere(tokens: &[Token]) -> bool {
+    let is_elsewhere = |pair: &[Token]| {
+        let path = pair[1].content();
+        pair[0].is("DATAFILE")
+            && pair[1].kind == TokenKind::Text
+            && (path.starts_with('/') || path.contains(".."))
+    };
+    tokens[0].is_one_of(&["CREATE", "ALTER"]) && tokens.windows(2).any(is_elsewhere)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,6 +147,19 @@ mod tests {
             let folders = folders(&tokens).into_iter();
             let texts: Vec<&str> = folders.map(|place| &sql[place]).collect();
             assert_eq!(texts, found, "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_a_tablespace_in_another_folder_is_found() {
+        for (sql, expected) in [
+            ("create tablespace s add datafile '/x/s.ibd'", true),
+            ("alter undo tablespace u add datafile '../u.ibu'", true),
+            ("CREATE TABLESPACE s ADD DATAFILE './s.ibd'", false),
+            ("create table t (datafile char(9) default '/x')", false),
+        ] {
+            let tokens: Vec<Token> = Lexer::new(sql.as_bytes(), Quoting::default()).collect();
+            assert_eq!(is_file_elsewhere(&tokens), expected, "{sql}");
         }
     }
 }

@@ -48,7 +48,7 @@ pub(crate) enum Refused {
     )]
     NotLocal(String),
     #[error(
-        "the table would lie outside of the server's data folder, which prony copies for each trial; remove DATA DIRECTORY and INDEX DIRECTORY; to measure another disk, write [host] with a volume"
+        "the table would lie outside of the server's data folder, which prony copies for each trial; remove DATA DIRECTORY, INDEX DIRECTORY and the folder of ADD DATAFILE; to measure another disk, write [host] with a volume"
     )]
     Elsewhere,
 }
@@ -164,7 +164,8 @@ impl Filter {
             }
         } else {
             let folders = definer::folders(&tokens);
-            if self.origin == Origin::Setup && !folders.is_empty() {
+            let is_left = self.origin == Origin::Setup && !folders.is_empty();
+            if is_left || definer::is_file_elsewhere(&tokens) {
                 return Err(Refused::Elsewhere);
             }
             without(sql, definer::place(&tokens).into_iter().chain(folders))
@@ -500,6 +501,9 @@ mod tests {
         let expected = "CREATE TABLE t (a int) ENGINE=InnoDB  COMMENT 'x'";
         assert_eq!(action(sql).as_deref(), Some(expected));
         let refused = act(&mut filter(Origin::Setup), sql);
+        assert_eq!(refused, Err(Refused::Elsewhere));
+        let space = "CREATE TABLESPACE s ADD DATAFILE '/disk2/s.ibd'";
+        let refused = act(&mut filter(Origin::Dump), space);
         assert_eq!(refused, Err(Refused::Elsewhere));
     }
 
