@@ -51,13 +51,17 @@ const FOREIGN: [(&[u8], &str); 5] = [
 const OF_OTHERS: &str = "this is a dump of PostgreSQL or SQLite, whose SQL no server of the MySQL family takes; write the tables as a setup, and load the rows from CSV files (--setup, --load TABLE=FILE)";
 const XML: &str = "this is XML and no SQL; write the dump without --xml";
 const JSON: &str = "this is JSON and no SQL; write a dump, or CSV files for --load TABLE=FILE";
-/// Messages of programs that were redirected into the file.
-const PROGRAMS: [&[u8]; 4] = [
-    b"mysqldump: ",
-    b"mariadb-dump: ",
-    b"mysqlpump: ",
-    b"mysql: ",
+/// What begins messages of programs that were redirected into the file. Those of 5.6 have no name before their warnings.
+const PROGRAMS: [&str; 6] = [
+    "mysqldump",
+    "mariadb-dump",
+    "mysqlpump",
+    "mysql",
+    "mariadb",
+    "Warning",
 ];
+/// A message names its program in fewer bytes.
+const PROGRAM_BYTES: usize = 200;
 
 impl<'a> Input<'a> {
     pub(super) fn new(name: &str, from: impl BufRead + 'a) -> Input<'a> {
@@ -164,11 +168,13 @@ impl<'a> Input<'a> {
         if let Some((_, says)) = FOREIGN.iter().find(|(mark, _)| line.starts_with(mark)) {
             return Err(self.cut(Cause::Foreign(says)));
         }
-        if !PROGRAMS.iter().any(|program| line.starts_with(program)) {
+        if !is_of_program(line) {
             return Ok(false);
         }
         let text = String::from_utf8_lossy(line).into_owned();
-        if text.to_ascii_lowercase().contains("warning") {
+        let says = text.to_ascii_lowercase();
+        // MariaDB 11 says of mysqldump that its name is deprecated.
+        if says.contains("warning") || says.contains("deprecated") {
             Ok(true)
         } else {
             Err(self.cut(Cause::Message(text)))
@@ -187,6 +193,19 @@ impl<'a> Input<'a> {
             Ok(())
         }
     }
+}
+
+/// Whether the line begins as a message does: `/usr/bin/mysqldump: `.
+fn is_of_program(line: &[u8]) -> bool {
+    let start = String::from_utf8_lossy(&line[..line.len().min(PROGRAM_BYTES)]);
+    let Some((program, _)) = start.split_once(": ") else {
+        return false;
+    };
+    let name = match program.rsplit_once('/') {
+        Some((folder, name)) if !folder.contains(' ') => name,
+        _ => program,
+    };
+    PROGRAMS.contains(&name)
 }
 
 /// Of a dump of mysqldump: `-- Host: localhost    Database: shop`; of MySQL Shell with `    Table: orders` behind it; of phpMyAdmin:

@@ -180,6 +180,24 @@ fn dumps_of_two_schemas_that_one_file_sources_are_refused() {
 }
 
 #[test]
+fn warnings_of_programs_that_were_redirected_into_the_file_are_passed_over() {
+    for line in [
+        "mysqldump: [Warning] Using a password on the command line interface can be insecure.",
+        "Warning: Using a password on the command line interface can be insecure.",
+        "/usr/bin/mysqldump: Deprecated program name. It will be removed in a future release, use '/usr/bin/mariadb-dump' instead",
+    ] {
+        assert_eq!(sql(&format!("{line}\nselect 1;\n")), ["select 1"]);
+    }
+    for line in ["mysqldump: Got error: 1045", "/opt/mysqldump: Error 2013"] {
+        let cut = all(format!("{line}\n")).unwrap_err().to_string();
+        assert!(cut.contains("a message and no SQL"), "{cut}");
+    }
+    for line in ["-- of /usr/bin/mysql: x", "/* of /usr/bin/mysql: x */"] {
+        assert_eq!(sql(&format!("{line}\nselect 1;")), ["select 1"]);
+    }
+}
+
+#[test]
 fn files_of_other_programs_are_named() {
     for (text, says) in [
         (
