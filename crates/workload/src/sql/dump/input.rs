@@ -29,7 +29,7 @@ pub(super) struct Input<'a> {
 /// Ace and SQLyog set notes again last.
 ///
 /// Sources: `write_header` and `write_footer` in `client/mysqldump.cc`, `format_dump_end` in `client/dump/sql_formatter.cc`.
-const MARKS: [(&[u8], &str); 5] = [
+const MARKS: [(&[u8], &str); 6] = [
     (b"-- MySQL dump ", "-- Dump completed"),
     (b"-- MariaDB dump ", "-- Dump completed"),
     (b"-- Dump created by MySQL pump", "-- Dump end time:"),
@@ -38,6 +38,8 @@ const MARKS: [(&[u8], &str); 5] = [
         b"/*M!100616 SET @OLD_NOTE_VERBOSITY=",
         "/*M!100616 SET NOTE_VERBOSITY=",
     ),
+    // Scripts of MySQL Workbench, and Sakila.
+    (b"SET @OLD_UNIQUE_CHECKS=", "SET UNIQUE_CHECKS"),
 ];
 const PHPMYADMIN: &[u8] = b"-- phpMyAdmin SQL Dump";
 /// How files of other programs begin, and what to do with them.

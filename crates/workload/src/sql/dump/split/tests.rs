@@ -124,6 +124,10 @@ fn a_dump_without_comments_or_of_another_program_has_a_last_line_too() {
             "/*M!100616 SET NOTE_VERBOSITY=@OLD_NOTE_VERBOSITY */;",
         ),
         (
+            "SET @OLD_UNIQUE_CHECKS=@@UNIQUE_CHECKS, UNIQUE_CHECKS=0;",
+            "SET UNIQUE_CHECKS=@OLD_UNIQUE_CHECKS;",
+        ),
+        (
             "-- Dump created by MySQL pump utility, version: 8.0.33, Linux (x86_64)",
             "-- Dump end time: Fri Nov 27 02:30:00 2026",
         ),
