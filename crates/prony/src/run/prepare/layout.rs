@@ -86,8 +86,15 @@ const SETTINGS: [(&str, Shapes, &str); 64] = [
     ("analyze_sample_percentage", Tables, "MariaDB Engine-Independent Table Statistics"),
 ];
 
+/// Servers read `skip_innodb_file_per_table` as the same setting turned off.
+const PREFIXES: [&str; 3] = ["skip_", "disable_", "enable_"];
+
 fn is_one_of(name: &str, shapes: &[Shapes]) -> bool {
     let name = listed(name);
+    let mut prefixes = PREFIXES.iter();
+    let name = prefixes
+        .find_map(|prefix| name.strip_prefix(prefix))
+        .unwrap_or(&name);
     let mut settings = SETTINGS.iter();
     settings.any(|(known, shape, _)| *known == name && shapes.contains(shape))
 }
@@ -154,12 +161,14 @@ mod tests {
     }
 
     #[test]
-    fn an_older_name_of_a_setting_and_what_decides_generated_keys_shape_the_data() {
+    fn other_names_of_a_setting_and_what_decides_generated_keys_shape_the_data() {
         let given = settings(&[
             ("innodb-autoinc-lock-mode", "0"),
+            ("loose-skip-innodb-file-per-table", "1"),
             ("storage_engine", "MyISAM"),
         ]);
         assert_eq!(layout(&given), given);
+        assert_eq!(of_files(&given), given[1..2]);
         assert_eq!(of_contents(&given), " innodb_autoinc_lock_mode=0");
     }
 
