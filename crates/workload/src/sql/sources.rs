@@ -294,7 +294,7 @@ pub(super) mod tests {
     #[test]
     fn the_fingerprint_follows_every_file_that_is_read() {
         let (folder, sources) = dump(
-            "source a.sql;\nload data local infile 'rows.tsv' into table t; load data local infile \"more.tsv\" into table u;\n",
+            "source a.sql;\nload data local infile 'rows.tsv' into table t; load data local infile \"more.tsv\" into table u;\ndelimiter //\nsource c.sql //\n",
         );
         let mut seen = vec![sources.fingerprint()];
         for (file, text) in [
@@ -303,12 +303,13 @@ pub(super) mod tests {
             ("b.sql", "select 2;"),
             ("rows.tsv", "1\n"),
             ("more.tsv", "1\n"),
+            ("c.sql", "select 1;"),
         ] {
             std::fs::write(folder.path().join(file), text).unwrap();
             seen.push(sources.fingerprint());
         }
         seen.dedup();
-        assert_eq!(seen.len(), 6, "{seen:?}");
+        assert_eq!(seen.len(), 7, "{seen:?}");
     }
 
     #[test]

@@ -67,7 +67,11 @@ fn mentioned(mut text: impl BufRead, folder: &Path) -> Vec<PathBuf> {
 
 /// `follows_infile`: the name of a file may be on the next line.
 fn names(line: &str, follows_infile: &mut bool) -> Vec<String> {
-    let mut names: Vec<String> = line.split(';').filter_map(sourced).collect();
+    let sourced: Vec<String> = line.split(';').filter_map(sourced).collect();
+    // Another delimiter may follow the name: `source a.sql //`.
+    let words = sourced.iter().filter_map(|name| name.split_whitespace().next());
+    let mut names: Vec<String> = words.map(String::from).collect();
+    names.extend(sourced);
     let lower = line.to_ascii_lowercase();
     let after = lower.match_indices("infile");
     let after = after.map(|(at, word)| &line[at + word.len()..]);
