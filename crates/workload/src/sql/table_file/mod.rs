@@ -49,6 +49,10 @@ const CLAUSES: &str =
     "CHARACTER SET utf8mb4 FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n'";
 /// A 0 in an AUTO_INCREMENT column stays 0, and a value that does not fit is no other one.
 const MODE: &str = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'";
+/// The same where values may be stored other than they are in the file.
+const MODE_ACCEPTING: &str = "SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO'";
+/// The 0 stays, and the server's modes decide the rest.
+const MODE_OF_ZERO: &str = "SET SESSION sql_mode = CONCAT(@@sql_mode, ',NO_AUTO_VALUE_ON_ZERO')";
 
 /// The ends of names of files whose form is another one.
 const OTHER_FORMS: [&str; 4] = ["json", "jsonl", "ndjson", "xml"];
@@ -88,12 +92,15 @@ impl TableFile {
         }
         let columns = columns::read(session, self)?;
         losses::show_all(session)?;
+        let mode = match (&self.options, accepts) {
+            (Some(_), _) => MODE_OF_ZERO,
+            (None, true) => MODE_ACCEPTING,
+            (None, false) => MODE,
+        };
+        let set = session.execute(mode);
+        set.map_err(|cause| self.refused(&cause))?;
         if let Some(options) = &self.options {
             return self.load_raw(session, read, (options, &columns), accepts);
-        }
-        if !accepts {
-            let set = session.execute(MODE);
-            set.map_err(|cause| self.refused(&cause))?;
         }
         self.load_rows(session, read, &columns, accepts)
     }
@@ -310,6 +317,7 @@ fn sent_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use server::Reply;
 
     #[test]
     fn the_number_of_a_bit_column_is_computed() {
@@ -322,6 +330,46 @@ mod tests {
             "(`a`, @bit1) SET `b` = CAST(@bit1 AS UNSIGNED)"
         );
         assert_eq!(targets(&bits, Syntax::Tsv), "(`a`, `b`)");
+    }
+
+    /// The statements by which a file with a 0 is loaded.
+    fn sent(options: Option<&str>, accepts: bool) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        std::fs::write(&path, "0\n").unwrap();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let statements = Arc::clone(&seen);
+        let mut session = Session::Scripted(Box::new(move |sql: &str| {
+            statements.lock().unwrap().push(sql.to_string());
+            let column = ["id", "int", "auto_increment", "NO"];
+            Ok(Reply {
+                rows: vec![column.map(|cell| Some(cell.as_bytes().to_vec())).to_vec()],
+                ..Reply::default()
+            })
+        }));
+        let file = TableFile {
+            table: "t".into(),
+            path,
+            options: options.map(String::from),
+            header: None,
+            null: None,
+            separator: None,
+        };
+        file.load(&mut session, Arc::default(), accepts).unwrap();
+        seen.lock().unwrap().clone()
+    }
+
+    #[test]
+    fn a_0_stays_0_also_where_the_server_reads_the_file_or_values_are_accepted() {
+        for (options, accepts, mode) in [
+            (None, false, MODE),
+            (None, true, MODE_ACCEPTING),
+            (Some("LINES STARTING BY ''"), false, MODE_OF_ZERO),
+        ] {
+            let sent = sent(options, accepts);
+            let at = |word: &str| sent.iter().position(|sql| sql.starts_with(word)).unwrap();
+            assert!(at(mode) < at("LOAD DATA"), "{sent:?}");
+        }
     }
 
     #[test]
