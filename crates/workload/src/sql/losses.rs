@@ -9,6 +9,8 @@ use server::{ServerError, Session};
 
 /// The longest statement that sets variables.
 const SETS_BYTES: usize = 4096;
+/// Error code: unknown system variable. Only MariaDB from 10.6.16 on has note_verbosity.
+const NO_VARIABLE: u16 = 1193;
 
 /// The first line of a statement.
 pub(super) struct At<'a> {
@@ -46,7 +48,15 @@ pub(super) fn refuse(
         });
     }
     // Dumps turn notes off, and a note says that digits were cut.
-    if sets_notes(sql) {
+    if sets(sql, "note_verbosity") {
+        match session.execute("SET SESSION note_verbosity = 'basic'") {
+            Err(ServerError::Refused {
+                code: NO_VARIABLE, ..
+            }) => {}
+            set => set.map(drop).map_err(unread)?,
+        }
+    }
+    if sets(sql, "sql_notes") {
         show_all(session)
     } else {
         Ok(())
@@ -86,13 +96,13 @@ fn is_of_number(sign: &Token, before: &Token) -> bool {
     before.is_sign(b'(') || before.is_sign(b',') || (has_exponent && before.end() == sign.at)
 }
 
-/// Only short statements do.
-fn sets_notes(sql: &[u8]) -> bool {
+/// Whether a statement may set this variable. Only short ones do.
+fn sets(sql: &[u8], variable: &str) -> bool {
     let is_short = sql.len() <= SETS_BYTES;
     is_short
         && String::from_utf8_lossy(sql)
             .to_ascii_lowercase()
-            .contains("sql_notes")
+            .contains(variable)
 }
 
 fn unread(cause: ServerError) -> LoadError {
@@ -151,6 +161,28 @@ mod tests {
             "update t set a = 1.2345",
         ] {
             assert!(!is_written_down(sql.as_bytes()), "{sql}");
+        }
+    }
+
+    #[test]
+    fn notes_that_a_dump_of_mariadb_turns_off_are_on_again() {
+        let sql = b"/*M!100616 SET @OLD_NOTE_VERBOSITY=@@NOTE_VERBOSITY, NOTE_VERBOSITY=0 */";
+        for code in [None, Some(NO_VARIABLE)] {
+            let (say, said) = std::sync::mpsc::channel();
+            let mut session = Session::Scripted(Box::new(move |sql: &str| {
+                say.send(sql.to_string()).unwrap();
+                let message = String::new();
+                code.map_or(Ok(server::Reply::default()), |code| {
+                    Err(ServerError::Refused { code, message })
+                })
+            }));
+            let at = At {
+                file: "a.sql",
+                line: 1,
+            };
+            refuse(&mut session, Values::Given, sql, at).unwrap();
+            let set = said.recv().unwrap();
+            assert_eq!(set, "SET SESSION note_verbosity = 'basic'");
         }
     }
 
