@@ -15,6 +15,10 @@ pub(super) enum Exact {
     Whole,
     /// So many digits behind the point: FLOAT(7,2).
     Digits(usize),
+    /// The nearest number of FLOAT or DOUBLE. Of fractions nobody expects more.
+    Nearest {
+        is_single: bool,
+    },
     Moment(Moment),
     Year,
     /// One of the members, or several of a SET. As the server writes the type: `enum('a','b')`.
@@ -31,6 +35,7 @@ pub(super) struct Moment {
 
 const FRACTION: &str = "has digits behind the point, and the column holds whole numbers";
 const DIGITS: &str = "has more digits behind the point than the column keeps";
+const NEAREST: &str = "is a whole number of which the column keeps only the first digits";
 const DAY_FIRST: &str = "does not begin with a year of four digits, and servers read a date from the year on; write it as 2026-11-25";
 const TIME_OF_DAY: &str = "has a time of day, and the column holds dates";
 const SECONDS: &str = "has more digits of a second than the column keeps";
@@ -54,7 +59,10 @@ impl Exact {
         };
         match word {
             "tinyint" | "smallint" | "mediumint" | "int" | "bigint" => Exact::Whole,
-            "float" | "double" => digits_of(rest).map_or(Exact::Any, Exact::Digits),
+            "float" | "double" => {
+                let is_single = word == "float";
+                digits_of(rest).map_or(Exact::Nearest { is_single }, Exact::Digits)
+            }
             "date" => moment(true, false),
             "datetime" | "timestamp" => moment(true, true),
             "time" => moment(false, true),
@@ -85,6 +93,14 @@ impl Exact {
                 let beyond = fraction.get(*digits..).unwrap_or_default();
                 let is_lost = is_plain && beyond.bytes().any(|digit| digit != b'0');
                 is_lost.then_some(DIGITS)
+            }
+            Exact::Nearest { is_single } => {
+                let whole: i128 = text.parse().ok()?;
+                let kept = match is_single {
+                    true => whole as f32 as i128,
+                    false => whole as f64 as i128,
+                };
+                (kept != whole).then_some(NEAREST)
             }
             Exact::Moment(moment) => moment.doubt(text),
             Exact::Year => (is_number && text.len() < 4).then_some(SHORT_YEAR),
@@ -178,6 +194,8 @@ mod tests {
             ("bigint", "-12345678901234567891e-1", FRACTION),
             ("float(7,2)", "19.999", DIGITS),
             ("double(9,0) unsigned", "1.5", DIGITS),
+            ("float", "16777217", NEAREST),
+            ("double", "-9007199254740993", NEAREST),
             ("date", "10.11.12", DAY_FIRST),
             ("date", "1/2/15", DAY_FIRST),
             ("datetime", "12/24/2020 10:00", DAY_FIRST),
@@ -211,6 +229,9 @@ mod tests {
             ("int", ""),
             ("decimal(10,2)", "1.005"),
             ("double", "0.1"),
+            ("double", "16777217"),
+            ("float", "16777216"),
+            ("float", "0.123456789"),
             ("float(7,2)", "19.9900"),
             ("float(7,2)", "1.9e-3"),
             ("float(7,2)", "20"),
