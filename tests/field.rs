@@ -13,7 +13,7 @@ type Measured = (&'static str, &'static [(&'static str, u64)]);
 /// What is given, and parts of the message.
 type Refused = (&'static str, &'static [&'static str]);
 
-const MEASURED: [Measured; 26] = [
+const MEASURED: [Measured; 29] = [
     // Rows that vanish.
     (
         "--dump commit-off.sql --load t=three.csv --queries count-t.sql",
@@ -63,6 +63,19 @@ const MEASURED: [Measured; 26] = [
     ),
     (
         "--setup exact.sql --load x=exact.csv --queries exact-q.sql",
+        &[("two", 2)],
+    ),
+    (
+        "--setup codes.sql --load codes=codes.csv --queries codes-q.sql",
+        &[("two", 2)],
+    ),
+    (
+        "--setup codes.sql --load codes=codes-sep.csv --queries codes-q.sql",
+        &[("two", 2)],
+    ),
+    // What is computed may be rounded.
+    (
+        "--setup computed.sql --queries computed-q.sql",
         &[("two", 2)],
     ),
     // Dumps as tools write them.

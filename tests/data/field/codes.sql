@@ -1,0 +1,1 @@
+create table codes (c1 varchar(9));

@@ -1,0 +1,2 @@
+-- name: two
+select a from d;
