@@ -13,6 +13,9 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// What is wrong with a field in quotes between tabs.
 const QUOTES_IN_DOUBT: &str = "a field is in quotes: if they are those of CSV, write load.TABLE = { file = \"...\", separator = \"\\t\" }; if they are part of the text, write options = \"FIELDS TERMINATED BY '\\t' ENCLOSED BY ''\"";
 
+/// What is wrong with a first line such as `abc;2,5` for two columns.
+const COMMAS_IN_DOUBT: &str = "the line has as many fields between semicolons as between commas, which are all within numbers: write load.TABLE = { file = \"...\", separator = \";\" }, or separator = \",\" if commas separate the fields";
+
 /// What is wrong with a line without anything in a file of one column.
 const BLANK_IN_DOUBT: &str =
     "the line is blank: remove it, or write \"\" for an empty text, or null = \"\" if it is NULL";
@@ -111,6 +114,8 @@ pub(super) struct Rows<R> {
     pub is_null_in_doubt: bool,
     /// Quotes may be part of the text, or those of a program that writes CSV with tabs.
     pub are_quotes_in_doubt: bool,
+    /// Nothing says that commas separate the fields.
+    pub are_commas_in_doubt: bool,
     /// None: what a backslash means is not in doubt.
     pub escapes: Option<Escapes>,
     pub columns: Vec<Column>,
@@ -169,6 +174,9 @@ impl<R: BufRead> Rows<R> {
         if self.reader.len() != self.columns.len() {
             return Err(Stop::Mistake(self.reader.mistake(self.miscounted())));
         }
+        if self.are_commas_in_doubt && sent.records == 0 && self.may_be_semicolons() {
+            return Err(Stop::Mistake(self.reader.mistake(COMMAS_IN_DOUBT)));
+        }
         sent.begin(self.reader.line);
         for (n, (text, form)) in self.reader.fields().enumerate() {
             if n > 0 {
@@ -203,6 +211,16 @@ impl<R: BufRead> Rows<R> {
         }
         buffer.push(b'\n');
         Ok(())
+    }
+
+    /// Whether semicolons separate as many fields of the line, and each comma stands between digits.
+    fn may_be_semicolons(&self) -> bool {
+        let line = self.reader.raw().trim_ascii_end();
+        let is_digit = |at: usize| line.get(at).is_some_and(u8::is_ascii_digit);
+        let is_decimal = |at: usize| at > 0 && is_digit(at - 1) && is_digit(at + 1);
+        let places = |sign: u8| (0..line.len()).filter(move |at| line[*at] == sign);
+        let semicolons = places(b';').count();
+        semicolons > 0 && semicolons + 1 == self.columns.len() && places(b',').all(is_decimal)
     }
 
     /// Why the server would store another value without saying so.
@@ -325,6 +343,7 @@ mod tests {
             null: b"\\N".to_vec(),
             is_null_in_doubt: false,
             are_quotes_in_doubt: false,
+            are_commas_in_doubt: false,
             escapes: None,
             columns,
             accepts: false,
@@ -380,6 +399,21 @@ mod tests {
             assert_eq!(mistake_between_tabs(line, false), None, "{line}");
         }
         assert_eq!(mistake_between_tabs("1\t\"Great!\"\n", true), None);
+    }
+
+    #[test]
+    fn commas_that_may_be_those_of_decimals_between_semicolons_are_refused() {
+        let line_of_mistake = |text: &str, in_doubt: bool| {
+            let (_, sent) = sent((text, Syntax::Csv), &["text", "text"], |rows| {
+                rows.are_commas_in_doubt = in_doubt;
+            });
+            sent.mistake.map(|mistake| mistake.line)
+        };
+        assert_eq!(line_of_mistake("abc;2,5\n", true), Some(1));
+        assert_eq!(line_of_mistake("abc;2,5\n", false), None);
+        for text in ["a; b,5\n", "\"a;1\",5\n", "1,5\nabc;2,5\n"] {
+            assert_eq!(line_of_mistake(text, true), None, "{text}");
+        }
     }
 
     #[test]

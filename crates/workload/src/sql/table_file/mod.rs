@@ -134,6 +134,7 @@ impl TableFile {
                 .into_bytes(),
             is_null_in_doubt: self.null.is_none(),
             are_quotes_in_doubt: syntax == Syntax::Tsv,
+            are_commas_in_doubt: syntax == Syntax::Csv && self.separator.is_none(),
             escapes: (syntax == Syntax::Csv && self.null.is_none()).then(Escapes::default),
             columns: wanted.clone(),
             accepts,
