@@ -194,12 +194,16 @@ enum Control {
 
 impl Control {
     fn from_sql(sql: &str) -> Option<Control> {
-        let words: Vec<String> = words(sql).take(3).map(str::to_ascii_lowercase).collect();
+        let words: Vec<String> = words(sql).take(4).map(str::to_ascii_lowercase).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words[..] {
             ["begin", ..] | ["start", "transaction", ..] => Some(Control::Begin),
             // ROLLBACK TO SAVEPOINT ends nothing.
-            ["rollback", "to", ..] | ["rollback", "work", "to"] => None,
+            ["rollback", "to", ..] | ["rollback", "work", "to", ..] => None,
+            // The next transaction begins at once.
+            ["commit", "and", "chain", ..] | ["commit", "work", "and", "chain"] => {
+                Some(Control::Begin)
+            }
             ["commit", ..] => Some(Control::Commit),
             ["rollback", ..] => Some(Control::Rollback),
             _ => None,
@@ -426,7 +430,11 @@ mod tests {
         builder.operation("a", 1, &[part("select 1")]).unwrap();
         let sql = "START  transaction; rollback to savepoint s; COMMIT";
         builder.operation("b", 1, &[part(sql)]).unwrap();
-        for open in ["begin; select 1", "begin; rollback to s"] {
+        for open in [
+            "begin; select 1",
+            "begin; rollback to s",
+            "begin; select 1; commit work and chain",
+        ] {
             let mistake = builder.operation("c", 1, &[part(open)]);
             assert_eq!(mistake, Err(SqlMistake::Open));
         }
