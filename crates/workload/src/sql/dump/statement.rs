@@ -51,6 +51,10 @@ pub(crate) enum Refused {
         "the table would lie outside of the server's data folder, which prony copies for each trial; remove DATA DIRECTORY, INDEX DIRECTORY and the folder of ADD DATAFILE; to measure another disk, write [host] with a volume"
     )]
     Elsewhere,
+    #[error(
+        "the redo log would stay off in each trial, whose data folder is a copy, and the record would not say so; remove ALTER INSTANCE DISABLE INNODB REDO_LOG, and what enables it again"
+    )]
+    RedoLogOff,
 }
 
 /// Reads the statements of one text in order.
@@ -72,12 +76,13 @@ pub(crate) struct Filter {
 /// What a statement with rows begins with.
 const ROWS: [&str; 2] = ["INSERT", "REPLACE"];
 /// The first words of statements of a dump that concern the server it comes from, or its accounts. FLUSH changes no data.
-const OF_ANOTHER_SERVER: [(&str, &str); 18] = [
+const OF_ANOTHER_SERVER: [(&str, &str); 19] = [
     ("GRANT", ""),
     ("REVOKE", ""),
     ("CREATE", "USER"),
     ("CREATE", "ROLE"),
     ("ALTER", "USER"),
+    ("ALTER", "INSTANCE"),
     ("DROP", "USER"),
     ("DROP", "ROLE"),
     ("RENAME", "USER"),
@@ -155,6 +160,7 @@ impl Filter {
             }
             _ if first.is("LOAD") => return self.infile(statement, &tokens),
             _ if self.is_of_another_server(first, second) => return Ok(Action::Skip),
+            _ if turns_redo_log_off(&tokens) => return Err(Refused::RedoLogOff),
             _ => {}
         }
         let changed = if first.is("SET") {
@@ -290,6 +296,12 @@ impl Filter {
     }
 }
 
+/// Whether it is `ALTER INSTANCE DISABLE INNODB REDO_LOG`, which holds over restarts.
+fn turns_redo_log_off(tokens: &[Token]) -> bool {
+    matches!(tokens, [alter, instance, disable, ..]
+        if alter.is("ALTER") && instance.is("INSTANCE") && disable.is("DISABLE"))
+}
+
 /// Whether the statement is about prony's own table, as in a dump of its schema. The name is among the first words.
 fn is_of_marker(tokens: Lexer) -> bool {
     let mut names = tokens.take(8).filter_map(|token| token.name());
@@ -374,6 +386,7 @@ mod tests {
             "CREATE USER IF NOT EXISTS app",
             "SET PASSWORD FOR `app`@`%` = 'x'",
             "SET DEFAULT ROLE ALL TO app",
+            "ALTER INSTANCE DISABLE INNODB REDO_LOG",
             "DROP TABLE IF EXISTS `prony_dataset`",
             "INSERT INTO `prony_dataset` VALUES ('sql-1', 7)",
         ] {
@@ -383,6 +396,9 @@ mod tests {
         let global = "SET GLOBAL max_connections = 5";
         assert_eq!(setup(global).as_deref(), Some(global));
         assert_eq!(setup("SET SQL_LOG_BIN = 0"), None);
+        let off = "ALTER INSTANCE DISABLE INNODB REDO_LOG";
+        let refused = act(&mut filter(Origin::Setup), off);
+        assert_eq!(refused, Err(Refused::RedoLogOff));
     }
 
     #[test]
