@@ -155,9 +155,8 @@ fn read_file(
             .and_then(|node| node.words(&format!("{key} = \"...\"")))
     };
     check_top_level(file);
-    let title = file
-        .require("the file", "title", "title = \"What is compared\"")
-        .and_then(|node| node.words("title = \"...\""));
+    let title = file.require("the file", "title", "title = \"What is compared\"");
+    let title = title.and_then(|node| node.words("title = \"...\""));
     let workload = workload::workload(file, folder, check_workload);
     let servers = factors::servers(file, &workload);
     let noted = file.notes.count();
