@@ -486,24 +486,25 @@ fn conditions_are_compared_between_runs_whose_only_variants_have_other_names() {
 }
 
 #[test]
-fn an_event_of_one_side_alone_is_named() {
-    let of = |has_event: bool| {
-        let mut run = loads("mariadb", &OLD);
-        for trial in run.1.iter_mut().filter(|_| !has_event) {
+fn an_event_of_one_server_alone_is_named() {
+    let of = |server: &str, has_event: bool| {
+        let mut trials = loads(server, &OLD).1;
+        for trial in trials.iter_mut().filter(|_| !has_event) {
             trial.events.clear();
         }
-        run
+        trials
     };
-    let named = |old: bool, new: bool| compared(of(old), of(new)).basis.one_sided;
+    let one_sided = |old, new| of_one_run(old, new, TOLERANCE).basis.one_sided;
+    let named = |old: bool, new: bool| one_sided(of("old", old), of("new", new));
     let says = "a \"restart\" event ran";
     assert!(named(false, true).is_some_and(|why| why.contains(says)));
     assert!(named(true, false).is_some());
     assert_eq!(named(true, true), None);
-    let mut once = of(true);
-    for trial in &mut once.1[1..] {
+    let mut once = of("new", true);
+    for trial in &mut once[1..] {
         trial.events.clear();
     }
-    assert_eq!(compared(of(false), once).basis.one_sided, None);
+    assert_eq!(one_sided(of("old", false), once), None);
 }
 
 #[test]
