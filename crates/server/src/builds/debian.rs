@@ -103,7 +103,8 @@ impl<'a> Apt<'a> {
             architecture: packages.architecture,
             own_suite,
         };
-        apt.write_configuration().map_err(|error| file_error(folder, &error))?;
+        apt.write_configuration()
+            .map_err(|error| file_error(folder, &error))?;
         logs.output(apt.command("apt-get").args(["-q", "update"]), NO_APT)?;
         Ok(apt)
     }

@@ -193,7 +193,8 @@ fn costs_s(block: &[&Trial]) -> (f64, f64) {
     let seconds = summaries.map(|summary| f64::from(summary.steady.seconds()));
     let measured_s: f64 = seconds.sum();
     // They take turns, so the slices of all lie between the first and the last of one.
-    let spans_s = block.iter().filter_map(|trial| Some(trial.slices()?.spanned_s));
+    let slices = block.iter().filter_map(|trial| trial.slices());
+    let spans_s = slices.map(|slices| slices.spanned_s);
     let sliced_s = spans_s.fold(measured_s, f64::max);
     let others_s = span_ns as f64 / 1e9 - warmups_s - sliced_s;
     let start_s = others_s.max(0.0) / block.len() as f64;
