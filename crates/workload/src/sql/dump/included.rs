@@ -69,8 +69,8 @@ fn mentioned(mut text: impl BufRead, folder: &Path) -> Vec<PathBuf> {
 fn names(line: &str, follows_infile: &mut bool) -> Vec<String> {
     let sourced: Vec<String> = line.split(';').filter_map(sourced).collect();
     // Another delimiter may follow the name: `source a.sql //`.
-    let words = sourced.iter().filter_map(|name| name.split_whitespace().next());
-    let mut names: Vec<String> = words.map(String::from).collect();
+    let word = |name: &String| name.split_whitespace().next().map(String::from);
+    let mut names: Vec<String> = sourced.iter().filter_map(word).collect();
     names.extend(sourced);
     let lower = line.to_ascii_lowercase();
     let after = lower.match_indices("infile");
