@@ -213,14 +213,18 @@ impl<R: BufRead> Rows<R> {
         Ok(())
     }
 
-    /// Whether semicolons separate as many fields of the line, and each comma stands between digits.
+    /// Whether semicolons separate as many fields of the line, and each comma stands between digits, one in a field.
     fn may_be_semicolons(&self) -> bool {
         let line = self.reader.raw().trim_ascii_end();
         let is_digit = |at: usize| line.get(at).is_some_and(u8::is_ascii_digit);
         let is_decimal = |at: usize| at > 0 && is_digit(at - 1) && is_digit(at + 1);
         let places = |sign: u8| (0..line.len()).filter(move |at| line[*at] == sign);
         let semicolons = places(b';').count();
-        semicolons > 0 && semicolons + 1 == self.columns.len() && places(b',').all(is_decimal)
+        let mut fields = line.split(|byte| *byte == b';');
+        semicolons > 0
+            && semicolons + 1 == self.columns.len()
+            && places(b',').all(is_decimal)
+            && fields.all(|field| field.split(|byte| *byte == b',').count() <= 2)
     }
 
     /// Why the server would store another value without saying so.
@@ -403,17 +407,20 @@ mod tests {
 
     #[test]
     fn commas_that_may_be_those_of_decimals_between_semicolons_are_refused() {
-        let line_of_mistake = |text: &str, in_doubt: bool| {
-            let (_, sent) = sent((text, Syntax::Csv), &["text", "text"], |rows| {
+        let line_of_mistake = |text: &str, types: &[&str], in_doubt: bool| {
+            let (_, sent) = sent((text, Syntax::Csv), types, |rows| {
                 rows.are_commas_in_doubt = in_doubt;
             });
             sent.mistake.map(|mistake| mistake.line)
         };
-        assert_eq!(line_of_mistake("abc;2,5\n", true), Some(1));
-        assert_eq!(line_of_mistake("abc;2,5\n", false), None);
+        let two = ["text", "text"];
+        assert_eq!(line_of_mistake("abc;2,5\n", &two, true), Some(1));
+        assert_eq!(line_of_mistake("abc;2,5\n", &two, false), None);
         for text in ["a; b,5\n", "\"a;1\",5\n", "1,5\nabc;2,5\n"] {
-            assert_eq!(line_of_mistake(text, true), None, "{text}");
+            assert_eq!(line_of_mistake(text, &two, true), None, "{text}");
         }
+        let three = ["int", "int", "text"];
+        assert_eq!(line_of_mistake("1,2,3;4;5\n", &three, true), None);
     }
 
     #[test]

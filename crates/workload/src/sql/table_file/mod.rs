@@ -121,6 +121,8 @@ impl TableFile {
         reader.read_first().map_err(mistaken)?;
         let named = header::read(&reader, columns, self).map_err(mistaken)?;
         let wanted = named.as_ref().unwrap_or(&header::all(columns)).clone();
+        // A header or the line `sep=,` says that commas separate the fields.
+        let is_unsaid = self.separator.is_none() && named.is_none() && reader.line == 1;
         let check = Check::new(session, self, &wanted)?;
         let before = check.read(session)?;
         let sent = Arc::new(Mutex::new(Sent::new(&wanted)));
@@ -134,7 +136,7 @@ impl TableFile {
                 .into_bytes(),
             is_null_in_doubt: self.null.is_none(),
             are_quotes_in_doubt: syntax == Syntax::Tsv,
-            are_commas_in_doubt: syntax == Syntax::Csv && self.separator.is_none(),
+            are_commas_in_doubt: syntax == Syntax::Csv && is_unsaid,
             escapes: (syntax == Syntax::Csv && self.null.is_none()).then(Escapes::default),
             columns: wanted.clone(),
             accepts,
@@ -333,18 +335,20 @@ mod tests {
         assert_eq!(targets(&bits, Syntax::Tsv), "(`a`, `b`)");
     }
 
-    /// The statements by which a file with a 0 is loaded.
-    fn sent(options: Option<&str>, accepts: bool) -> Vec<String> {
+    /// The statements by which a file with this text is loaded into two columns.
+    fn sent(text: &str, options: Option<&str>, accepts: bool) -> Result<Vec<String>, LoadError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.csv");
-        std::fs::write(&path, "0\n").unwrap();
+        std::fs::write(&path, text).unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let statements = Arc::clone(&seen);
         let mut session = Session::Scripted(Box::new(move |sql: &str| {
             statements.lock().unwrap().push(sql.to_string());
-            let column = ["id", "int", "auto_increment", "NO"];
+            let row = |cells: [&str; 4]| cells.map(|cell| Some(cell.as_bytes().to_vec())).to_vec();
+            let id = row(["id", "int", "auto_increment", "NO"]);
+            let name = row(["name", "text", "", "YES"]);
             Ok(Reply {
-                rows: vec![column.map(|cell| Some(cell.as_bytes().to_vec())).to_vec()],
+                rows: vec![id, name],
                 ..Reply::default()
             })
         }));
@@ -356,8 +360,9 @@ mod tests {
             null: None,
             separator: None,
         };
-        file.load(&mut session, Arc::default(), accepts).unwrap();
-        seen.lock().unwrap().clone()
+        file.load(&mut session, Arc::default(), accepts)?;
+        let seen = seen.lock().unwrap().clone();
+        Ok(seen)
     }
 
     #[test]
@@ -367,10 +372,18 @@ mod tests {
             (None, true, MODE_ACCEPTING),
             (Some("LINES STARTING BY ''"), false, MODE_OF_ZERO),
         ] {
-            let sent = sent(options, accepts);
+            let sent = sent("0,a\n", options, accepts).unwrap();
             let at = |word: &str| sent.iter().position(|sql| sql.starts_with(word)).unwrap();
             assert!(at(mode) < at("LOAD DATA"), "{sent:?}");
         }
+    }
+
+    #[test]
+    fn commas_are_in_no_doubt_behind_a_header_or_a_line_that_names_the_separator() {
+        for text in ["sep=;\n1;2,5\n", "sep=,\n1;2,5\n", "id,name\n1;2,5\n"] {
+            assert!(sent(text, None, true).is_ok(), "{text}");
+        }
+        assert!(sent("1;2,5\n", None, true).is_err());
     }
 
     #[test]
