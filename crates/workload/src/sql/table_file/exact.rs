@@ -96,11 +96,16 @@ impl Exact {
             }
             Exact::Nearest { is_single } => {
                 let whole: i128 = text.parse().ok()?;
-                let kept = match is_single {
-                    true => whole as f32 as i128,
-                    false => whole as f64 as i128,
+                let kept = match *is_single {
+                    true => f64::from(whole as f32),
+                    false => whole as f64,
                 };
-                (kept != whole).then_some(NEAREST)
+                // FLOAT keeps 1234569984 of 1234570000, which servers write as 1234570000 again.
+                let written = || match *is_single {
+                    true => (kept as f32).to_string(),
+                    false => kept.to_string(),
+                };
+                (kept as i128 != whole && written() != whole.to_string()).then_some(NEAREST)
             }
             Exact::Moment(moment) => moment.doubt(text),
             Exact::Year => (is_number && text.len() < 4).then_some(SHORT_YEAR),
@@ -231,6 +236,8 @@ mod tests {
             ("double", "0.1"),
             ("double", "16777217"),
             ("float", "16777216"),
+            ("float", "1234570000"),
+            ("double", "100000000000000000000000"),
             ("float", "0.123456789"),
             ("float(7,2)", "19.9900"),
             ("float(7,2)", "1.9e-3"),
