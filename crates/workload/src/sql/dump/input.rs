@@ -133,7 +133,8 @@ impl<'a> Input<'a> {
         let line = self.bytes.trim_ascii();
         for ((head, end), unended) in MARKS.iter().zip(&mut self.unended) {
             if line.starts_with(head) {
-                self.is_dump = true;
+                // People go on with a script of Workbench, and clients run a last statement without a delimiter.
+                self.is_dump |= !head.starts_with(b"SET ");
                 *unended += 1;
             } else if line.starts_with(end.as_bytes()) {
                 *unended = unended.saturating_sub(1);

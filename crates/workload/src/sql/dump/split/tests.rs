@@ -141,6 +141,12 @@ fn a_dump_without_comments_or_of_another_program_has_a_last_line_too() {
 }
 
 #[test]
+fn a_script_of_workbench_that_goes_on_may_end_without_a_delimiter() {
+    let script = "SET @OLD_UNIQUE_CHECKS=@@UNIQUE_CHECKS;\nSET UNIQUE_CHECKS=@OLD_UNIQUE_CHECKS;\n";
+    assert_eq!(all(format!("{script}select 1")).unwrap().len(), 3);
+}
+
+#[test]
 fn an_export_of_phpmyadmin_ends_with_a_commit() {
     let head = "-- phpMyAdmin SQL Dump\nSTART TRANSACTION;\nselect 1;\n";
     let says = all(head).unwrap_err().to_string();
