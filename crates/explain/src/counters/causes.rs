@@ -28,8 +28,6 @@ pub(crate) enum Sign {
     Larger(&'static str),
     /// A larger cache that both sides use; the names are those of its request counter.
     Cache(&'static str, &'static [&'static str]),
-    /// A counter, as in `Counts`, of an engine that replaces the one with these request counters.
-    OtherEngine(&'static [&'static str], &'static [&'static str]),
 }
 
 pub(crate) struct Cause {
@@ -49,7 +47,7 @@ const ON_DEMAND: [&str; 3] = [
     "buffer_pool_reads",
     "Innodb_pages_read",
 ];
-const POOL_REQUESTS: [&str; 2] = [
+pub(crate) const POOL_REQUESTS: [&str; 2] = [
     "Innodb_buffer_pool_read_requests",
     "buffer_pool_read_requests",
 ];
@@ -170,16 +168,6 @@ pub(crate) const CAUSES: &[Cause] = &[
         beside: &[],
         unless: &[BKA, MRR, MRR_BEGUN, LARGER_POOL],
         because: "read-ahead fetched the pages instead",
-    },
-    Cause {
-        fewer: &[
-            "Innodb_buffer_pool_read_requests",
-            "Innodb_buffer_pool_reads",
-        ],
-        signs: &[Sign::OtherEngine(&KEY_REQUESTS, &POOL_REQUESTS)],
-        beside: &[],
-        unless: &[],
-        because: "MyISAM caches index blocks in the key buffer and rows in the operating system's page cache",
     },
     Cause {
         fewer: &[

@@ -4,7 +4,7 @@
 //! cost a tenth of the difference or more; a cause only if its evidence is recorded too. Boundaries: crate `report` writes
 //! the sentence; a reason is not a proof.
 
-use crate::counters::causes::{CAUSES, Cause, Sign, noun};
+use crate::counters::causes::{CAUSES, Cause, POOL_REQUESTS, Sign, noun};
 use crate::counters::cost::{Explains, SHARE_MIN};
 use crate::counters::misses::{MISSES, Misses, Source};
 use crate::counters::rank::Difference;
@@ -167,7 +167,8 @@ fn is_own(one: &Reason) -> bool {
     names::SYSTEM_COUNTERS.contains(&one.counter.as_str())
 }
 
-/// Whether it counts writes during read-only statements, or the work of an engine that the faster side does not use.
+/// Whether it counts writes during read-only statements, or the work of an engine that the faster side does not use: what another engine does
+/// instead has another counter.
 fn is_idle(one: &Reason, of: &Side, to: &Side) -> bool {
     let (with, other) = one.with.own_and_other(of, to);
     let of_engine = |(prefix, requests): &(&str, &[&'static str])| {
@@ -175,15 +176,17 @@ fn is_idle(one: &Reason, of: &Side, to: &Side) -> bool {
     };
     let is_a_write = WRITES.iter().any(|part| one.counter.contains(part));
     let nobody_wrote = !of.writes() && !to.writes();
-    is_a_write && nobody_wrote || ENGINES.iter().any(of_engine) && because(one, of, to).is_empty()
+    is_a_write && nobody_wrote || ENGINES.iter().any(of_engine)
 }
 
 /// Parts of the names of write counters.
 const WRITES: [&str; 5] = ["writ", "fsync", "flush", "_log_", "dirty"];
 
 /// Engines by the beginning of their counters, with the requests to their caches.
-const ENGINES: [(&str, &[&str]); 3] = [
-    ("Innodb_", &["Innodb_buffer_pool_read_requests"]),
+const ENGINES: [(&str, &[&str]); 5] = [
+    ("Innodb_", &POOL_REQUESTS),
+    ("buffer_", &POOL_REQUESTS),
+    ("adaptive_hash_", &POOL_REQUESTS),
     ("Key_", &["Key_read_requests"]),
     ("Aria_", &["Aria_pagecache_read_requests"]),
 ];
@@ -220,10 +223,6 @@ fn shown(sign: &Sign, subject: &Reason, with: &Side, other: &Side) -> Option<Evi
     match sign {
         Sign::Counts(names, words) => counts(names, words, with, other),
         Sign::Hits(names) => hits(names, with, other),
-        Sign::OtherEngine(names, requests) => {
-            let found = counts(names, &[], with, other);
-            found.filter(|_| is_unused(requests, with, other))
-        }
         Sign::Plan(words) => {
             let elsewhere = words.iter().any(|words| other.a_plan_holds(words));
             let here = words.iter().find(|words| with.a_plan_holds(words));
