@@ -8,7 +8,7 @@ use explain::{
     Because, Difference, Evidence, Explains, Explanation, Finding, LimitReason, Reason, SideName,
     TimesVerdict, Unintended, Why,
 };
-use record::{Cell, Judged, Run, Subject, Trial};
+use record::{Cell, Judged, Run, Subject, Trial, Value};
 use stats::Basis;
 
 /// Number of counters that are listed with a claim's explanation.
@@ -35,11 +35,28 @@ fn explained(judged: &Judged, run: &Run, trials: &[Trial]) -> Option<Explained> 
     let Subject::Ratio { of, to, .. } = &judged.claim.subject else {
         return None;
     };
+    let why = explain::explain_claim(&judged.claim, run, trials, COUNTERS)?;
+    let value = judged.claim.subject.value();
+    let finding = match is_of_time(&why.finding, value, judged.measured) {
+        true => Finding::Nothing(TimesVerdict::Nothing),
+        false => why.finding,
+    };
     Some(Explained {
         of: name(run, of, to),
         to: name(run, to, of),
-        why: explain::explain_claim(&judged.claim, run, trials, COUNTERS)?,
+        why: Why { finding, ..why },
     })
+}
+
+/// Whether it explains why a side takes longer, where a claim compares a counter (`ratio`) of which this side does not have more.
+fn is_of_time(finding: &Finding, value: Option<&Value>, ratio: Option<f64>) -> bool {
+    let is_counter = matches!(value, Some(Value::Counter(_) | Value::Quotient(..)));
+    let less = ratio.map(|ratio| match ratio < 1.0 {
+        true => SideName::Of,
+        false => SideName::To,
+    });
+    let is_same = matches!(finding, Finding::Counter(reason) if Some(reason.with) == less);
+    is_counter && !is_same
 }
 
 /// What distinguishes a cell from another: `5.6 · small pool, hot`.
@@ -348,6 +365,17 @@ mod tests {
 
     fn written(reason: &Reason) -> String {
         counter(reason, ("off", "on"), format::count)
+    }
+
+    #[test]
+    fn what_explains_times_is_not_said_of_a_counter_that_the_faster_side_has_more_of() {
+        let reads = Value::Counter("server read bytes".into());
+        let slower_with_off = Finding::Counter(published());
+        let is_left_out = |finding, ratio| is_of_time(finding, Some(&reads), Some(ratio));
+        assert!(!is_left_out(&slower_with_off, 1.18));
+        assert!(is_left_out(&slower_with_off, 0.85));
+        assert!(is_left_out(&Finding::Unexplained(TimesVerdict::Differ), 1.18));
+        assert!(!is_of_time(&slower_with_off, Some(&Value::Elapsed), Some(0.85)));
     }
 
     #[test]
