@@ -68,7 +68,7 @@ pub struct Basis {
     /// sides and rows that differ in server, run, clients, workers and rate alone.
     pub other_work: Vec<OtherWork>,
     /// What happened to a trial of one side and to none of the other, so that they did not do the same: the first flag, or an event of every
-    /// trial. Of sides that differ in more than server and run, what no level asks for; of such rows, nothing.
+    /// trial. Of sides that differ in more than server and run, only a flag that no level asks for. None for rows that do.
     pub one_sided: Option<String>,
     /// How the user's own tables differ on two servers of a run; None between runs, whose data `other_data` compares.
     pub other_tables: Option<String>,
@@ -143,11 +143,9 @@ impl Basis {
                 _ => Vec::new(),
             }
         };
-        let worked = differing_in(is_server_or_load);
-        let work = worked.iter();
+        let worked = differing_in(is_server_or_load).into_iter();
         let alike = differing_in(is_server);
-        let are_alike = !alike.is_empty();
-        let alike = || alike.iter();
+        let dropped = alike.iter().filter_map(|(old, new)| dropped(old, new));
         let by_difference =
             |a: &FailedShares, b: &FailedShares| a.difference().total_cmp(&b.difference());
         Basis {
@@ -163,19 +161,21 @@ impl Basis {
                 (Subject::Spread { .. }, [among]) => failed_among(among),
                 _ => None,
             },
-            dropped: (alike().filter_map(|(old, new)| dropped(old, new))).max_by(by_difference),
+            dropped: dropped.max_by(by_difference),
             lost: match (value, sides.as_slice()) {
                 (Some(Value::Audit(_)), _) => None,
                 (_, [new, old]) => lost(losses(old), losses(new)),
                 (Some(_), [among]) => lost_among(among),
                 _ => None,
             },
-            other_work: most_of_each(work.flat_map(|(old, new)| same_work::other(old, new))),
+            other_work: most_of_each(worked.flat_map(|(old, new)| same_work::other(&old, &new))),
             one_sided: match sides.as_slice() {
-                [new, old] if !are_alike => of_one_side(&NEVER_ASKED, old, new),
-                _ => alike().find_map(|(old, new)| one_sided(old, new)),
+                [new, old] if alike.is_empty() => of_one_side(&NEVER_ASKED, old, new),
+                _ => alike.iter().find_map(|(old, new)| one_sided(old, new)),
             },
-            other_tables: alike().find_map(|(old, new)| same_tables::other(old, new)),
+            other_tables: alike
+                .iter()
+                .find_map(|(old, new)| same_tables::other(old, new)),
             other_data: None,
             other_answer: None,
         }
