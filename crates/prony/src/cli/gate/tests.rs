@@ -299,7 +299,7 @@ fn path(name: &str) -> Case {
                 }
             })
         },
-        "an event ran on one side alone" => Case::spoilt(|trials| {
+        "an event never ran on one side (`event_missed`)" => Case::spoilt(|trials| {
             for trial in trials.iter_mut().filter(is_new) {
                 trial.flag(FlagKind::EventMissed, "this \"dump\" event never ran");
             }
