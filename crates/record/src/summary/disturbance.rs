@@ -120,7 +120,7 @@ impl Period {
 /// Reads on all nodes in the measured part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StaleReads {
-    /// Seconds in which a node was read, each node for itself.
+    /// Seconds in which the age of reads on a node is known, each node for itself.
     pub read_s: u64,
     /// Seconds of `read_s` with a stale read.
     pub stale_s: u64,
