@@ -8,7 +8,7 @@ use super::*;
 use record::{Bound, Cell, Claim, Environment, FlagKind, Role, Subject, Trial, Value};
 use report::{Detail, Measured};
 use side::{OLD, Side, trial};
-use spoilt::{busy, changing, dataset, few, idle, killed, losing, round};
+use spoilt::{busy, changing, dataset, few, idle, killed, losing, round, sliced};
 
 #[test]
 fn a_tolerance_is_a_percentage() {
@@ -404,6 +404,9 @@ fn path(name: &str) -> Case {
             machine: "other",
             ..Case::slower_by(1.0)
         },
+        "two runs have other workloads, or one is in slices" => Case::spoilt(|trials| {
+            trials.iter_mut().filter(is_new).for_each(sliced);
+        }),
         "the run is a part of its matrix (`--part`) or load (`--shard`)" => Case {
             part: Some("1/2".into()),
             ..Case::slower_by(1.0)

@@ -77,6 +77,15 @@ pub(super) fn losing(lost: u64) -> record::AuditNote {
     }
 }
 
+/// Measures the load in slices.
+pub(super) fn sliced(trial: &mut Trial) {
+    let Some(load) = &mut trial.load else { return };
+    let slices = serde_json::json!({
+        "length_s": 1.0, "count": 30, "servers": 2, "spanned_s": 60.0, "finishing_s_max": 0.0
+    });
+    load.engine.slices = Some(serde_json::from_value(slices).unwrap());
+}
+
 /// A round of one query with so many rows.
 pub(super) fn round(rows: u64, block: u32) -> record::Round {
     serde_json::from_value(serde_json::json!({
