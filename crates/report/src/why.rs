@@ -48,7 +48,8 @@ fn explained(judged: &Judged, run: &Run, trials: &[Trial]) -> Option<Explained> 
     })
 }
 
-/// Whether it explains why a side takes longer, where a claim compares a counter (`ratio`) of which this side does not have more.
+/// Whether the finding explains the time of the slower side, while the claim compares a counter of which that side does not have more.
+/// `ratio` is that of the counter.
 fn is_of_time(finding: &Finding, value: Option<&Value>, ratio: Option<f64>) -> bool {
     let is_counter = matches!(value, Some(Value::Counter(_) | Value::Quotient(..)));
     let less = ratio.map(|ratio| match ratio < 1.0 {
@@ -368,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn what_explains_times_is_not_said_of_a_counter_that_the_faster_side_has_more_of() {
+    fn a_reason_for_times_is_left_out_where_the_faster_side_has_more_of_the_counter() {
         let reads = Value::Counter("server read bytes".into());
         let slower_with_off = Finding::Counter(published());
         let is_left_out = |finding, ratio| is_of_time(finding, Some(&reads), Some(ratio));

@@ -48,7 +48,7 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// What both records know and is not the same: (what, ours, theirs). Not the load at the start, which differs always.
+    /// What differs where both records have it: (what, ours, theirs). The load at the start always differs, so it is left out.
     pub fn differences(&self, other: &Conditions) -> Vec<(String, String, String)> {
         let all = [
             ("governor", &self.governor, &other.governor),

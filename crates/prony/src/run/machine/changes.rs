@@ -80,7 +80,7 @@ impl Changes {
             }
         }
         let mut in_force = values(session, &literals)?;
-        // What asks for an action shows no value, or OFF again: innodb_buffer_pool_dump_now.
+        // A variable that starts an action reads as empty, or as OFF again: innodb_buffer_pool_dump_now.
         in_force.retain(|name, value| !value.is_empty() && !name.ends_with("_now"));
         Ok(server::adjusted(&requested, &in_force))
     }

@@ -109,7 +109,7 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// Reads the first record, behind the line `sep=;` by which spreadsheets know the separator. The line decides for CSV.
+    /// Reads the first record, after a line `sep=;` by which spreadsheets know the separator. In CSV that line names it here too.
     pub(super) fn read_first(&mut self) -> Result<bool, Mistake> {
         let is_there = self.read()?;
         match named_separator(&self.raw) {
