@@ -178,6 +178,37 @@ fn more_claims_and_fewer_blocks_see_less() {
 }
 
 #[test]
+fn counters_that_hardly_vary_do_not_make_small_effects_on_times_visible() {
+    let mut pilot = matrix(12, 1.0, 1);
+    for (trial, more) in pilot.iter_mut().zip([0, 3, 1, 4, 2].into_iter().cycle()) {
+        for round in &mut trial.rounds {
+            round.counters.insert("Pages".into(), 100_000 + more);
+        }
+    }
+    let on = |value: Value| {
+        let mut claim = claim(cell(1), cell(0), 1.05, None);
+        if let Subject::Ratio { value: old, .. } = &mut claim.subject {
+            *old = value;
+        }
+        claim
+    };
+    let power = |values: [Value; 3]| {
+        let question = Question {
+            claims: values.map(on).to_vec(),
+            ..common::run().question
+        };
+        stats::power(&question, &pilot, 3).unwrap()
+    };
+    let pages = || Value::Counter("Pages".into());
+    let mixed = power([pages(), pages(), Value::Elapsed]);
+    let of_times = power([Value::Elapsed, Value::Elapsed, Value::Elapsed]);
+    assert_eq!((mixed.comparisons, mixed.effect), (1, of_times.effect));
+    let of_counters = power([pages(), pages(), pages()]);
+    assert_eq!(of_counters.comparisons, 3);
+    assert!(of_counters.effect < 1.001 && mixed.effect > 1.01);
+}
+
+#[test]
 fn a_look_with_a_share_of_the_error_rate_sees_less() {
     let pilot = matrix(12, 1.0, 1);
     let effect = |looks: Looks| {

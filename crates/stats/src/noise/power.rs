@@ -12,7 +12,7 @@ use crate::judge::borrowed_noise::Lenders;
 use crate::judge::decide::POWER;
 use crate::values::cells::{self, Series};
 use record::Looks;
-use record::claim::{Cell, RoundSelector, Subject, Value};
+use record::claim::{Cell, RoundSelector, Subject, Use, Value};
 use record::run::Question;
 use record::trial::Trial;
 use std::slice;
@@ -54,12 +54,15 @@ pub fn effect(ratio: f64) -> String {
         share if share < 0.0995 => format!("{:.1} %", share * 100.0),
         share if share < 1.0 => format!("{:.0} %", share * 100.0),
         _ if ratio < 10.0 => format!("a factor of {ratio:.1}"),
-        _ => format!("a factor of {ratio:.0}"),
+        _ => {
+            let factor = record::separated(&format!("{ratio:.0}"), ",");
+            format!("a factor of {factor}")
+        }
     }
 }
 
-/// The detection limit of the question's comparisons with so many blocks, if their noise is that of `trials`: those of its claims, or
-/// without claims those of all rows with the first. None without two measured blocks.
+/// The detection limit of the question's comparisons with so many blocks, if their noise is that of `trials`: those of its claims on speed or
+/// outages (of all claims without such ones), or without claims those of all rows with the first. None without two measured blocks.
 ///
 /// Claims share an error rate of 5 % (Holm), and without claims the comparisons of servers do, so each is taken at the [`level`] of the
 /// strictest test.
@@ -93,8 +96,12 @@ pub fn level(looks: &Looks, blocks: u32, tested: usize) -> f64 {
     (1.0 - CONFIDENCE) * weight / tested.max(1) as f64
 }
 
-/// The ratios of the claims, and the number of claims that share the error rate.
+/// The ratios of the claims, and the number of claims that share the error rate. Beside claims on times, throughputs or outages, the ratios of
+/// others are left out: many counters hardly vary, so their ratios show a noise that no time has.
 fn of_claims(question: &Question, trials: &[Trial]) -> (Vec<LogMean>, usize) {
+    let is_detail = |value: &Value| value.used() == Use::Detail;
+    let mut values = (question.claims.iter()).filter_map(|claim| claim.subject.value());
+    let only_details = values.all(is_detail);
     let mut lenders = Lenders::of(trials, u32::MAX);
     let mut ratios = Vec::new();
     let mut tested = 0;
@@ -103,7 +110,8 @@ fn of_claims(question: &Question, trials: &[Trial]) -> (Vec<LogMean>, usize) {
             Subject::Ratio { value, of, to, .. } => {
                 tested += 1;
                 let pair = judge::pair(trials, u32::MAX, &mut lenders, value, (of, to));
-                ratios.extend(pair.ok().map(|pair| pair.ratio));
+                let counts = only_details || !is_detail(value);
+                ratios.extend(pair.ok().filter(|_| counts).map(|pair| pair.ratio));
             }
             Subject::Spread { .. } => tested += 1,
             Subject::Finds { .. } => {}
@@ -171,5 +179,6 @@ mod tests {
             sees(2.34, 7),
             "with 3 blocks an effect of a factor of 2.3 or more is seen with 80 % probability (median of 7 comparisons: 9.0 % to a factor of 9.1)"
         );
+        assert_eq!(effect(1312.4), "a factor of 1,312");
     }
 }
