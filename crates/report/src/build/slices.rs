@@ -105,7 +105,6 @@ pub(super) fn next(document: &Document, trials: &[Trial]) -> Option<String> {
     let cheapest = budget.cheapest(&noise, budget.finds(&noise, time_s, blocks)?)?;
     let costs_s = budget.costs_s(blocks, time_s);
     let cheapest_s = budget.costs_s(cheapest.blocks, cheapest.time_s);
-    let minutes = |seconds: f64| format!("{:.0} min", (seconds / 60.0).ceil());
     let other = match cheapest_s < CHEAPER * costs_s {
         true => format!(
             "{} blocks of {} s find the same in {}",
@@ -128,6 +127,10 @@ pub(super) fn next(document: &Document, trials: &[Trial]) -> Option<String> {
         percent(noise.second / time_s),
         minutes(costs_s),
     ))
+}
+
+fn minutes(seconds: f64) -> String {
+    format!("{} min", format::count((seconds / 60.0).ceil()))
 }
 
 /// How many blocks decide all that is undecided about a throughput, and how many tests share the error rate.
@@ -189,6 +192,12 @@ mod tests {
             operation_s_mean: Some(0.002),
             written_between_bytes: Some(written),
         }
+    }
+
+    #[test]
+    fn minutes_are_whole_with_commas_between_thousands() {
+        assert_eq!(minutes(61.0), "2 min");
+        assert_eq!(minutes(163_830.0), "2,731 min");
     }
 
     #[test]
