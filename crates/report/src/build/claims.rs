@@ -178,20 +178,14 @@ pub(super) fn explanations(document: &Document) -> Option<Section> {
     });
     let items: Vec<String> = sentences.collect();
     let mut nodes = Vec::new();
-    if items.is_empty() && !explained.is_empty() {
-        let are_other_loads = explained
-            .iter()
-            .all(|(_, one)| matches!(one.why.finding, Finding::Nothing(TimesVerdict::OtherLoads)));
-        let none = if are_other_loads {
-            "These claims compare different numbers of clients or rates. Their operations wait for different things, so no counter explains their times."
-        } else {
-            "No times of these claims differ beyond noise: there is nothing to explain."
-        };
-        nodes.push(Block::remark(none).shown(Forms::WRITTEN));
-    } else if !items.is_empty() {
+    if !items.is_empty() {
         nodes.push(Block::list(items, MOST).everywhere());
         let caveat = document.caveat;
         nodes.extend(caveat.map(|caveat| Block::remark(caveat).everywhere()));
+    } else if !explained.is_empty() {
+        let findings: Vec<&Finding> = explained.iter().map(|(_, one)| &one.why.finding).collect();
+        let none = none_explained(&findings);
+        nodes.extend(none.map(|none| Block::remark(none).shown(Forms::WRITTEN)));
     }
     for (judged, why) in &explained {
         let says = &judged.claim.says;
@@ -218,6 +212,31 @@ fn with_verdict(judged: &Judged) -> String {
         (Verdict::Reproduced, _) => says.clone(),
         (_, Some(_)) => format!("{says} ({words}, measured {})", measured(judged)),
         (_, None) => format!("{says} ({words})"),
+    }
+}
+
+/// Why no claim has an explanation; None where no sentence is true of all of them.
+fn none_explained(findings: &[&Finding]) -> Option<&'static str> {
+    let is_other = |times: TimesVerdict| times == TimesVerdict::OtherLoads;
+    let is_same =
+        |times: TimesVerdict| matches!(times, TimesVerdict::WithinNoise | TimesVerdict::OneBlock);
+    let all = |is: &dyn Fn(TimesVerdict) -> bool| {
+        let mut findings = findings.iter();
+        findings.all(|finding| matches!(finding, Finding::Nothing(times) if is(*times)))
+    };
+    if all(&is_other) {
+        Some(
+            "These claims compare different numbers of clients or rates. Their operations wait for different things, so no counter explains their times.",
+        )
+    } else if all(&is_same) {
+        Some("No times of these claims differ beyond noise: there is nothing to explain.")
+    } else if all(&|times| is_other(times) || is_same(times)) {
+        Some(
+            "Where a claim compares different numbers of clients or rates, operations wait for different things, so no counter explains their times. \
+             The other times do not differ beyond noise.",
+        )
+    } else {
+        None
     }
 }
 
@@ -269,5 +288,21 @@ mod tests {
             written(Verdict::NotAvailable, None),
             "slower with batches (not available)"
         );
+    }
+
+    #[test]
+    fn times_of_other_loads_and_of_counters_are_not_called_equal() {
+        let written = |times: &[TimesVerdict]| {
+            let findings: Vec<Finding> = times.iter().copied().map(Finding::Nothing).collect();
+            none_explained(&findings.iter().collect::<Vec<_>>()).unwrap_or_default()
+        };
+        let (same, other) = (TimesVerdict::WithinNoise, TimesVerdict::OtherLoads);
+        let equal = "No times of these claims differ beyond noise";
+        assert!(written(&[same, same]).starts_with(equal));
+        assert!(written(&[other]).starts_with("These claims compare different numbers"));
+        let mixed = written(&[same, other]);
+        assert!(mixed.starts_with("Where a claim compares different numbers"));
+        assert!(mixed.ends_with("The other times do not differ beyond noise."));
+        assert_eq!(written(&[same, TimesVerdict::Nothing]), "");
     }
 }
