@@ -203,13 +203,21 @@ pub(super) fn explanations(document: &Document) -> Option<Section> {
     Section::unless_empty("why", "Why, by the counters", nodes)
 }
 
-/// The claim in its own words; of one that is not known to hold also its verdict and ratio, since what is explained is the measured difference.
+/// The claim in its own words; of one that is not known to hold, or that expects no difference, also its verdict and ratio, since what is
+/// explained is the measured difference.
 ///
 /// `slower with batched key access (does not hold, measured 0.93)`
 fn with_verdict(judged: &Judged) -> String {
     let (says, words) = (&judged.claim.says, judged.words());
+    let expects_none = matches!(
+        judged.claim.subject,
+        Subject::Ratio {
+            bound: Bound::Within(_),
+            ..
+        }
+    );
     match (judged.verdict, judged.measured) {
-        (Verdict::Reproduced, _) => says.clone(),
+        (Verdict::Reproduced, _) if !expects_none => says.clone(),
         (_, Some(_)) => format!("{says} ({words}, measured {})", measured(judged)),
         (_, None) => format!("{says} ({words})"),
     }
@@ -244,10 +252,12 @@ fn none_explained(findings: &[&Finding]) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    fn judged(verdict: Verdict, measured: Option<f64>) -> Judged {
-        let subject = Subject::Finds {
-            finding: record::Finding::NoLosses,
+    fn judged(bound: Bound, verdict: Verdict, measured: Option<f64>) -> Judged {
+        let subject = Subject::Ratio {
+            value: record::Value::Elapsed,
             of: record::Cell::default(),
+            to: record::Cell::default(),
+            bound,
         };
         Judged {
             claim: record::Claim {
@@ -271,22 +281,30 @@ mod tests {
 
     #[test]
     fn a_claim_that_does_not_hold_is_not_explained_as_if_it_did() {
-        let written = |verdict, measured| with_verdict(&judged(verdict, measured));
-        assert_eq!(
-            written(Verdict::Reproduced, Some(1.12)),
-            "slower with batches"
-        );
+        let written =
+            |verdict, measured| with_verdict(&judged(Bound::AtLeast(1.02), verdict, measured));
+        let says = "slower with batches";
+        assert_eq!(written(Verdict::Reproduced, Some(1.12)), says);
         assert_eq!(
             written(Verdict::NotReproduced, Some(0.93)),
-            "slower with batches (does not hold, measured 0.93)"
+            format!("{says} (does not hold, measured 0.93)")
         );
         assert_eq!(
             written(Verdict::Inconclusive, Some(1.06)),
-            "slower with batches (inconclusive, measured 1.06)"
+            format!("{says} (inconclusive, measured 1.06)")
         );
         assert_eq!(
             written(Verdict::NotAvailable, None),
-            "slower with batches (not available)"
+            format!("{says} (not available)")
+        );
+    }
+
+    #[test]
+    fn a_small_difference_is_explained_beside_its_ratio_where_the_claim_expects_none() {
+        let same = judged(Bound::Within(0.1), Verdict::Reproduced, Some(1.04));
+        assert_eq!(
+            with_verdict(&same),
+            "slower with batches (holds, measured 1.04)"
         );
     }
 
