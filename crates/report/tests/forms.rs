@@ -69,6 +69,26 @@ fn the_control_is_shown_first_and_changes_no_other_figure() {
 }
 
 #[test]
+fn the_caveat_of_explanations_stands_only_below_an_explanation() {
+    let (mut run, mut trials) = fixture::published();
+    run.question.claims.truncate(1);
+    for block in trials.chunks_mut(5) {
+        let [old, new, ..] = block else {
+            panic!("a block of five rows")
+        };
+        // The claim compares these two with the small pool, which differ in time alone.
+        for (new, old) in new.rounds.iter_mut().zip(&old.rounds) {
+            for name in ["Innodb_buffer_pool_reads", "Innodb_pages_read"] {
+                new.counters.insert(name.to_string(), old.counters[name]);
+            }
+        }
+    }
+    let text = forms::markdown(&run, &trials);
+    assert!(text.contains("No known counter explains it."), "{text}");
+    assert_eq!(text.matches("They do not prove it.").count(), 1, "{text}");
+}
+
+#[test]
 fn sections_without_data_are_left_out() {
     let (run, mut trials) = fixture::published();
     for trial in &mut trials {

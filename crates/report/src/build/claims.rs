@@ -180,7 +180,7 @@ pub(super) fn explanations(document: &Document) -> Option<Section> {
     let mut nodes = Vec::new();
     if !items.is_empty() {
         nodes.push(Block::list(items, MOST).everywhere());
-        let caveat = document.caveat;
+        let caveat = why::caveat(&document.claims, None);
         nodes.extend(caveat.map(|caveat| Block::remark(caveat).everywhere()));
     } else if !explained.is_empty() {
         let findings: Vec<&Finding> = explained.iter().map(|(_, one)| &one.why.finding).collect();
