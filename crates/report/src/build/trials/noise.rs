@@ -3,16 +3,22 @@
 use crate::build::slices;
 use crate::document::{Block, Document, Node, Section};
 use crate::{format, names};
-use record::{Run, Trial};
+use explain::QueryPlans;
+use record::{Run, Trial, for_count};
 use stats::Control;
+
+/// Queries whose plans changed, as many as a sentence names.
+const NAMED: usize = 3;
 
 pub(crate) fn section(document: &Document, trials: &[Trial]) -> Option<Section> {
     let control = document.control.as_ref();
     let control = control.map(|control| Block::text(twice(document, control)).everywhere());
     let split = stats::variance(&document.run.question, trials);
+    let plans = split.as_ref().and_then(|_| changed(&document.plans));
     let further = power(document.run, trials)
         .into_iter()
         .chain(split.map(|split| split.sentence()))
+        .chain(plans)
         .chain(slices::next(document, trials));
     let further = further.map(|text| Block::text(text).everywhere());
     let controls = document.controls.iter().map(|control| control.trial);
@@ -51,6 +57,21 @@ fn power(run: &Run, trials: &[Trial]) -> Option<String> {
         "By the noise of these trials, {}.",
         power.sentence()
     ))
+}
+
+/// `10 of 13 queries changed their plans within a row of the table (Q2.1, Q2.2, Q2.3, and 7 more). ...` None without such a query.
+fn changed(queries: &[QueryPlans]) -> Option<String> {
+    let several = queries.iter().filter(|query| !query.changes.is_empty());
+    let names: Vec<String> = several.map(|query| query.query.clone()).collect();
+    let (count, all) = (names.len(), queries.len());
+    (count > 0).then(|| {
+        format!(
+            "{count} of {all} {} changed {} within a row of the table ({}). That is a part of this noise: compare or fix the plans before you measure more.",
+            for_count(all, "query", "queries"),
+            for_count(count, "its plan", "their plans"),
+            format::first_few(names, NAMED, ", "),
+        )
+    })
 }
 
 /// `A/A control, the same setup twice: 1.03 (0.91 to 1.16), the throughput of 5.6 · small pool.`
