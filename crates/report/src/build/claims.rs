@@ -203,21 +203,16 @@ pub(super) fn explanations(document: &Document) -> Option<Section> {
     Section::unless_empty("why", "Why, by the counters", nodes)
 }
 
-/// The claim in its own words; of one that is not known to hold, or that expects no difference, also its verdict and ratio, since what is
+/// The claim in its own words; of one that is not known to hold, or that allows either direction, also its verdict and ratio, since what is
 /// explained is the measured difference.
 ///
 /// `slower with batched key access (does not hold, measured 0.93)`
 fn with_verdict(judged: &Judged) -> String {
     let (says, words) = (&judged.claim.says, judged.words());
-    let expects_none = matches!(
-        judged.claim.subject,
-        Subject::Ratio {
-            bound: Bound::Within(_),
-            ..
-        }
-    );
+    let is_either = |(low, high): (f64, f64)| low < 1.0 && high > 1.0;
+    let allows_either = drawn(judged).is_some_and(|ratio| is_either(ratio.holds));
     match (judged.verdict, judged.measured) {
-        (Verdict::Reproduced, _) if !expects_none => says.clone(),
+        (Verdict::Reproduced, _) if !allows_either => says.clone(),
         (_, Some(_)) => format!("{says} ({words}, measured {})", measured(judged)),
         (_, None) => format!("{says} ({words})"),
     }
@@ -300,12 +295,12 @@ mod tests {
     }
 
     #[test]
-    fn a_small_difference_is_explained_beside_its_ratio_where_the_claim_expects_none() {
-        let same = judged(Bound::Within(0.1), Verdict::Reproduced, Some(1.04));
-        assert_eq!(
-            with_verdict(&same),
-            "slower with batches (holds, measured 1.04)"
-        );
+    fn a_difference_is_explained_beside_its_ratio_where_the_claim_allows_either_direction() {
+        for bound in [Bound::Within(0.2), Bound::AtMost(1.1)] {
+            let found = judged(bound, Verdict::Reproduced, Some(0.84));
+            let expected = "slower with batches (holds, measured 0.84)";
+            assert_eq!(with_verdict(&found), expected);
+        }
     }
 
     #[test]
