@@ -5,7 +5,7 @@ use crate::document::{Block, Document, Node, Section};
 use crate::{format, names};
 use explain::QueryPlans;
 use record::{Run, Trial, for_count};
-use stats::Control;
+use stats::{Control, Twice};
 
 /// Queries whose plans changed, as many as a sentence names.
 const NAMED: usize = 3;
@@ -41,10 +41,9 @@ pub(crate) fn bad(control: &Control, margin: f64) -> Option<String> {
         .as_ref()
         .ok()
         .filter(|twice| twice.differs_beyond(margin))?;
-    let ci = format::interval(twice.ci?, format::ratio);
-    let (ratio, value) = (format::ratio(twice.measured), &control.value);
+    let (found, value) = (found(twice), &control.value);
     Some(format!(
-        "the A/A control, the same setup twice, differs from itself: {ratio} ({ci}), {value}; distrust differences of this size"
+        "the A/A control, the same setup twice, differs from itself: {found}, {value}; distrust differences of this size"
     ))
 }
 
@@ -89,17 +88,41 @@ fn twice(document: &Document, control: &Control) -> String {
             return format!("A/A control, the same setup twice: no figure for {of}: {why}.");
         }
     };
-    let ci = match figure.ci {
-        Some(ci) => format!(" ({})", format::interval(ci, format::ratio)),
-        None => String::new(),
-    };
-    let ratio = format::ratio(figure.measured);
-    let text = format!("A/A control, the same setup twice: {ratio}{ci}, {of}.");
+    let text = format!("A/A control, the same setup twice: {}, {of}.", found(figure));
     if figure.differs() {
         format!(
             "{text} The interval excludes 1. Chance alone does that in 1 of 20 runs: distrust differences of this size."
         )
     } else {
         text
+    }
+}
+
+/// `1.03 (0.91 to 1.16)`, with more digits where rounding would hide that the interval excludes 1.
+fn found(twice: &Twice) -> String {
+    let reads_as_1 = |end: f64| format::ratio(end) == "1.00";
+    let ends_at_1 = |(low, high): (f64, f64)| reads_as_1(low) || reads_as_1(high);
+    let is_hidden = twice.differs() && twice.ci.is_some_and(ends_at_1);
+    let written = |ratio: f64| match is_hidden {
+        true => format!("{ratio:.4}"),
+        false => format::ratio(ratio),
+    };
+    let ci = twice.ci.map(|ci| format::interval(ci, written));
+    let ci = ci.map(|ci| format!(" ({ci})")).unwrap_or_default();
+    written(twice.measured) + &ci
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_that_excludes_1_is_not_rounded_to_1() {
+        let written = |measured, ci| found(&Twice { measured, ci });
+        let near = written(1.0032, Some((1.0011, 1.0054)));
+        assert_eq!(near, "1.0032 (1.0011 to 1.0054)");
+        let around = written(1.0032, Some((0.9981, 1.0084)));
+        assert_eq!(around, "1.00 (1.00 to 1.01)");
+        assert_eq!(written(1.03, None), "1.03");
     }
 }
