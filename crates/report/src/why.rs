@@ -375,8 +375,15 @@ mod tests {
         let is_left_out = |finding, ratio| is_of_time(finding, Some(&reads), Some(ratio));
         assert!(!is_left_out(&slower_with_off, 1.18));
         assert!(is_left_out(&slower_with_off, 0.85));
-        assert!(is_left_out(&Finding::Unexplained(TimesVerdict::Differ), 1.18));
-        assert!(!is_of_time(&slower_with_off, Some(&Value::Elapsed), Some(0.85)));
+        assert!(is_left_out(
+            &Finding::Unexplained(TimesVerdict::Differ),
+            1.18
+        ));
+        assert!(!is_of_time(
+            &slower_with_off,
+            Some(&Value::Elapsed),
+            Some(0.85)
+        ));
     }
 
     #[test]

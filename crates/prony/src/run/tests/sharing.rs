@@ -12,9 +12,8 @@ fn in_turns(blocks: u32) -> Experiment {
 
 /// Five of them, of which a group holds four.
 fn five() -> Experiment {
-    let variant = |size: u32| {
-        format!("[variant.v{size}]\nsession = {{ sort_buffer_size = {size}111111 }}\n")
-    };
+    let variant =
+        |size: u32| format!("[variant.v{size}]\nsession = {{ sort_buffer_size = {size}111111 }}\n");
     let variants: String = (1..=5).map(variant).collect();
     experiment(&format!(
         "{variants}[protocol]\nrounds = ['hot']\nslices = 'query'\n"

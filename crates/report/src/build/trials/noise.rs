@@ -88,7 +88,10 @@ fn twice(document: &Document, control: &Control) -> String {
             return format!("A/A control, the same setup twice: no figure for {of}: {why}.");
         }
     };
-    let text = format!("A/A control, the same setup twice: {}, {of}.", found(figure));
+    let text = format!(
+        "A/A control, the same setup twice: {}, {of}.",
+        found(figure)
+    );
     if figure.differs() {
         format!(
             "{text} The interval excludes 1. Chance alone does that in 1 of 20 runs: distrust differences of this size."
