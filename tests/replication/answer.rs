@@ -89,6 +89,13 @@ impl Answer {
         }
     }
 
+    /// The answer of a claim about some of its parts: it holds where one does.
+    pub(super) fn of_some(parts: &[Answer]) -> Answer {
+        let agreeing = [Answer::Holds, Answer::Direction];
+        let first = agreeing.into_iter().find(|one| parts.contains(one));
+        first.unwrap_or_else(|| Answer::together(parts))
+    }
+
     /// The answer of all parts together: decided only if each part is.
     pub(super) fn together(parts: &[Answer]) -> Answer {
         let any = |one: Answer| parts.contains(&one);

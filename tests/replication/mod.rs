@@ -50,6 +50,9 @@ struct Row {
     /// Whether the record's claim denies the published one.
     #[serde(default)]
     opposite: bool,
+    /// Whether the published claim is about some of the parts, so that one of them is enough.
+    #[serde(default)]
+    some: bool,
     #[serde(default)]
     tests: Vec<Test>,
     /// In place of `tests` once all of its records are kept.
@@ -193,5 +196,19 @@ fn a_claim_of_several_parts_is_decided_only_if_each_part_is() {
     ];
     for (parts, together) in cases {
         assert_eq!(Answer::together(parts), together, "{parts:?}");
+    }
+}
+
+#[test]
+fn a_claim_about_some_of_its_parts_holds_with_one_of_them_and_fails_with_all() {
+    use Answer::{DoesNotHold, Holds, NotMeasured, Same, Undecided};
+    let cases: [(&[Answer], Answer); 4] = [
+        (&[], NotMeasured),
+        (&[Undecided, Holds, DoesNotHold], Holds),
+        (&[Undecided, DoesNotHold], Undecided),
+        (&[Same, DoesNotHold], DoesNotHold),
+    ];
+    for (parts, of_some) in cases {
+        assert_eq!(Answer::of_some(parts), of_some, "{parts:?}");
     }
 }

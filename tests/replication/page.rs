@@ -23,7 +23,10 @@ impl<'a> Answered<'a> {
         let parts: Vec<Answer> = tests.iter().map(|(_, _, answer)| *answer).collect();
         Answered {
             row,
-            answer: Answer::together(&parts),
+            answer: match row.some {
+                true => Answer::of_some(&parts),
+                false => Answer::together(&parts),
+            },
             tests,
         }
     }
