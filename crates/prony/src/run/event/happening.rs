@@ -75,8 +75,7 @@ impl Happening {
     fn once_met(&mut self, condition: &Condition) -> String {
         while self.wait(LOOK_EVERY) {
             if condition.is_met(|state| self.observed.get(state)) {
-                self.act();
-                if self.is_kept_off() {
+                if self.act() {
                     return KEPT_OFF.to_string();
                 }
                 break;
@@ -88,13 +87,10 @@ impl Happening {
         }
     }
 
-    fn act(&mut self) {
+    /// Returns whether an outage kept the event off until the load was over.
+    fn act(&mut self) -> bool {
         let action = self.action.clone();
         action(self);
-    }
-
-    /// Whether an outage kept the event off until the load was over.
-    fn is_kept_off(&self) -> bool {
         self.happened.notes.is_empty() && self.uptime.is_out()
     }
 
@@ -102,8 +98,7 @@ impl Happening {
     fn at_times(&mut self, origin: Instant, first: Duration, every: Option<Duration>) -> String {
         let mut due = origin + first;
         while self.wait(due.saturating_duration_since(Instant::now())) {
-            self.act();
-            if self.is_kept_off() {
+            if self.act() {
                 return KEPT_OFF.to_string();
             }
             let Some(every) = every else { break };

@@ -81,8 +81,7 @@ impl Uptime {
 
     /// Whether any node is not up.
     pub(super) fn is_out(&self) -> bool {
-        let state = self.state();
-        state.phases.values().any(|phase| *phase != Phase::Up)
+        self.state().phases.values().any(|one| *one != Phase::Up)
     }
 
     /// Begins an outage of a node. Returns its phase before; if that is `Changing`, another event's outage is under way and nothing has
