@@ -228,7 +228,7 @@ impl<'a> Load<'a> {
         // The program that wrote a folder named the form of its files too.
         let is_of_folder = matches!(&self.sources.creation, Creation::Dump(path) if path.is_dir());
         let is_checked = is_data && !is_of_folder && !self.sources.accept_warnings;
-        if let Some(says) = table_file::unsaid(&sql_text, start).filter(|_| is_checked) {
+        if let Some(says) = table_file::unsaid(&sql_text, start, &[]).filter(|_| is_checked) {
             return Err(format!(
                 "{file}: {says} to the statement, or accept it with --accept-warnings (accept_warnings = true)"
             ));

@@ -129,11 +129,7 @@ impl TableFile {
         let rows = Rows {
             reader,
             is_header: named.is_some(),
-            null: self
-                .null
-                .clone()
-                .unwrap_or_else(|| "\\N".into())
-                .into_bytes(),
+            null: self.null.as_deref().unwrap_or("\\N").into(),
             is_null_in_doubt: self.null.is_none(),
             are_quotes_in_doubt: syntax == Syntax::Tsv,
             are_commas_in_doubt: syntax == Syntax::Csv && is_unsaid,
@@ -176,8 +172,8 @@ impl TableFile {
         let start = file.fill_buf();
         let start = start.map_err(|cause| not_opened(&self.path, &cause))?;
         let has_bytes = !start.is_empty();
-        let says = unsaid(options, start);
-        if let Some(says) = says.or_else(|| raw::unsaid_header(options, start, columns)) {
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        if let Some(says) = unsaid(options, start, &names) {
             return Err(self.says(format!(
                 "{says} to the options, or write separator = \";\" in place of them"
             )));

@@ -1,13 +1,15 @@
 //! What a file has that the clauses for the server do not say, so that it would become part of the texts.
 
-use super::columns::Column;
 use super::read::named_separator;
 
-/// The sentence for the first lines of a file and its clauses, up to the clause to be added; None if nothing is missing.
-pub(crate) fn unsaid(options: &str, start: &[u8]) -> Option<&'static str> {
-    let options = plain(options);
+/// The sentence for the first lines of a file and its clauses, up to the clause to be added; None if nothing is missing. A first
+/// line with nothing but names of `columns` is a header.
+pub(crate) fn unsaid(options: &str, start: &[u8], columns: &[&str]) -> Option<&'static str> {
+    // In upper case, with one space between words: a statement may have several, or the end of a line.
+    let words: Vec<&str> = options.split_whitespace().collect();
+    let options = words.join(" ").to_ascii_uppercase();
     let has = |word: &str| options.contains(word);
-    let line = first_line(start)?;
+    let line = start.split_inclusive(|byte| *byte == b'\n').next()?;
     let ends = options.split_once("LINES TERMINATED BY");
     let is_newline = |ends: &str| ends.trim_start_matches([' ', '\'', '"']).starts_with(r"\N");
     let is_default = ends.is_none_or(|(_, ends)| is_newline(ends));
@@ -25,45 +27,30 @@ pub(crate) fn unsaid(options: &str, start: &[u8]) -> Option<&'static str> {
     // The first line may have the names of the columns.
     let mut lines = start.split(|byte| *byte == b'\n').take(2);
     let separator = separator(&options);
-    (!has("ENCLOSED") && lines.any(|line| has_quotes(line, separator))).then_some(
-        "its fields are in quotes, and the quotes would be part of the texts; add OPTIONALLY ENCLOSED BY '\"'",
-    )
-}
-
-/// The same for a first line that has nothing but names of columns.
-pub(super) fn unsaid_header(
-    options: &str,
-    start: &[u8],
-    columns: &[Column],
-) -> Option<&'static str> {
-    let options = plain(options);
-    let separator = separator(&options)?;
-    let line = String::from_utf8_lossy(first_line(start)?);
-    let is_name = |field: &str| {
-        let field = field.trim().trim_matches('"').to_lowercase();
-        let mut names = columns.iter().map(|column| column.name.to_lowercase());
-        names.any(|name| name == field)
-    };
-    let is_header = line.split(char::from(separator)).all(is_name);
+    if !has("ENCLOSED") && lines.any(|line| has_quotes(line, separator)) {
+        return Some(
+            "its fields are in quotes, and the quotes would be part of the texts; add OPTIONALLY ENCLOSED BY '\"'",
+        );
+    }
+    let is_header = separator.is_some_and(|separator| has_names(line, separator, columns));
     (is_header && !skips_lines(&options)).then_some(
         "its first line has the names of columns, and would become a row; add IGNORE 1 LINES",
     )
-}
-
-/// In upper case, with one space between words: a statement may have several, or the end of a line.
-fn plain(options: &str) -> String {
-    let words: Vec<&str> = options.split_whitespace().collect();
-    words.join(" ").to_ascii_uppercase()
-}
-
-fn first_line(start: &[u8]) -> Option<&[u8]> {
-    start.split_inclusive(|byte| *byte == b'\n').next()
 }
 
 /// Whether the clauses have IGNORE 1 LINES.
 fn skips_lines(clauses: &str) -> bool {
     let mut rest = clauses.split("IGNORE ").skip(1);
     rest.any(|rest| rest.starts_with(|sign: char| sign.is_ascii_digit()))
+}
+
+/// Whether a line has nothing but names of columns.
+fn has_names(line: &[u8], separator: u8, columns: &[&str]) -> bool {
+    let line = String::from_utf8_lossy(line);
+    line.split(char::from(separator)).all(|field| {
+        let field = field.trim().trim_matches('"').to_lowercase();
+        columns.iter().any(|name| name.to_lowercase() == field)
+    })
 }
 
 /// Whether the first field of a line begins with a quote, or any is within quotes.
@@ -92,7 +79,7 @@ mod tests {
     #[test]
     fn ends_of_lines_and_quotes_that_no_clause_names_are_found() {
         let found = |options: &str, start: &[u8]| {
-            let says = unsaid(options, start);
+            let says = unsaid(options, start, &[]);
             says.map(|says| says.split(',').next().unwrap_or_default())
         };
         let semicolon = "FIELDS TERMINATED BY ';'";
@@ -131,7 +118,7 @@ mod tests {
             ("fields terminated by '||'", b"1||\"a\"\n"),
             ("columns terminated by ';' ignore\n1 rows", b"sep=;\n1;a"),
         ] {
-            assert_eq!(unsaid(options, start), None, "{options}");
+            assert_eq!(unsaid(options, start, &[]), None, "{options}");
         }
         let mark = Some("its first line names the separator");
         assert_eq!(found(semicolon, b"sep=;\n1;a\n"), mark);
@@ -139,11 +126,13 @@ mod tests {
 
     #[test]
     fn names_of_columns_that_no_clause_passes_over_are_found() {
-        let columns = ["id", "Name"].map(|name| Column::new(name, "varchar", ""));
-        let has = |options: &str, start: &[u8]| unsaid_header(options, start, &columns).is_some();
-        let semicolon = "FIELDS TERMINATED BY ';'";
+        let has = |options: &str, start: &[u8]| {
+            let says = unsaid(options, start, &["id", "Name"]);
+            says.is_some_and(|says| says.contains("names of columns"))
+        };
+        let semicolon = "FIELDS TERMINATED BY ';' OPTIONALLY ENCLOSED BY '\"'";
         assert!(has(semicolon, b"ID;\"name\"\n1;a\n"));
-        assert!(has("", b"name\r\na\r\n"));
+        assert!(has("lines terminated by '\\r\\n'", b"name\r\na\r\n"));
         for (options, start) in [
             (semicolon, &b"id;title\n"[..]),
             (semicolon, b"1;name\n"),
