@@ -215,16 +215,15 @@ impl<R: BufRead> Rows<R> {
 
     /// Whether semicolons separate as many fields of the line, and each comma stands between digits, one in a field.
     fn may_be_semicolons(&self) -> bool {
-        let line = self.reader.raw().trim_ascii_end();
-        let is_digit = |at: usize| line.get(at).is_some_and(u8::is_ascii_digit);
-        let is_decimal = |at: usize| at > 0 && is_digit(at - 1) && is_digit(at + 1);
-        let places = |sign: u8| (0..line.len()).filter(move |at| line[*at] == sign);
-        let semicolons = places(b';').count();
-        let mut fields = line.split(|byte| *byte == b';');
-        semicolons > 0
-            && semicolons + 1 == self.columns.len()
-            && places(b',').all(is_decimal)
-            && fields.all(|field| field.split(|byte| *byte == b',').count() <= 2)
+        let line = String::from_utf8_lossy(self.reader.raw());
+        let is_digit = |sign: char| sign.is_ascii_digit();
+        let is_decimal = |(whole, rest): (&str, &str)| {
+            whole.ends_with(is_digit) && rest.starts_with(is_digit) && !rest.contains(',')
+        };
+        let mut fields = line.split(';').map(|field| field.split_once(','));
+        self.columns.len() > 1
+            && fields.clone().count() == self.columns.len()
+            && fields.all(|field| field.is_none_or(is_decimal))
     }
 
     /// Why the server would store another value without saying so.
