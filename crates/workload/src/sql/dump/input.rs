@@ -204,11 +204,8 @@ fn is_of_program(line: &[u8]) -> bool {
     let Some((program, _)) = start.split_once(": ") else {
         return false;
     };
-    let name = match program.rsplit_once('/') {
-        Some((folder, name)) if !folder.contains(' ') => name,
-        _ => program,
-    };
-    PROGRAMS.contains(&name)
+    let name = program.rsplit('/').next();
+    !program.contains(' ') && name.is_some_and(|name| PROGRAMS.contains(&name))
 }
 
 /// Of a dump of mysqldump: `-- Host: localhost    Database: shop`; of MySQL Shell with `    Table: orders` behind it; of phpMyAdmin:
