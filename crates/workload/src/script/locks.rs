@@ -51,13 +51,12 @@ impl Locks {
 
     /// What is missing to free one of them; None: nothing is locked.
     pub(super) fn missing(&self) -> Option<&'static str> {
-        let held = [
-            (self.names > 0, "RELEASE_LOCK"),
-            (self.instance, "UNLOCK INSTANCE"),
-            (self.tables || self.all_tables, "UNLOCK TABLES"),
-        ];
-        let mut held = held.into_iter().filter(|(is_held, _)| *is_held);
-        held.next().map(|(_, frees)| frees)
+        match self {
+            _ if self.names > 0 => Some("RELEASE_LOCK"),
+            _ if self.instance => Some("UNLOCK INSTANCE"),
+            _ if self.tables || self.all_tables => Some("UNLOCK TABLES"),
+            _ => None,
+        }
     }
 }
 
