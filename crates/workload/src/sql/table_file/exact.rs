@@ -16,9 +16,8 @@ pub(super) enum Exact {
     /// So many digits behind the point: FLOAT(7,2).
     Digits(usize),
     /// The nearest number of FLOAT or DOUBLE. Of fractions nobody expects more.
-    Nearest {
-        is_single: bool,
-    },
+    Single,
+    Double,
     Moment(Moment),
     Year,
     /// One of the members, or several of a SET. As the server writes the type: `enum('a','b')`.
@@ -59,10 +58,8 @@ impl Exact {
         };
         match word {
             "tinyint" | "smallint" | "mediumint" | "int" | "bigint" => Exact::Whole,
-            "float" | "double" => {
-                let is_single = word == "float";
-                digits_of(rest).map_or(Exact::Nearest { is_single }, Exact::Digits)
-            }
+            "float" => digits_of(rest).map_or(Exact::Single, Exact::Digits),
+            "double" => digits_of(rest).map_or(Exact::Double, Exact::Digits),
             "date" => moment(true, false),
             "datetime" | "timestamp" => moment(true, true),
             "time" => moment(false, true),
@@ -94,16 +91,16 @@ impl Exact {
                 let is_lost = is_plain && beyond.bytes().any(|digit| digit != b'0');
                 is_lost.then_some(DIGITS)
             }
-            Exact::Nearest { is_single } => {
+            Exact::Single | Exact::Double => {
                 let whole: i128 = text.parse().ok()?;
-                let kept = match *is_single {
-                    true => f64::from(whole as f32),
-                    false => whole as f64,
+                let kept = match self {
+                    Exact::Single => f64::from(whole as f32),
+                    _ => whole as f64,
                 };
                 // FLOAT keeps 1234569984 of 1234570000, which servers write as 1234570000 again.
-                let written = || match *is_single {
-                    true => (kept as f32).to_string(),
-                    false => kept.to_string(),
+                let written = || match self {
+                    Exact::Single => (kept as f32).to_string(),
+                    _ => kept.to_string(),
                 };
                 (kept as i128 != whole && written() != whole.to_string()).then_some(NEAREST)
             }
