@@ -37,10 +37,6 @@ pub enum Means {
 /// Clones a folder with its permissions to `to`, which must not exist, and waits until it is on disk, so that writeback
 /// does not disturb the next measurement. Skips sockets and other special files.
 pub fn folder(from: &Path, to: &Path) -> Result<Means, CloneError> {
-    let failed = |path: &Path| {
-        let path = path.to_path_buf();
-        move |cause| CloneError::Failed { path, cause }
-    };
     let needs_bytes = disk::used(from).map_err(failed(from))?;
     let has_bytes = disk::free(to).map_err(failed(to))?;
     let means = if can_reflink(from, to) {
@@ -65,10 +61,6 @@ pub fn folder(from: &Path, to: &Path) -> Result<Means, CloneError> {
 /// # Errors
 /// [`CloneError::NoSpace`], or a folder cannot be read.
 pub fn fit_together(folders: &[&Path], into: &Path) -> Result<(), CloneError> {
-    let failed = |path: &Path| {
-        let path = path.to_path_buf();
-        move |cause| CloneError::Failed { path, cause }
-    };
     let has_bytes = disk::free(into).map_err(failed(into))?;
     let mut needs_bytes = 0;
     for from in folders {
@@ -85,6 +77,11 @@ pub fn fit_together(folders: &[&Path], into: &Path) -> Result<(), CloneError> {
         }
     }
     Ok(())
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> CloneError {
+    let path = path.to_path_buf();
+    move |cause| CloneError::Failed { path, cause }
 }
 
 /// Tries a reflink of the first non-empty file into the target's parent.
