@@ -84,11 +84,8 @@ impl Group {
     /// # Errors
     /// The kernel refuses a limit, or the group was made for none of this kind.
     pub fn change(&mut self, limits: &Limits) -> Result<(), LimitError> {
-        let lacks = |(controller, _): &(Controller, &str)| {
-            let mut own = self.controllers.iter();
-            own.all(|(own, _)| own != controller)
-        };
-        match needed(&[limits]).into_iter().find(lacks) {
+        let has = |wanted: &Controller| self.controllers.iter().any(|(own, _)| own == wanted);
+        match needed(&[limits]).into_iter().find(|(one, _)| !has(one)) {
             Some((_, limits_shown)) => Err(LimitError::NotForeseen(limits_shown)),
             None => self.apply(limits, Unset::Lifted),
         }
