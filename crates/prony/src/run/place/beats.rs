@@ -218,13 +218,12 @@ impl Reader {
     fn note(&mut self, node: u32, n: i64, began: Instant) {
         let beat = usize::try_from(n - self.zero).ok();
         let age = age(&held(&self.acknowledged), beat, began);
-        let age_ms = age.map(|age| age.as_secs_f64() * 1e3);
         let steps_back = f64::from(beat < self.seen);
         self.seen = self.seen.max(beat);
         let second = self.second(began);
         let series = self.series.entry(node).or_default();
-        if let Some(age_ms) = age_ms {
-            put(series, READ_AGE, second, age_ms, f64::max);
+        if let Some(age) = age {
+            put(series, READ_AGE, second, age.as_secs_f64() * 1e3, f64::max);
         }
         put(series, READS_BACK, second, steps_back, |sum, one| sum + one);
     }
@@ -236,11 +235,7 @@ fn age(acknowledged: &[Instant], beat: Option<usize>, began: Instant) -> Option<
     let since = |at: &Instant| began.saturating_duration_since(*at);
     match acknowledged.get(beat.map_or(0, |beat| beat + 1)) {
         Some(next) => Some(since(next)),
-        None => {
-            let last = acknowledged.last().map(since);
-            last.filter(|last| *last < BEATS_WITHIN)
-                .map(|_| Duration::ZERO)
-        }
+        None => (since(acknowledged.last()?) < BEATS_WITHIN).then_some(Duration::ZERO),
     }
 }
 
