@@ -169,23 +169,19 @@ impl Figures {
         let measured = shown
             .figures
             .and_then(|figures| Some((figures, figures.noise()?)));
-        Ok(match measured {
-            Some((figures, noise)) => Figures {
-                noise,
-                start_s,
-                second_s,
-                whose: format!(
-                    "by the noise of {} ({:.0} degrees of freedom)",
-                    shown.names(),
-                    figures.freedom
-                ),
-            },
-            None => Figures {
-                noise: SliceNoise::ASSUMED,
-                start_s,
-                second_s,
-                whose: assumed(&shown, request),
-            },
+        let (noise, whose) = match measured {
+            Some((figures, noise)) => {
+                let (names, freedom) = (shown.names(), figures.freedom);
+                let whose = format!("by the noise of {names} ({freedom:.0} degrees of freedom)");
+                (noise, whose)
+            }
+            None => (SliceNoise::ASSUMED, assumed(&shown, request)),
+        };
+        Ok(Figures {
+            noise,
+            start_s,
+            second_s,
+            whose,
         })
     }
 }
