@@ -96,8 +96,7 @@ fn flag_sampled(trial: &mut Trial, sampled: &Sampled, driven: &Driven) {
 }
 
 /// The series of the sampler and of the engine. One that is rarely in use is left out where it was not.
-fn series(sampled: Series, recorded: Series) -> Series {
-    let mut series = sampled;
+fn series(mut series: Series, recorded: Series) -> Series {
     series.extend(recorded);
     series.retain(|name, seconds| {
         let is_rare = [CARRIED, CARRIED_ERRORS, HELD_MS].contains(&name.as_str());
