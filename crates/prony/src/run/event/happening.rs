@@ -87,7 +87,7 @@ impl Happening {
         }
     }
 
-    /// Returns whether an outage kept the event off until the load was over.
+    /// Acts. Returns whether an outage kept the event off until the load was over.
     fn act(&mut self) -> bool {
         let action = self.action.clone();
         action(self);
