@@ -98,8 +98,7 @@ fn is_of_number(sign: &Token, before: &Token) -> bool {
 
 /// Whether a statement may set this variable. Only short ones do.
 fn sets(sql: &[u8], variable: &str) -> bool {
-    let is_short = sql.len() <= SETS_BYTES;
-    is_short
+    sql.len() <= SETS_BYTES
         && String::from_utf8_lossy(sql)
             .to_ascii_lowercase()
             .contains(variable)
