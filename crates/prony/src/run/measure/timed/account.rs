@@ -86,8 +86,7 @@ fn flag_outages(trial: &mut Trial, drive: &Driving, mode: &Mode) {
 
 /// What the sampler flags, and seconds without a status that no outage explains.
 fn flag_sampled(trial: &mut Trial, sampled: &Sampled, driven: &Driven) {
-    let outages = trial.events.iter().filter(|event| event.is_outage());
-    let down = down(&outages.collect::<Vec<_>>(), driven.started_ns);
+    let down = down(&trial.events, driven.started_ns);
     let gap = unexplained(&sampled.gaps, &down, driven.until.as_secs_f64());
     let flags = sampled.flags.iter().cloned();
     for one in flags.chain(gap.map(|gap| gap.flag())) {
@@ -129,23 +128,18 @@ fn foreign_clients(timed: &Timed, sampled: &Sampled) -> Option<String> {
 
 /// From when to when the server was down, in seconds since the start of the load. The sampler reads the first node: if an event left it
 /// down, it is so until another one has started it. Outages that follow each other at once are one.
-fn down(outages: &[&EventNote], started_ns: i64) -> Vec<(f64, f64)> {
+fn down(events: &[EventNote], started_ns: i64) -> Vec<(f64, f64)> {
     let at_s = |ns: i64| (ns - started_ns) as f64 / 1e9;
-    let ended_s = |event: &EventNote| event.ended_ns.map_or(f64::INFINITY, at_s);
-    let of = |event: &&EventNote| {
-        let is_read = event.node.is_none_or(|node| node == 1);
-        let until_s = match is_read && !event.numbers.contains_key("start_s") {
-            true => {
-                let starts = outages.iter().filter(|other| other.brings_back(event));
-                starts
-                    .map(|start| ended_s(start))
-                    .fold(f64::INFINITY, f64::min)
-            }
-            false => ended_s(event),
+    let of = |event: &EventNote| {
+        let last = match event.node.is_none_or(|node| node == 1) {
+            true => refused::started_by(event, events),
+            false => Some(event),
         };
-        (at_s(event.at_ns), until_s)
+        let ended_ns = last.and_then(|last| last.ended_ns);
+        (at_s(event.at_ns), ended_ns.map_or(f64::INFINITY, at_s))
     };
-    let mut each: Vec<(f64, f64)> = outages.iter().map(of).collect();
+    let outages = events.iter().filter(|event| event.is_outage());
+    let mut each: Vec<(f64, f64)> = outages.map(of).collect();
     each.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut down: Vec<(f64, f64)> = Vec::new();
     for (began_s, ended_s) in each {
@@ -528,7 +522,7 @@ mod tests {
             cause: String::new(),
         };
         let gaps: Vec<Gap> = gaps.iter().map(gap).collect();
-        let down = down(&outages.iter().collect::<Vec<_>>(), 0);
+        let down = down(outages, 0);
         unexplained(&gaps, &down, 60.0).map(|gap| (gap.from_s, gap.until_s))
     }
 

@@ -50,7 +50,10 @@ pub(super) fn flag(
 }
 
 /// The event that starts the server, or its node, after an outage: the outage itself, or a later one.
-fn started_by<'e>(outage: &'e EventNote, events: &'e [EventNote]) -> Option<&'e EventNote> {
+pub(super) fn started_by<'e>(
+    outage: &'e EventNote,
+    events: &'e [EventNote],
+) -> Option<&'e EventNote> {
     match outage.numbers.contains_key("start_s") {
         true => Some(outage),
         false => events.iter().find(|other| other.brings_back(outage)),
