@@ -116,29 +116,22 @@ pub(crate) fn sentence(why: &Why, names: (&str, &str), count: fn(f64) -> String)
         Finding::Unexplained(times) => format!("{UNEXPLAINED}{}", doubt(*times)),
         Finding::Nothing(_) => return None,
     };
-    let unintended = unintended(&why.unintended, names);
+    let both = |one: &Unintended| {
+        let (of, to) = (setting(&one.name, &one.of), setting(&one.name, &one.to));
+        format!("{} ({of} in {}, {to} in {})", one.name, names.0, names.1)
+    };
+    let unintended = unintended(&why.unintended, both);
     let parts: Vec<String> = unintended.into_iter().chain([finding]).collect();
     Some(parts.join(" "))
 }
 
 const UNEXPLAINED: &str = "No known counter explains it.";
 
-/// `The experiment does not set version, but it differs: 10.11.6 in A, 10.11.14 in B.` None without any.
-fn unintended(settings: &[Unintended], names: (&str, &str)) -> Option<String> {
-    let one = |one: &Unintended| {
-        let (of, to) = (setting(&one.name, &one.of), setting(&one.name, &one.to));
-        format!("{} ({of} in {}, {to} in {})", one.name, names.0, names.1)
-    };
-    let list = listed(settings, one)?;
-    Some(format!(
-        "Settings differ that the experiment does not vary: {list}."
-    ))
-}
-
 /// The first ones, and how many more there are; none without any.
-fn listed(settings: &[Unintended], one: impl Fn(&Unintended) -> String) -> Option<String> {
-    let texts = settings.iter().map(one).collect();
-    (!settings.is_empty()).then(|| format::first_few(texts, UNINTENDED, ", "))
+fn unintended(settings: &[Unintended], one: impl Fn(&Unintended) -> String) -> Option<String> {
+    let list = format::first_few(settings.iter().map(one).collect(), UNINTENDED, ", ");
+    (!settings.is_empty())
+        .then(|| format!("Settings differ that the experiment does not vary: {list}."))
 }
 
 /// `off had 19.0 times as many pages read from disk as on (540,805 against 28,468). At 0.1 ms each, that is 41 % of the
@@ -175,10 +168,9 @@ fn counter(reason: &Reason, names: (&str, &str), count: fn(f64) -> String) -> St
 /// The explanation in a few words, for the headline: `It misses 40,255 pages per query, the large pool none.` The pronoun is for the first
 /// side if that is the subject of the sentence before.
 pub(crate) fn brief(why: &Why, names: (&str, &str), is_subject: bool) -> Option<String> {
-    if let Some(names) = listed(&why.unintended, |one| one.name.clone()) {
-        return Some(format!(
-            "Settings differ that the experiment does not vary: {names}."
-        ));
+    let unintended = unintended(&why.unintended, |one| one.name.clone());
+    if unintended.is_some() {
+        return unintended;
     }
     let reason = why.reason()?;
     let (other, who) = reason.with.own_and_other(names.0, names.1);
@@ -187,7 +179,7 @@ pub(crate) fn brief(why: &Why, names: (&str, &str), is_subject: bool) -> Option<
     if !is_subject {
         let beside = match reason.factor() {
             None => format!("with {other} none"),
-            Some(factor) => format!("{} times as many as with {other}", times(factor)),
+            Some(factor) => format!("{} times as many as with {other}", format::ratio(factor)),
         };
         return Some(format!("With {who}, {more} {noun} per {per}, {beside}."));
     }
@@ -202,21 +194,13 @@ pub(crate) fn brief(why: &Why, names: (&str, &str), is_subject: bool) -> Option<
     };
     let beside = match reason.factor() {
         None => format!("{other} none"),
-        Some(factor) => format!("{} times as many as {other}", times(factor)),
+        Some(factor) => format!("{} times as many as {other}", format::ratio(factor)),
     };
     Some(format!("{who} {what} per {per}, {beside}."))
 }
 
 /// How the noun of misses begins.
 const MISSES: &str = "buffer pool misses";
-
-fn times(factor: f64) -> String {
-    if factor >= 1000.0 {
-        format::count(factor.round())
-    } else {
-        format::ratio(factor)
-    }
-}
 
 /// What the difference of the counter explains, at the typical cost or, where that is little, at the largest plausible one.
 fn cost(explains: &Explains) -> String {
