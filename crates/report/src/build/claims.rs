@@ -183,8 +183,8 @@ pub(super) fn explanations(document: &Document) -> Option<Section> {
         let caveat = why::caveat(&document.claims, None);
         nodes.extend(caveat.map(|caveat| Block::remark(caveat).everywhere()));
     } else if !explained.is_empty() {
-        let findings: Vec<&Finding> = explained.iter().map(|(_, one)| &one.why.finding).collect();
-        let none = none_explained(&findings);
+        let findings = explained.iter().map(|(_, one)| &one.why.finding);
+        let none = none_explained(&Vec::from_iter(findings));
         nodes.extend(none.map(|none| Block::remark(none).shown(Forms::WRITTEN)));
     }
     for (judged, why) in &explained {
@@ -220,27 +220,18 @@ fn with_verdict(judged: &Judged) -> String {
 
 /// Why no claim has an explanation; None where no sentence is true of all of them.
 fn none_explained(findings: &[&Finding]) -> Option<&'static str> {
-    let is_other = |times: TimesVerdict| times == TimesVerdict::OtherLoads;
-    let is_same =
-        |times: TimesVerdict| matches!(times, TimesVerdict::WithinNoise | TimesVerdict::OneBlock);
-    let all = |is: &dyn Fn(TimesVerdict) -> bool| {
-        let mut findings = findings.iter();
-        findings.all(|finding| matches!(finding, Finding::Nothing(times) if is(*times)))
+    let count = |verdicts: &[TimesVerdict]| {
+        let of = |finding: &&&Finding| matches!(finding, Finding::Nothing(times) if verdicts.contains(times));
+        findings.iter().filter(of).count()
     };
-    if all(&is_other) {
-        Some(
-            "These claims compare different numbers of clients or rates. Their operations wait for different things, so no counter explains their times.",
-        )
-    } else if all(&is_same) {
-        Some("No times of these claims differ beyond noise: there is nothing to explain.")
-    } else if all(&|times| is_other(times) || is_same(times)) {
-        Some(
-            "Where a claim compares different numbers of clients or rates, operations wait for different things, so no counter explains their times. \
-             The other times do not differ beyond noise.",
-        )
-    } else {
-        None
-    }
+    let other = count(&[TimesVerdict::OtherLoads]);
+    let same = count(&[TimesVerdict::WithinNoise, TimesVerdict::OneBlock]);
+    (other + same == findings.len()).then_some(match (other, same) {
+        (_, 0) => "These claims compare different numbers of clients or rates. Their operations wait for different things, so no counter explains their times.",
+        (0, _) => "No times of these claims differ beyond noise: there is nothing to explain.",
+        _ => "Where a claim compares different numbers of clients or rates, operations wait for different things, so no counter explains their times. \
+              The other times do not differ beyond noise.",
+    })
 }
 
 #[cfg(test)]
