@@ -9,7 +9,8 @@ use stats::{Budget, SliceFigures};
 pub(super) fn sentence<'t>(trials: impl Iterator<Item = &'t Trial>) -> Option<String> {
     let has_figures = |trial: &&Trial| trial.load.is_some() || !trial.rounds.is_empty();
     let measured: Vec<&Trial> = trials.filter(has_figures).collect();
-    let in_turns = measured.iter().filter(|trial| trial.took_turns()).count();
+    let count = |is: fn(&Trial) -> bool| measured.iter().filter(|trial| is(trial)).count();
+    let in_turns = count(Trial::took_turns);
     let (some, others) = match (in_turns, measured.len()) {
         (0, _) => return None,
         (some, whole) if some < whole => (
@@ -18,20 +19,13 @@ pub(super) fn sentence<'t>(trials: impl Iterator<Item = &'t Trial>) -> Option<St
         ),
         _ => (String::new(), ""),
     };
-    let sharing = measured
-        .iter()
-        .filter(|trial| trial.shares_server())
-        .count();
-    let shared = match sharing {
-        0 => "",
-        _ => SHARED,
-    };
+    let sharing = count(Trial::shares_server);
+    let shared = if sharing > 0 { SHARED } else { "" };
     // A cell that no other joined.
-    let is_alone = |slices: &Slices| slices.servers == 1;
-    let alone = measured
-        .iter()
-        .filter(|trial| !trial.shares_server() && trial.slices().is_some_and(is_alone));
-    let all_share = sharing > 0 && sharing + alone.count() == in_turns;
+    let alone = count(|trial| {
+        !trial.shares_server() && trial.slices().is_some_and(|slices| slices.servers == 1)
+    });
+    let all_share = sharing > 0 && sharing + alone == in_turns;
     let stopped = match all_share {
         true => "",
         false => ", and the others were stopped meanwhile",

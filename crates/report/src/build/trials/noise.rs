@@ -82,23 +82,13 @@ fn twice(document: &Document, control: &Control) -> String {
     } else {
         format!("{} of {row}", control.value)
     };
+    let differing = " The interval excludes 1. Chance alone does that in 1 of 20 runs: distrust differences of this size.";
     let figure = match &control.figure {
-        Ok(twice) => twice,
-        Err(why) => {
-            return format!("A/A control, the same setup twice: no figure for {of}: {why}.");
-        }
+        Err(why) => format!("no figure for {of}: {why}."),
+        Ok(twice) if twice.differs() => format!("{}, {of}.{differing}", found(twice)),
+        Ok(twice) => format!("{}, {of}.", found(twice)),
     };
-    let text = format!(
-        "A/A control, the same setup twice: {}, {of}.",
-        found(figure)
-    );
-    if figure.differs() {
-        format!(
-            "{text} The interval excludes 1. Chance alone does that in 1 of 20 runs: distrust differences of this size."
-        )
-    } else {
-        text
-    }
+    format!("A/A control, the same setup twice: {figure}")
 }
 
 /// `1.03 (0.91 to 1.16)`, with more digits where rounding would hide that the interval excludes 1.
