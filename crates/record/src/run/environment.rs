@@ -50,24 +50,31 @@ pub struct Conditions {
 impl Conditions {
     /// What differs where both records have it: (what, ours, theirs). The load at the start always differs, so it is left out.
     pub fn differences(&self, other: &Conditions) -> Vec<(String, String, String)> {
-        let all = [
-            ("governor", &self.governor, &other.governor),
-            ("turbo", &self.turbo, &other.turbo),
-            (
-                "transparent huge pages",
-                &self.transparent_huge_pages,
-                &other.transparent_huge_pages,
-            ),
-            ("clock source", &self.clocksource, &other.clocksource),
-            ("I/O scheduler", &self.io_scheduler, &other.io_scheduler),
-            ("hypervisor", &self.hypervisor, &other.hypervisor),
-        ];
-        let differing = all.into_iter().filter_map(|(what, ours, theirs)| {
-            let (ours, theirs) = (ours.clone()?, theirs.clone()?);
-            (ours != theirs).then(|| (what.to_string(), ours, theirs))
-        });
-        differing.collect()
+        let facts = |of: &Conditions| {
+            [
+                ("governor", of.governor.clone()),
+                ("turbo", of.turbo.clone()),
+                ("transparent huge pages", of.transparent_huge_pages.clone()),
+                ("clock source", of.clocksource.clone()),
+                ("I/O scheduler", of.io_scheduler.clone()),
+                ("hypervisor", of.hypervisor.clone()),
+            ]
+        };
+        differing(facts(self), facts(other))
     }
+}
+
+/// What two records both have, and differs: (what, ours, theirs).
+fn differing<const N: usize>(
+    ours: [(&str, Option<String>); N],
+    theirs: [(&str, Option<String>); N],
+) -> Vec<(String, String, String)> {
+    let pairs = ours.into_iter().zip(theirs);
+    let known = pairs.filter_map(|((what, ours), (_, theirs))| Some((what, ours?, theirs?)));
+    let differing = known.filter(|(_, ours, theirs)| ours != theirs);
+    differing
+        .map(|(what, ours, theirs)| (what.to_string(), ours, theirs))
+        .collect()
 }
 
 /// How a server identifies itself.
@@ -98,36 +105,20 @@ impl Environment {
 
     /// The differences of the machines alone.
     pub fn surroundings(&self, other: &Environment) -> Vec<(String, String, String)> {
-        let mut found = Vec::new();
-        let mut compare = |what: &str, ours: String, theirs: String| {
-            if ours != theirs {
-                found.push((what.to_string(), ours, theirs));
-            }
+        let facts = |of: &Environment| {
+            [
+                ("prony", Some(of.prony_version.clone())),
+                ("machine", Some(of.machine.clone())),
+                ("cpu", Some(of.cpu.clone())),
+                ("cores", Some(of.cores.to_string())),
+                ("memory", Some(of.memory_bytes.to_string())),
+                ("kernel", Some(of.kernel.clone())),
+                ("file system", Some(of.file_system.clone())),
+                // A run keeps its niceness; an older record does not have it.
+                ("niceness", of.conditions.nice.map(|nice| nice.to_string())),
+            ]
         };
-        compare(
-            "prony",
-            self.prony_version.clone(),
-            other.prony_version.clone(),
-        );
-        compare("machine", self.machine.clone(), other.machine.clone());
-        compare("cpu", self.cpu.clone(), other.cpu.clone());
-        compare("cores", self.cores.to_string(), other.cores.to_string());
-        compare(
-            "memory",
-            self.memory_bytes.to_string(),
-            other.memory_bytes.to_string(),
-        );
-        compare("kernel", self.kernel.clone(), other.kernel.clone());
-        compare(
-            "file system",
-            self.file_system.clone(),
-            other.file_system.clone(),
-        );
-        // A run keeps its niceness; an older record does not have it.
-        if let (Some(ours), Some(theirs)) = (self.conditions.nice, other.conditions.nice) {
-            compare("niceness", ours.to_string(), theirs.to_string());
-        }
-        found
+        differing(facts(self), facts(other))
     }
 
     /// Whether a server of both is another build: another version, or another binary of the same version.
