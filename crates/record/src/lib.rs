@@ -41,7 +41,7 @@ pub use summary::{
 pub use text::calendar::Moment;
 pub use text::number::{self, for_count, grouped, percent, plural, separated};
 pub use text::visible;
-pub use text::word::name_of;
+pub use text::word::{listed, name_of};
 pub use trial::audit::{AuditFigure, AuditNote, InputCheck};
 pub use trial::event::{self, EventNote};
 pub use trial::flag::{Flag, FlagKind};

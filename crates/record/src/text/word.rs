@@ -53,6 +53,14 @@ macro_rules! words {
 
 pub(crate) use words;
 
+/// `3, 5 and 9`
+pub fn listed(words: &[String]) -> String {
+    match words {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => words.concat(),
+    }
+}
+
 /// The name of a value in the list of all values with their names.
 pub fn name_of<T: PartialEq>(value: &T, names: &[(&'static str, T)]) -> &'static str {
     let found = names.iter().find(|(_, one)| one == value);

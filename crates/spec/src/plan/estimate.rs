@@ -6,8 +6,8 @@
 use super::{Plan, PlannedTrial, search};
 use crate::Experiment;
 use crate::text::unit::duration_text;
-use record::Looks;
 use record::number::binary_size;
+use record::{Looks, listed};
 use std::time::Duration;
 
 /// The estimated cost of one server's dataset.
@@ -122,14 +122,6 @@ fn looks_text(looks: &Looks) -> String {
             listed(&weights),
             within.unwrap_or_default()
         ),
-    }
-}
-
-/// `3, 5 and 9`
-fn listed(words: &[String]) -> String {
-    match words {
-        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
-        _ => words.concat(),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::build::trials::failures::{Other, OtherOf};
 use crate::document::{Difference, DifferenceKind};
 use crate::format;
-use record::{Run, ServerIdentity, Trial};
+use record::{Run, ServerIdentity, Trial, listed};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Digits of a binary's hash that distinguish two builds.
@@ -57,9 +57,6 @@ const OF_DATA: [&str; 4] = ["accept_warnings", "dump", "load", "schema"];
 /// The ends of those that say where a text comes from, which is recorded beside them.
 const OF_TEXTS: [&str; 2] = [".file", ".folder"];
 
-/// What should be the same in all runs, and the differences of that kind.
-type Kind = (&'static str, fn(&Difference) -> bool);
-
 /// What of two runs is not the same, so that their ratios are not those of the servers alone.
 pub(crate) struct Confounded {
     /// The number of the further run.
@@ -73,49 +70,42 @@ pub(crate) struct Confounded {
 /// The runs on another machine than the first one, with figures by other rules, or with other statements, events or ways to measure.
 pub(crate) fn confounding(all: &[Difference]) -> Vec<Confounded> {
     let runs = all.iter().map(|one| one.values.len()).max().unwrap_or(0);
-    let kinds: [Kind; 2] = [
-        ("machine and rules", is_of_machine),
-        ("workload", is_of_work),
-    ];
-    let one = |(run, (same, is_it)): (usize, Kind)| {
-        let other = all.iter().filter(|one| is_it(one));
-        let other = other.filter(|one| one.values[run] != one.values[0]);
-        let mut parts: Vec<&str> = other.map(|one| one.what.as_str()).collect();
-        let last = parts.pop()?;
-        let parts = match parts.is_empty() {
-            true => last.to_string(),
-            false => format!("{} and {last}", parts.join(", ")),
-        };
-        let run = run + 1;
+    let one = |(place, same): (usize, &'static str)| {
+        let other = all.iter().filter(|one| should_be_same(one) == Some(same));
+        let other = other.filter(|one| one.values[place] != one.values[0]);
+        let parts: Vec<String> = other.map(|one| one.what.clone()).collect();
+        let (run, what) = (place + 1, listed(&parts));
         let sentence = format!(
-            "run {run} differs from run 1 in {parts}, so the ratios are not those of the servers alone: measure both in one run"
+            "run {run} differs from run 1 in {what}, so the ratios are not those of the servers alone: measure both in one run"
         );
-        Some(Confounded {
+        (!parts.is_empty()).then_some(Confounded {
             run,
             same,
             sentence,
         })
     };
-    let each = (1..runs).flat_map(|run| kinds.map(|kind| (run, kind)));
+    let each = (1..runs).flat_map(|place| [MACHINE, WORKLOAD].map(|same| (place, same)));
     each.filter_map(one).collect()
 }
 
-fn is_of_machine(one: &Difference) -> bool {
-    one.kind == DifferenceKind::Environment && CONFOUNDING.contains(&one.what.as_str())
-}
-
+const MACHINE: &str = "machine and rules";
 /// Other statements, events or ways to measure are another question, even if the operations have the same names.
-fn is_of_work(one: &Difference) -> bool {
+const WORKLOAD: &str = "workload";
+
+/// What should be the same in all runs, if the difference is of that kind.
+fn should_be_same(one: &Difference) -> Option<&'static str> {
     let what = one.what.as_str();
     let mut parts = what.split('.');
-    let is_asked = match parts.any(|part| part == "workload") {
-        true => {
+    match one.kind {
+        DifferenceKind::Environment => CONFOUNDING.contains(&what).then_some(MACHINE),
+        DifferenceKind::Experiment if parts.any(|part| part == "workload") => {
             let is_path = OF_TEXTS.iter().any(|end| what.ends_with(*end));
-            !is_path && parts.take(2).all(|part| !OF_DATA.contains(&part))
+            let is_work = !is_path && parts.take(2).all(|part| !OF_DATA.contains(&part));
+            is_work.then_some(WORKLOAD)
         }
-        false => ASKED.contains(&what),
-    };
-    one.kind == DifferenceKind::Experiment && is_asked
+        DifferenceKind::Experiment => ASKED.contains(&what).then_some(WORKLOAD),
+        DifferenceKind::Data | DifferenceKind::Setting => None,
+    }
 }
 
 /// The rules that made the figures of loads: those of a slim record cannot be made again.
