@@ -140,18 +140,16 @@ fn unlike_limits(old: &Trial, new: &Trial) -> Option<String> {
 
 /// By their kinds: how often one repeats depends on the length of a round.
 fn unlike_events(old: &[&Trial], new: &[&Trial]) -> Option<String> {
-    let (old, new) = (kinds_of_events(old), kinds_of_events(new));
-    let words = |kinds: &BTreeSet<&str>| match kinds.is_empty() {
-        true => "none".to_string(),
-        false => Vec::from_iter(kinds.iter().copied()).join(", "),
-    };
-    (old != new).then(|| format!("events {} against {}", words(&old), words(&new)))
-}
-
-fn kinds_of_events<'t>(trials: &[&'t Trial]) -> BTreeSet<&'t str> {
-    let valid = trials.iter().filter(|trial| trial.is_valid());
-    let events = valid.flat_map(|trial| &trial.events);
-    events.map(|event| event.kind.as_str()).collect()
+    let [old, new] = [old, new].map(|trials| {
+        let valid = trials.iter().filter(|trial| trial.is_valid());
+        let events = valid.flat_map(|trial| &trial.events);
+        let kinds: BTreeSet<&str> = events.map(|event| event.kind.as_str()).collect();
+        match kinds.is_empty() {
+            true => "none".to_string(),
+            false => Vec::from_iter(kinds).join(", "),
+        }
+    });
+    (old != new).then(|| format!("events {old} against {new}"))
 }
 
 /// Loads are alike if all of it is equal; rates that were searched for, nearly. The length of a queue that stops the load when it is

@@ -194,16 +194,15 @@ fn is_server_or_load(factor: &str) -> bool {
 /// Whether two cells differ in free factors alone: other levels may change what an operation does. Those of two runs are the same cell,
 /// also where each run has one level of a factor and calls it otherwise.
 fn are_same_setups(of: &Cell, to: &Cell, is_free: fn(&str) -> bool) -> bool {
-    let rest = |cell: &Cell| {
-        let mut levels = cell.levels.clone();
-        levels.retain(|(factor, _)| !is_free(factor));
-        levels
-    };
-    let run = |cell: &Cell| {
-        let mut levels = cell.levels.iter();
-        levels.find(|(factor, _)| factor == RUN).cloned()
-    };
-    run(of) != run(to) || rest(of) == rest(to)
+    let are_same =
+        |is_free: fn(&str) -> bool| rest(&of.levels, is_free) == rest(&to.levels, is_free);
+    !are_same(|factor| factor != RUN) || are_same(is_free)
+}
+
+/// The levels of the other factors.
+fn rest<L>(levels: &[(String, L)], is_free: fn(&str) -> bool) -> Vec<&(String, L)> {
+    let levels = levels.iter();
+    levels.filter(|(factor, _)| !is_free(factor)).collect()
 }
 
 /// The trials of an old and a new side.
@@ -212,13 +211,10 @@ type Sides<'t> = (Vec<&'t Trial>, Vec<&'t Trial>);
 /// The rows that differ from an earlier one in their server, if at all, and free factors alone, with that one.
 fn same_setups<'t>(trials: &[&'t Trial], is_free: fn(&str) -> bool) -> Vec<Sides<'t>> {
     let rows = Vec::from_iter(by_row(trials.iter().copied()));
-    let rest = |row: &RowKey<'t>| -> Vec<&'t (String, String)> {
-        let levels = row.1.iter();
-        levels.filter(|(factor, _)| !is_free(factor)).collect()
-    };
     let pair = |(place, (row, new)): (usize, &(RowKey<'t>, Vec<&'t Trial>))| {
         let mut earlier = rows[..place].iter();
-        let (_, old) = earlier.find(|(first, _)| rest(first) == rest(row))?;
+        let own = rest(row.1, is_free);
+        let (_, old) = earlier.find(|(first, _)| rest(first.1, is_free) == own)?;
         Some((old.clone(), new.clone()))
     };
     rows.iter().enumerate().filter_map(pair).collect()

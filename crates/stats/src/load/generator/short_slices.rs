@@ -66,10 +66,7 @@ impl First {
 
     /// Marks the percentiles that they may decide, and the max if it is one of them.
     pub(crate) fn mark(&self, latency: &mut Latency) {
-        let Latency {
-            response, service, ..
-        } = latency;
-        for found in response.iter_mut().chain(service) {
+        for found in latency.response.iter_mut().chain(&mut latency.service) {
             for percentile in Percentile::ALL {
                 if found.at(percentile).is_some() && self.may_decide(percentile, found) {
                     found.of_pauses.push(percentile);
