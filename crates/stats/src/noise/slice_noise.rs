@@ -38,25 +38,11 @@ pub struct SliceFigures {
 impl SliceFigures {
     /// Of the trials of one run, the control among them. None without a group of two blocks whose trials have batches.
     pub fn of<'t>(trials: impl IntoIterator<Item = &'t Trial>) -> Option<SliceFigures> {
-        let groups: Vec<Group> = groups(trials).into_iter().filter_map(Group::of).collect();
-        let sum = |of: fn(&Group) -> f64| groups.iter().map(of).sum::<f64>();
-        let freedom = sum(|group| group.blocks.1);
-        let weighted = |of: fn(&Group) -> f64| {
-            let all = groups.iter().map(|group| of(group) * group.blocks.1);
-            all.sum::<f64>() / freedom
-        };
-        // The ratio of two cells varies by both of them.
-        let of_block = 2.0 * sum(|group| group.blocks.0) / freedom;
-        (freedom > 0.0).then(|| SliceFigures {
-            starts: of_block - 2.0 * weighted(|group| group.second / group.time_s),
-            second: 2.0 * weighted(|group| group.second),
-            freedom,
-            start_s: weighted(|group| group.start_s),
-            second_s: weighted(|group| group.second_s),
-        })
+        let groups = groups(trials).into_iter().filter_map(of_group);
+        SliceFigures::pooled(&Vec::from_iter(groups))
     }
 
-    /// Those of several runs, by their degrees of freedom. None without any.
+    /// Those of several runs or groups, by their degrees of freedom. None without any.
     pub fn pooled(all: &[SliceFigures]) -> Option<SliceFigures> {
         let freedom: f64 = all.iter().map(|one| one.freedom).sum();
         let weighted = |of: fn(&SliceFigures) -> f64| {
@@ -103,47 +89,36 @@ fn groups<'t>(trials: impl IntoIterator<Item = &'t Trial>) -> Vec<Blocks<'t>> {
     groups.into_values().collect()
 }
 
-/// What one group shows, of a single cell.
-struct Group {
-    /// The sum of squares between blocks, and its degrees of freedom.
-    blocks: (f64, f64),
-    /// The variance within a block, if each cell is measured for one second.
-    second: f64,
-    /// Measured seconds of a trial.
-    time_s: f64,
-    start_s: f64,
-    second_s: f64,
-}
-
-impl Group {
-    /// None for fewer than two cells or blocks, and without batches.
-    fn of(blocks: Blocks) -> Option<Group> {
-        let cells = blocks.values().next()?.len();
-        if cells < 2 || blocks.len() < 2 {
-            return None;
-        }
-        let logs = |cell: usize| {
-            let values = blocks.values().map(|block| {
-                let throughput = of_trial(block[cell])?.throughput;
-                throughput.map(f64::ln).filter(|log| log.is_finite())
-            });
-            Some(recentred(&values.collect::<Option<Logs>>()?))
-        };
-        let values: Vec<Logs> = (0..cells).map(logs).collect::<Option<_>>()?;
-        let within: Vec<Within> = blocks.values().filter_map(|block| within(block)).collect();
-        let freedom: f64 = within.iter().map(|within| within.freedom).sum();
-        let squares: f64 = within.iter().map(|within| within.squares).sum();
-        let times: Logs = within.iter().map(|within| within.time_s).collect();
-        let costs = blocks.values().map(|block| costs_s(block));
-        let (starts, seconds): (Logs, Logs) = costs.unzip();
-        (freedom > 0.0).then(|| Group {
-            blocks: interaction(&values),
-            second: squares / freedom,
-            time_s: mean(&times),
-            start_s: mean(&starts),
-            second_s: mean(&seconds),
-        })
+/// What one group shows. None for fewer than two cells or blocks, and without batches.
+fn of_group(blocks: Blocks) -> Option<SliceFigures> {
+    let cells = blocks.values().next()?.len();
+    if cells < 2 || blocks.len() < 2 {
+        return None;
     }
+    let logs = |cell: usize| {
+        let values = blocks.values().map(|block| {
+            let throughput = of_trial(block[cell])?.throughput;
+            throughput.map(f64::ln).filter(|log| log.is_finite())
+        });
+        Some(recentred(&values.collect::<Option<Logs>>()?))
+    };
+    let values: Vec<Logs> = (0..cells).map(logs).collect::<Option<_>>()?;
+    let within: Vec<Within> = blocks.values().filter_map(|block| within(block)).collect();
+    let within_freedom: f64 = within.iter().map(|within| within.freedom).sum();
+    let within_squares: f64 = within.iter().map(|within| within.squares).sum();
+    let times: Logs = within.iter().map(|within| within.time_s).collect();
+    let costs = blocks.values().map(|block| costs_s(block));
+    let (starts, seconds): (Logs, Logs) = costs.unzip();
+    let (squares, freedom) = interaction(&values);
+    // The ratio of two cells varies by both of them.
+    let second = 2.0 * within_squares / within_freedom;
+    (within_freedom > 0.0).then(|| SliceFigures {
+        starts: 2.0 * squares / freedom - second / mean(&times),
+        second,
+        freedom,
+        start_s: mean(&starts),
+        second_s: mean(&seconds),
+    })
 }
 
 /// What varies between the cells of a group within one block.
