@@ -168,8 +168,7 @@ pub(crate) fn unshared(own: &[&Trial], other: &[&Trial]) -> Vec<String> {
 
 /// Of the first trial that counts.
 fn measured(trials: &[&Trial]) -> Option<Vec<Compared>> {
-    let mut counted = trials.iter().filter(|trial| trial.is_valid());
-    counted.next().map(|trial| values(trial))
+    cells::valid(trials).next().map(values)
 }
 
 /// The queries of rounds of this name that failed in a trial. Empty where nothing would be left, and with several clients, whose times

@@ -3,6 +3,7 @@
 //! Purpose: a larger load, or another table, is not a slower server. Boundaries: which rows belong together is decided in
 //! [`super::across`] and [`super::contrast`]; other data and answers on equal loads are named in [`super::same_answers`].
 
+use crate::values::cells::valid;
 use record::load::Mode;
 use record::number;
 use record::run::Question;
@@ -29,7 +30,7 @@ const OF_LINK: &str = "(Mbit/s)";
 /// Why two rows of one run measure different things: a level can change load, workload and limits for one server alone. None if they can
 /// be compared.
 pub(crate) fn unlike_in_run(old: &[&Trial], new: &[&Trial]) -> Option<String> {
-    let (one, other) = (measured(old)?, measured(new)?);
+    let (one, other) = (valid(old).next()?, valid(new).next()?);
     let rate = other.key.level("rate");
     let own_max = rate.is_some_and(|rate| rate.ends_with(OF_MAX));
     unlike_kinds(one, other, own_max)
@@ -88,7 +89,7 @@ pub(crate) fn unlike(
     if old.workload.name != new.workload.name {
         return against(&old.workload.name, &new.workload.name);
     }
-    let (one, other) = (measured(old_trials)?, measured(new_trials)?);
+    let (one, other) = (valid(old_trials).next()?, valid(new_trials).next()?);
     let operations = || unlike_operations([old, new].map(|one| &one.workload.operations));
     unlike_kinds(one, other, false)
         .or_else(operations)
@@ -123,11 +124,6 @@ fn unlike_operations(sides: [&Vec<String>; 2]) -> Option<String> {
     (old != new).then(|| format!("{old} against {new}"))
 }
 
-fn measured<'t>(trials: &[&'t Trial]) -> Option<&'t Trial> {
-    let mut trials = trials.iter().copied();
-    trials.find(|trial| trial.is_valid())
-}
-
 /// One was measured with the limits of its experiment, the other without them.
 fn unlike_limits(old: &Trial, new: &Trial) -> Option<String> {
     let words = |trial: &Trial| match trial.is_unlimited() {
@@ -141,8 +137,7 @@ fn unlike_limits(old: &Trial, new: &Trial) -> Option<String> {
 /// By their kinds: how often one repeats depends on the length of a round.
 fn unlike_events(old: &[&Trial], new: &[&Trial]) -> Option<String> {
     let [old, new] = [old, new].map(|trials| {
-        let valid = trials.iter().filter(|trial| trial.is_valid());
-        let events = valid.flat_map(|trial| &trial.events);
+        let events = valid(trials).flat_map(|trial| &trial.events);
         let kinds: BTreeSet<&str> = events.map(|event| event.kind.as_str()).collect();
         match kinds.is_empty() {
             true => "none".to_string(),

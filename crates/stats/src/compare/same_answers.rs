@@ -5,6 +5,7 @@
 
 use super::likeness::are_far;
 use crate::judge::same_tables::{dataset, other_definitions};
+use crate::values::cells::valid;
 use record::{Answer, DatasetNote, Query, Trial, answer_hash, for_count, grouped};
 
 /// How the data of two rows differ; None where they are the same, or where a record does not name its data.
@@ -72,8 +73,7 @@ fn rows(query: &Query) -> String {
 }
 
 fn answers<'t>(trials: &'t [&Trial]) -> impl Iterator<Item = &'t Query> {
-    let valid = trials.iter().filter(|trial| trial.is_valid());
-    let queries = valid
+    let queries = valid(trials)
         .flat_map(|trial| &trial.rounds)
         .flat_map(|round| &round.queries);
     queries.filter(|query| query.error.is_none() && query.answer != Answer::Wrong)

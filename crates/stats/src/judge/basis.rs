@@ -9,7 +9,7 @@ use crate::load::accounts::{summed, total};
 use crate::load::generator::bottleneck::reactors_full;
 use crate::load::recovery;
 use crate::load::summary::{of_trial, summary};
-use crate::values::cells::{self, RowKey, by_row, row_words, why_it_does_not_count};
+use crate::values::cells::{self, RowKey, by_row, row_words, valid, why_it_does_not_count};
 use crate::values::{load_value, resolution, words};
 use record::claim::{Cell, Claim, Subject, Use, Value};
 use record::load::THREADS;
@@ -302,9 +302,7 @@ fn first_unserved(trials: &[&Trial], value: Option<&Value>) -> Option<String> {
 
 /// Whether a valid trial of an open loop exceeded what its server can serve.
 pub(crate) fn is_unstable(trials: &[&Trial]) -> bool {
-    let valid = trials.iter().filter(|trial| trial.is_valid());
-    let mut summaries = valid.filter_map(|trial| of_trial(trial));
-    summaries.any(|summary| {
+    valid(trials).filter_map(of_trial).any(|summary| {
         let offered = summary.offered.as_ref();
         offered.is_some_and(|offered| offered.unstable.is_some())
     })
@@ -385,10 +383,6 @@ fn flags<'t>(trials: &[&'t Trial]) -> impl Iterator<Item = (&'t Trial, &'t Flag)
     valid(trials).flat_map(|trial| trial.flags.iter().map(move |flag| (trial, flag)))
 }
 
-fn valid<'t>(trials: &[&'t Trial]) -> impl Iterator<Item = &'t Trial> {
-    trials.iter().copied().filter(|trial| trial.is_valid())
-}
-
 /// Why a trial has no such value: its open load exceeded what the server can serve, the percentile lies among arrivals that were never
 /// answered, or the maximum among dropped ones, nothing was done, or the throughput did not return after an outage.
 fn unserved(trial: &Trial, summary: &Summary, value: Option<&Value>) -> Option<String> {
@@ -433,8 +427,7 @@ fn failed(old: &[&Trial], new: &[&Trial]) -> Option<FailedShares> {
 /// Of the measured parts; of an unstable load, of all of it.
 fn dropped(old: &[&Trial], new: &[&Trial]) -> Option<FailedShares> {
     let sums = |trials: &[&Trial]| {
-        let valid = trials.iter().filter(|trial| trial.is_valid());
-        let each = valid.filter_map(|trial| {
+        let each = valid(trials).filter_map(|trial| {
             let open = trial.load.as_deref()?.open.as_ref()?;
             let measured = load_value::dropped_of_all(&*of_trial(trial)?);
             Some(measured.unwrap_or((open.dropped, open.arrived)))

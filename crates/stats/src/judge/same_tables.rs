@@ -3,6 +3,7 @@
 //! Purpose: a missing index is not a slower server. Boundaries: prony's own tables have a fingerprint; the data of different runs are
 //! compared in `compare`.
 
+use crate::values::cells::valid;
 use record::{DatasetNote, Trial, grouped};
 
 /// How the tables differ; None where they are the same, for tables that prony defines, and where a record does not tell. Rows are those of
@@ -28,8 +29,7 @@ pub(crate) fn other_definitions(old: &DatasetNote, new: &DatasetNote) -> Option<
 
 /// Of the first valid trial that names its data.
 pub(crate) fn dataset<'t>(trials: &[&'t Trial]) -> Option<&'t DatasetNote> {
-    let mut valid = trials.iter().filter(|trial| trial.is_valid());
-    valid.find_map(|trial| trial.dataset.as_ref())
+    valid(trials).find_map(|trial| trial.dataset.as_ref())
 }
 
 #[cfg(test)]

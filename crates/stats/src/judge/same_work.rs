@@ -4,6 +4,7 @@
 //! replies tell rows, not values; answers of rounds of queries are in `same_answers`.
 
 use crate::load::summary::summary;
+use crate::values::cells::valid;
 use record::load::{EffectNote, Loaded, RowsNote};
 use record::{Trial, percent};
 
@@ -144,8 +145,7 @@ fn operations(trials: &[&Trial]) -> Vec<String> {
 }
 
 fn loads<'t>(trials: &'t [&'t Trial]) -> impl Iterator<Item = &'t Loaded> {
-    let valid = trials.iter().filter(|trial| trial.is_valid());
-    valid.filter_map(|trial| trial.load.as_deref())
+    valid(trials).filter_map(|trial| trial.load.as_deref())
 }
 
 fn share(

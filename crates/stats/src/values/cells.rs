@@ -27,6 +27,10 @@ pub(crate) fn by_row<'t>(
     rows
 }
 
+pub(crate) fn valid<'t>(trials: &[&'t Trial]) -> impl Iterator<Item = &'t Trial> {
+    trials.iter().copied().filter(|trial| trial.is_valid())
+}
+
 /// `server 5.6, variant small pool`.
 pub(crate) fn row_words((server, levels): RowKey) -> String {
     let server = server.map(|server| format!("server {server}"));
