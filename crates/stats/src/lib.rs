@@ -61,4 +61,6 @@ pub use tables::scaling::{Scaling, ScalingPoint, scaling};
 pub use tables::table::{QueryRow, RoundCell, Row, queries, rows, table};
 pub use tables::workers::{BestWorkers, best_workers};
 pub use tables::{queueing, resource_use};
-pub use values::cells::{RowKey, lack_the_same, matching, rounds as matching_rounds, row_key};
+pub use values::cells::{
+    RowKey, by_key, lack_the_same, matching, rounds as matching_rounds, row_key,
+};

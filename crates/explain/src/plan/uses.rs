@@ -5,8 +5,7 @@
 use super::{PlanStep, StepChange};
 use crate::plan;
 use record::{FormKind, PlanForm, Query, Question, Round, Trial, TrialState};
-use stats::{LogMean, PlanChange, RowKey, plan_changes, row_key};
-use std::collections::BTreeMap;
+use stats::{LogMean, PlanChange, RowKey, by_key, plan_changes, row_key};
 
 /// One query with every plan that answered it, in the order of first sight.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,13 +91,7 @@ struct Sight<'t> {
 }
 
 fn plans(query: &str, trials: &[Trial]) -> Vec<PlanUse> {
-    let mut by_plan: Vec<(&str, Vec<Sight>)> = Vec::new();
-    for sight in sights(query, trials) {
-        match by_plan.iter_mut().find(|(hash, _)| *hash == sight.hash) {
-            Some((_, sights)) => sights.push(sight),
-            None => by_plan.push((sight.hash, vec![sight])),
-        }
-    }
+    let by_plan = by_key(sights(query, trials).map(|sight| (sight.hash, sight)));
     let mut uses: Vec<PlanUse> = by_plan
         .into_iter()
         .map(|(hash, sights)| plan_use(hash, &sights))
@@ -168,14 +161,8 @@ impl Sight<'_> {
 }
 
 fn rows(sights: &[Sight]) -> Vec<RowUse> {
-    let mut by_row: Vec<(RowKey, Vec<&Sight>)> = Vec::new();
-    for sight in sights {
-        let row = row_key(&sight.trial.key);
-        match by_row.iter_mut().find(|(known, _)| *known == row) {
-            Some((_, sights)) => sights.push(sight),
-            None => by_row.push((row, vec![sight])),
-        }
-    }
+    let sights = sights.iter();
+    let by_row = by_key(sights.map(|sight| (row_key(&sight.trial.key), sight)));
     let row = |((server, levels), sights): (RowKey, Vec<&Sight>)| {
         let mut blocks: Vec<u32> = sights.iter().map(|sight| sight.trial.key.block).collect();
         blocks.sort_unstable();
@@ -195,19 +182,10 @@ fn rows(sights: &[Sight]) -> Vec<RowUse> {
 }
 
 fn times(sights: &[&Sight]) -> Vec<PlanTime> {
-    let mut names: Vec<&str> = Vec::new();
-    let mut by_name: BTreeMap<&str, Vec<&Sight>> = BTreeMap::new();
-    for sight in sights {
-        let name = sight.round.name.as_str();
-        if !names.contains(&name) {
-            names.push(name);
-        }
-        by_name.entry(name).or_default().push(sight);
-    }
-    names
-        .into_iter()
-        .map(|name| time(name, &by_name[name]))
-        .collect()
+    let sights = sights.iter().copied();
+    let by_name = by_key(sights.map(|sight| (sight.round.name.as_str(), sight)));
+    let times = by_name.iter().map(|(name, sights)| time(name, sights));
+    times.collect()
 }
 
 fn time(round: &str, sights: &[&Sight]) -> PlanTime {

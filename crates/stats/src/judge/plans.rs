@@ -1,6 +1,6 @@
 //! The plans of each query, and where they changed.
 
-use crate::values::cells::{self, RowKey, row_key, row_words};
+use crate::values::cells::{self, RowKey, by_key, row_key, row_words};
 use crate::values::words;
 use record::claim::Cell;
 use record::run::Question;
@@ -34,13 +34,8 @@ pub fn plan_changes(question: &Question, trials: &[Trial]) -> Vec<PlanChange> {
 }
 
 fn change(((row, query), sights): ((RowKey, &str), Vec<&Sight>)) -> Option<PlanChange> {
-    let mut seen: Vec<(String, Vec<String>)> = Vec::new();
-    for sight in sights {
-        match seen.iter_mut().find(|(hash, _)| hash == sight.hash) {
-            Some((_, places)) => places.push(sight.place()),
-            None => seen.push((sight.hash.to_string(), vec![sight.place()])),
-        }
-    }
+    let sights = sights.into_iter();
+    let seen = by_key(sights.map(|sight| (sight.hash.to_string(), sight.place())));
     let (server, levels) = (row.0.map(String::from), row.1.to_vec());
     (seen.len() > 1).then(|| PlanChange {
         query: query.to_string(),

@@ -2,7 +2,7 @@
 
 use crate::inference::estimate::Estimate;
 use crate::load::recovery;
-use crate::values::cells::{RowKey, row_key};
+use crate::values::cells::{RowKey, by_key, row_key};
 use crate::values::resolution;
 use record::names::RECOVERY_NUMBERS;
 use record::trial::{Trial, TrialState};
@@ -43,14 +43,8 @@ impl<'t> Recovery<'t> {
 
 /// The recoveries of all trials that are done, in the order of the rows. Rows without an outage are left out.
 pub fn recoveries(trials: &[Trial]) -> Vec<Recovery<'_>> {
-    let mut rows: Vec<(RowKey, Vec<&Trial>)> = Vec::new();
-    for trial in trials.iter().filter(|one| one.state == TrialState::Done) {
-        let key = row_key(&trial.key);
-        match rows.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, trials)) => trials.push(trial),
-            None => rows.push((key, vec![trial])),
-        }
-    }
+    let done = trials.iter().filter(|one| one.state == TrialState::Done);
+    let rows = by_key(done.map(|trial| (row_key(&trial.key), trial)));
     let rows = rows.iter().map(|(row, trials)| Recovery::of(*row, trials));
     rows.filter(|row| !row.numbers.is_empty() || row.not_back > 0)
         .collect()

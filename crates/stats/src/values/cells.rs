@@ -27,6 +27,18 @@ pub(crate) fn by_row<'t>(
     rows
 }
 
+/// The values of each key, in the order in which the keys first occur.
+pub fn by_key<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut found: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in pairs {
+        match found.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, values)) => values.push(value),
+            None => found.push((key, vec![value])),
+        }
+    }
+    found
+}
+
 pub(crate) fn valid<'t>(trials: &[&'t Trial]) -> impl Iterator<Item = &'t Trial> {
     trials.iter().copied().filter(|trial| trial.is_valid())
 }

@@ -92,14 +92,8 @@ fn table(rows: &[&str], settings: &[Differing]) -> Table {
 /// A line for each value of a setting, with the rows that have it; the most frequent value comes first.
 fn table_by_value(rows: &[&str], settings: &[Differing]) -> Table {
     let lines = settings.iter().flat_map(|setting| {
-        let mut by_value: Vec<(&str, Vec<&str>)> = Vec::new();
-        for (row, value) in rows.iter().zip(&setting.values) {
-            let value = value.unwrap_or("absent");
-            match by_value.iter_mut().find(|(known, _)| *known == value) {
-                Some((_, having)) => having.push(*row),
-                None => by_value.push((value, vec![*row])),
-            }
-        }
+        let values = setting.values.iter().map(|value| value.unwrap_or("absent"));
+        let mut by_value = stats::by_key(values.zip(rows.iter().copied()));
         by_value.sort_by_key(|(_, having)| std::cmp::Reverse(having.len()));
         by_value
             .into_iter()
