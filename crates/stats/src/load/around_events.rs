@@ -34,7 +34,13 @@ pub struct Span {
 pub fn around(trial: &Trial, event: &EventNote) -> Option<Around> {
     let load = trial.load.as_deref()?;
     let steady = &summary(load).steady;
-    let span_of = |event: &EventNote| seconds_of(event, &trial.events, load.started_ns);
+    let second = |at_ns: i64| (at_ns - load.started_ns) as f64 / 1e9;
+    // The seconds of an event, from the first to the one after the last.
+    let span_of = |event: &EventNote| {
+        let (begun, ended) = (second(event.at_ns).floor(), event.over_ns(&trial.events));
+        let ended = ended.map_or(f64::INFINITY, |at_ns| second(at_ns).ceil());
+        (begun, ended.max(begun + 1.0))
+    };
     let (begun, ended) = span_of(event);
     let (first, last) = (f64::from(steady.from_s), f64::from(steady.until_s));
     if begun >= last || ended <= first {
@@ -58,15 +64,6 @@ pub fn around(trial: &Trial, event: &EventNote) -> Option<Around> {
         during: span(load, from, until),
         after: span(load, until, after.map_or(until, |last| last + 1)),
     })
-}
-
-/// The seconds of the event, from the first to the one after the last.
-fn seconds_of(event: &EventNote, events: &[EventNote], started_ns: i64) -> (f64, f64) {
-    let second = |at_ns: i64| (at_ns - started_ns) as f64 / 1e9;
-    let begun = second(event.at_ns).floor();
-    let ended = event.over_ns(events);
-    let ended = ended.map_or(f64::INFINITY, |at_ns| second(at_ns).ceil());
-    (begun, ended.max(begun + 1.0))
 }
 
 fn span(load: &Loaded, from_s: u32, until_s: u32) -> Span {
