@@ -51,7 +51,7 @@ pub(crate) const POOL_REQUESTS: [&str; 2] = [
     "Innodb_buffer_pool_read_requests",
     "buffer_pool_read_requests",
 ];
-const KEY_REQUESTS: [&str; 1] = ["Key_read_requests"];
+pub(crate) const KEY_REQUESTS: [&str; 1] = ["Key_read_requests"];
 const BATCHED: [&str; 6] = [
     "Innodb_buffer_pool_reads",
     "buffer_pool_reads",

@@ -4,7 +4,7 @@
 //! cost a tenth of the difference or more; a cause only if its evidence is recorded too. Boundaries: crate `report` writes
 //! the sentence; a reason is not a proof.
 
-use crate::counters::causes::{CAUSES, Cause, POOL_REQUESTS, Sign, noun};
+use crate::counters::causes::{CAUSES, Cause, KEY_REQUESTS, POOL_REQUESTS, Sign, noun};
 use crate::counters::cost::{Explains, SHARE_MIN};
 use crate::counters::misses::{MISSES, Misses, Source};
 use crate::counters::rank::Difference;
@@ -187,7 +187,7 @@ const ENGINES: [(&str, &[&str]); 5] = [
     ("Innodb_", &POOL_REQUESTS),
     ("buffer_", &POOL_REQUESTS),
     ("adaptive_hash_", &POOL_REQUESTS),
-    ("Key_", &["Key_read_requests"]),
+    ("Key_", &KEY_REQUESTS),
     ("Aria_", &["Aria_pagecache_read_requests"]),
 ];
 
