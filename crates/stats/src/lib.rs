@@ -53,6 +53,7 @@ pub use noise::slice_noise::SliceFigures;
 pub use noise::variance::{Variance, variance};
 pub use series::running::Usual;
 pub use series::snia;
+pub use tables::drift::{Drift, drifts};
 pub use tables::loads::{LatencyEstimates, LoadRow, loads};
 pub use tables::predictions::{PredictedBlock, Prediction, predictions};
 pub use tables::recoveries::{Recovery, recoveries};

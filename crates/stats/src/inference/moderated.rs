@@ -26,7 +26,7 @@ pub type Logs = Vec<f64>;
 /// The cells that share a server start in every block; one cell alone unless the run is a series.
 pub type Row = Vec<Logs>;
 
-/// How a cell enters a contrast: its row's index, and its weight. The weights of a contrast sum to 0.
+/// How a cell enters a contrast: its row's index, and its weight. The weights of a contrast sum to 0, but for a value within trials.
 pub type Weight = (usize, f64);
 
 /// The noise of a matrix of cells: variances of logarithms, without what a block has in common.
@@ -88,6 +88,28 @@ impl Noise {
                 (cells - 1) as f64 * of_cell
             },
             starts: is_series.then(|| starts(rows, &residuals)),
+        })
+    }
+
+    /// Of values that compare parts of one trial, so that a block has nothing in common that cancels. Values of one row are of the same
+    /// trials and share their disturbances: only other rows lend. None where there are too few of them (`MIN_CELLS`, `MIN_BLOCKS`).
+    pub(crate) fn within_trials(values: &[LogMean], rows: usize) -> Option<Noise> {
+        let blocks = values.iter().map(|value| value.count).max()?;
+        let complete = values.iter().filter(|value| value.count == blocks);
+        let variances: Vec<f64> = complete
+            .map(|value| value.variance().max(MIN_VARIANCE))
+            .collect();
+        if variances.len() < MIN_CELLS || blocks < MIN_BLOCKS {
+            return None;
+        }
+        let of_cell = (blocks - 1) as f64;
+        let (scale, prior) = prior(&variances, of_cell);
+        Some(Noise {
+            scale,
+            prior,
+            of_cell,
+            freedom: rows as f64 * of_cell,
+            starts: None,
         })
     }
 
@@ -308,6 +330,19 @@ mod tests {
         );
         let equal = compared(&series([[0.0; 3]; 3]), (0, 0), (1, 0));
         assert_known(equal, 0.019051754488141885, 15.428571428571429);
+    }
+
+    #[test]
+    fn values_within_trials_borrow_from_other_rows_alone() {
+        let means = CELLS.map(|logs| LogMean::of(&logs.map(f64::exp)).unwrap());
+        let moderated = |rows| {
+            let noise = Noise::within_trials(&means, rows).unwrap();
+            noise.moderate(means[0], &[(0, 1.0)])
+        };
+        assert_known(moderated(1), 0.0021, 2.0);
+        assert_known(moderated(4), 0.007009433796471, 8.0);
+        assert!(Noise::within_trials(&means[..7], 4).is_none());
+        assert!(Noise::within_trials(&[], 0).is_none());
     }
 
     #[test]

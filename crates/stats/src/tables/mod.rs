@@ -2,6 +2,7 @@
 //!
 //! Purpose: everything that is shown of all trials together and is no claim. Boundaries: `report` draws them.
 
+pub(crate) mod drift;
 pub(crate) mod loads;
 pub(crate) mod predictions;
 pub mod queueing;
