@@ -116,6 +116,20 @@ fn the_json_of_a_comparison_has_ratio_interval_and_verdict_of_each_value() {
 }
 
 #[test]
+fn a_comparison_names_the_run_whose_hot_rounds_drift() {
+    let runs = [fixture::published(), fixture::drifting()];
+    let runs = runs.map(|(run, trials)| measured(run, trials)).into();
+    let comparison = Comparison::of(runs, Vec::new(), 0.05);
+    let text = report::comparison_markdown(&comparison);
+    let sentence = "run 2, 5.6 · large pool: Q3.4 is 1.61× slower in hot 3 than in hot 1";
+    assert!(text.contains(sentence), "{text}");
+    let json = report::comparison_json(&comparison);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["drifts"][0], serde_json::json!([]));
+    assert_eq!(json["drifts"][1][0]["query"], "Q3.4");
+}
+
+#[test]
 fn markdown_of_a_comparison_is_a_table() {
     let text = report::comparison_markdown(&compared(1.5));
     assert!(

@@ -2,7 +2,7 @@
 
 use crate::fixture;
 use crate::fixture::forms;
-use report::{Allowed, Detail, Document, Gate, Strictness};
+use report::{Allowed, Detail, Document, Gate, Screen, Strictness};
 
 #[test]
 fn one_block_has_no_intervals_and_no_verdicts() {
@@ -66,6 +66,39 @@ fn the_control_is_shown_first_and_changes_no_other_figure() {
     assert_eq!(measured, without["trials"].as_array().unwrap());
     assert_eq!(controls.len(), 3);
     assert!(controls.iter().all(|trial| trial["role"] == "control"));
+}
+
+#[test]
+fn a_query_that_slows_down_from_hot_round_to_hot_round_is_named_in_every_form() {
+    let (run, trials) = fixture::published();
+    assert!(!forms::markdown(&run, &trials).contains(": add hot rounds"));
+    let (run, trials) = fixture::drifting();
+    let sentence =
+        "5.6 · large pool: Q3.4 is 1.61× slower in hot 3 than in hot 1, in each of 3 trials.";
+    let document = Document::of(&run, &trials, Detail::Brief);
+    let first_screen = Screen {
+        verbose: false,
+        ..forms::screen(200)
+    };
+    for text in [
+        report::terminal(&document, &first_screen),
+        report::markdown(&document),
+        forms::html(&run, &trials),
+    ] {
+        assert!(text.contains(sentence), "{text}");
+        assert!(text.contains("compare the last one alone"), "{text}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&report::json(&document)).unwrap();
+    let [drift] = json["drifts"].as_array().unwrap().as_slice() else {
+        panic!("{}", json["drifts"]);
+    };
+    for (key, value) in [("first", 1), ("last", 3), ("trials", 3)] {
+        assert_eq!(drift[key], value, "{key}");
+    }
+    assert_eq!(drift["query"], "Q3.4");
+    assert_eq!(drift["server"], "5.6");
+    assert_eq!(drift["levels"]["variant"], "large pool");
+    assert!((drift["ratio"].as_f64().unwrap() - 1.61).abs() < 0.005);
 }
 
 #[test]
@@ -228,6 +261,7 @@ fn json_keeps_the_contract() {
             "plans",
             "comparisons",
             "control",
+            "drifts",
             "headline"
         ]
     );

@@ -4,14 +4,14 @@ use super::headline;
 use super::ratios::contrasts;
 use super::rounds::queries;
 use super::setup::differences;
-use super::trials::failures;
+use super::trials::{failures, noise};
 use crate::document::{
     Block, Cell, Column, ColumnContent, Comparison, Difference, DifferenceKind, Faults, Headline,
-    Most, Section, Table,
+    Most, Node, Section, Table,
 };
 use crate::format;
 use record::{Run, Slim, Trial, TrialState, for_count};
-use stats::{Control, LeftOut};
+use stats::{Control, Drift, LeftOut};
 
 /// Settings in the terminal.
 const MOST_SETTINGS: usize = 15;
@@ -36,6 +36,8 @@ impl Comparison {
         let control =
             |one: &Measured| stats::control(&one.run.question, &one.trials, &one.controls);
         let controls: Vec<Control> = measured.iter().filter_map(control).collect();
+        let drifts = |one: &Measured| stats::drifts(&one.run.question, &one.trials);
+        let drifts: Vec<Vec<Drift>> = measured.iter().map(drifts).collect();
         let parts = measured.into_iter().map(|one| (one.run, one.trials));
         let (runs, trials): (Vec<Run>, Vec<Vec<Trial>>) = parts.unzip();
         let mut differences = differences::of_environments(&runs);
@@ -77,6 +79,7 @@ impl Comparison {
             headline: doubts.fold(headline, Headline::then),
             faults,
             controls,
+            drifts,
             sections: Vec::new(),
             runs,
         };
@@ -93,6 +96,11 @@ fn sections(comparison: &Comparison, runs: Table, settings_in_some: usize) -> Ve
         contrasts.push(Block::remark(UNPAIRED).everywhere());
         contrasts.extend(compared_before(comparison.share).map(Block::everywhere));
     }
+    let drifting = |(place, (run, drifts)): (usize, (&Run, &Vec<Drift>))| {
+        noise::drifting(&format!("run {}, ", place + 1), run, drifts)
+    };
+    let of_runs = comparison.runs.iter().zip(&comparison.drifts).enumerate();
+    let noise: Vec<Node> = of_runs.flat_map(drifting).collect();
     let recorded_by = format!("Recorded by prony {}.", comparison.prony());
     let runs = [Block::table(runs), Block::remark(recorded_by)];
     let runs = runs.into_iter().map(Block::everywhere).collect();
@@ -100,6 +108,7 @@ fn sections(comparison: &Comparison, runs: Table, settings_in_some: usize) -> Ve
         Section::unless_empty("runs", "Runs", runs),
         differing(comparison, settings_in_some),
         Section::unless_empty("contrasts", "The same cells", contrasts),
+        Section::unless_empty("noise", "Noise", noise),
         left_out(&comparison.left_out),
     ];
     sections.into_iter().flatten().collect()

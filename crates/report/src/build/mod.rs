@@ -92,6 +92,7 @@ impl<'r> Document<'r> {
             measured_on: environment::measured_on(run, trials),
             caveat: why::caveat(&claims, largest.as_ref()),
             plans: explain::query_plans(&run.question, trials),
+            drifts: stats::drifts(&run.question, trials),
             trials: trials.iter().map(recorded).collect(),
             controls: controls.iter().map(recorded).collect(),
             control: stats::control(&run.question, trials, controls),

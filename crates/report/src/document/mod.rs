@@ -19,7 +19,7 @@ pub use table::{Across, Badge, Cell, Column, ColumnContent, Most, Ratio, Row, Ta
 use crate::looks::Blocks;
 use explain::{Explanation, QueryPlans, Why};
 use record::{Judged, Run, Sharing, Summary, Trial, TrialState, for_count};
-use stats::{Basis, Contrast, Control, LeftOut, Progress};
+use stats::{Basis, Contrast, Control, Drift, LeftOut, Progress};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -52,6 +52,8 @@ pub struct Document<'r> {
     /// A warning to readers of the explanations; none if there is no explanation.
     pub caveat: Option<&'static str>,
     pub plans: Vec<QueryPlans>,
+    /// Queries that are slower or faster in the last hot round than in the first; the largest change first.
+    pub drifts: Vec<Drift>,
     /// In reading order.
     pub sections: Vec<Section>,
 }
@@ -123,6 +125,8 @@ pub struct Comparison {
     pub faults: Vec<Faults>,
     /// The A/A controls of the runs that have one.
     pub controls: Vec<Control>,
+    /// Of each run, as in [`Document::drifts`].
+    pub drifts: Vec<Vec<Drift>>,
     /// How much slower a run may be than the first one.
     pub tolerance: f64,
     pub title: String,

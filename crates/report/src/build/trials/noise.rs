@@ -1,14 +1,16 @@
-//! How much the same setup differs from itself, and what the run can therefore see.
+//! How much the same setup differs from itself, what the run can therefore see, and which means hide a trend.
 
 use crate::build::slices;
 use crate::document::{Block, Document, Node, Section};
 use crate::{format, names};
 use explain::QueryPlans;
 use record::{Run, Trial, for_count};
-use stats::{Control, Twice};
+use stats::{Control, Drift, Twice};
 
 /// Queries whose plans changed, as many as a sentence names.
 const NAMED: usize = 3;
+/// Queries that drift, in the terminal.
+const DRIFTS: usize = 5;
 
 pub(crate) fn section(document: &Document, trials: &[Trial]) -> Option<Section> {
     let control = document.control.as_ref();
@@ -28,6 +30,7 @@ pub(crate) fn section(document: &Document, trials: &[Trial]) -> Option<Section> 
         .into_iter()
         .chain(sliced)
         .map(Node::on_first_screen)
+        .chain(drifting("", document.run, &document.drifts))
         .chain(further);
     Section::unless_empty("noise", "Noise", nodes.collect())
 }
@@ -71,6 +74,43 @@ fn changed(queries: &[QueryPlans]) -> Option<String> {
             format::first_few(names, NAMED, ", "),
         )
     })
+}
+
+/// The queries whose hot rounds have no level, and what to do; empty without any. `of` names the run where there are several: `run 2, `.
+pub(crate) fn drifting(of: &str, run: &Run, drifts: &[Drift]) -> Vec<Node> {
+    let Some(last) = drifts.iter().map(|drift| drift.rounds.1).max() else {
+        return Vec::new();
+    };
+    let item = |drift: &Drift| format!("{of}{}", drift_sentence(run, drift));
+    let items = drifts.iter().map(item).collect();
+    let advice = format!(
+        "The mean of such hot rounds depends on their number: add hot rounds until the last two agree, and compare the last one alone (round = \"hot {}\" in a claim).",
+        last + 1
+    );
+    let blocks = [Block::list(items, DRIFTS), Block::text(advice)];
+    blocks
+        .map(|block| block.everywhere().on_first_screen())
+        .into()
+}
+
+/// `5.6 · InnoDB: Q3.4 is 1.56× slower in hot 3 than in hot 1, in each of 5 trials.`
+fn drift_sentence(run: &Run, drift: &Drift) -> String {
+    let row = names::row(run, drift.server.as_deref(), &drift.levels);
+    let row = match row.is_empty() {
+        true => row,
+        false => format!("{row}: "),
+    };
+    let (ratio, way) = match drift.ratio > 1.0 {
+        true => (drift.ratio, "slower"),
+        false => (1.0 / drift.ratio, "faster"),
+    };
+    let (first, last) = drift.rounds;
+    format!(
+        "{row}{} is {}× {way} in hot {last} than in hot {first}, in each of {} trials.",
+        drift.query,
+        format::ratio(ratio),
+        drift.trials
+    )
 }
 
 /// `A/A control, the same setup twice: 1.03 (0.91 to 1.16), the throughput of 5.6 · small pool.`

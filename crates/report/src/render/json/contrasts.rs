@@ -1,21 +1,23 @@
 //! The keys of a comparison: of servers in one run, and of runs.
 
-use super::{control, failed, finite, levels, progress, without_nulls, work, written};
+use super::{control, drift, failed, finite, levels, progress, without_nulls, work, written};
 use crate::build::ratios::contrasts::word;
 use crate::document::{Comparison, Difference, DifferenceKind, Faults};
 use crate::format;
 use record::{Run, Slim};
 use serde_json::{Value, json};
-use stats::{Contrast, Estimate, LeftOut};
+use stats::{Contrast, Drift, Estimate, LeftOut};
 
 /// Runs side by side.
 pub fn comparison_json(comparison: &Comparison) -> String {
     let runs = comparison.runs.iter().zip(&comparison.faults);
+    let drifts = |drifts: &Vec<Drift>| drifts.iter().map(drift).collect::<Vec<_>>();
     written(&json!({
         "headline": &*comparison.headline,
         "tolerance": comparison.tolerance,
         "runs": runs.map(run).collect::<Vec<_>>(),
         "controls": comparison.controls.iter().map(control).collect::<Vec<_>>(),
+        "drifts": comparison.drifts.iter().map(drifts).collect::<Vec<_>>(),
         "differences": comparison.differences.iter().map(difference).collect::<Vec<_>>(),
         "comparisons": comparison.contrasts.iter().map(contrast).collect::<Vec<_>>(),
         "not_compared": comparison.left_out.iter().map(left_out).collect::<Vec<_>>(),

@@ -22,7 +22,7 @@ use record::{
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use stats::{Control, FailedShares, OtherWork, Progress};
+use stats::{Control, Drift, FailedShares, OtherWork, Progress};
 use std::collections::BTreeMap;
 
 /// The version of the keys in docs/JSON.md. A key that is added leaves it; one that changes its meaning or goes raises it.
@@ -51,6 +51,7 @@ pub fn json(document: &Document) -> String {
         plans: document.plans.iter().map(plans::query).collect(),
         comparisons: document.contrasts.iter().map(contrasts::contrast).collect(),
         control: document.control.as_ref().map(control),
+        drifts: document.drifts.iter().map(drift).collect(),
         headline: &document.headline,
     };
     written(&note)
@@ -86,6 +87,8 @@ struct RunNote<'a> {
     /// The servers against the first one, if there are no claims.
     comparisons: Vec<Value>,
     control: Option<Value>,
+    /// Queries whose hot rounds have no level.
+    drifts: Vec<Value>,
     /// The answer in a sentence or two.
     headline: &'a str,
 }
@@ -114,6 +117,20 @@ fn control(control: &Control) -> Value {
         "measured": figure.map(|twice| twice.measured),
         "ci": figure.and_then(|twice| twice.ci),
         "differs": figure.is_some_and(|twice| twice.is_bad()),
+    })
+}
+
+/// The last hot round of a query over the first.
+fn drift(drift: &Drift) -> Value {
+    let (first, last) = drift.rounds;
+    json!({
+        "query": drift.query,
+        "server": drift.server,
+        "levels": levels(&drift.levels),
+        "first": first,
+        "last": last,
+        "ratio": drift.ratio,
+        "trials": drift.trials,
     })
 }
 
