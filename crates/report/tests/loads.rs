@@ -411,3 +411,30 @@ fn an_undecided_throughput_in_slices_says_what_to_buy_next() {
     let (run, trials) = undecided(4);
     assert!(!forms::markdown(&run, &trials).contains(says));
 }
+
+#[test]
+fn a_claim_that_is_decided_asks_for_no_blocks() {
+    let (mut run, trials) = undecided(6);
+    let cell = |server: &str| record::Cell {
+        levels: vec![("server".to_string(), vec![server.to_string()])],
+        ..record::Cell::default()
+    };
+    let mut asks_with = |at_least: f64| {
+        run.question.claims = vec![record::Claim {
+            says: "5.6 is at most this much slower".to_string(),
+            subject: record::Subject::Ratio {
+                value: record::Value::Throughput,
+                of: cell("5.6"),
+                to: cell("5.5"),
+                bound: record::Bound::AtLeast(at_least),
+            },
+            published: None,
+        }];
+        let text = forms::markdown(&run, &trials);
+        // The direction is open with either threshold.
+        assert!(text.contains("the direction needs about"), "{text}");
+        text.contains("What is undecided about throughput needs about")
+    };
+    assert!(asks_with(1.0));
+    assert!(!asks_with(0.5));
+}

@@ -2,7 +2,7 @@
 
 use crate::document::Document;
 use crate::format;
-use record::{Judged, Slices, Trial, TrialState, Value};
+use record::{Judged, Slices, Trial, TrialState, Value, Verdict};
 use stats::{Budget, SliceFigures};
 
 /// `Measured in slices of about 1 s (12 of 14 trials): ...`; None where no trial was.
@@ -127,7 +127,8 @@ fn minutes(seconds: f64) -> String {
     format!("{} min", format::count((seconds / 60.0).ceil()))
 }
 
-/// How many blocks decide all that is undecided about a throughput, and how many tests share the error rate.
+/// How many blocks decide all that is undecided about a throughput, and how many tests share the error rate. The open direction of a claim
+/// whose verdict is decided asks for none.
 fn undecided(document: &Document) -> (Option<u32>, usize) {
     let claims = document.claims.iter().map(|claim| &claim.judged);
     let contrasts = document.contrasts.iter();
@@ -135,9 +136,11 @@ fn undecided(document: &Document) -> (Option<u32>, usize) {
     let judged = claims.chain(contrasts.map(|contrast| &contrast.judged));
     let tested = judged.filter_map(|judged| Some((judged, judged.claim.subject.value()?)));
     let tested: Vec<(&Judged, &Value)> = tested.collect();
+    let is_open =
+        |judged: &Judged| document.claims.is_empty() || judged.verdict == Verdict::Inconclusive;
     let of_throughput = tested
         .iter()
-        .filter(|(_, value)| **value == Value::Throughput);
+        .filter(|(judged, value)| **value == Value::Throughput && is_open(judged));
     let blocks = of_throughput.filter_map(|(judged, _)| judged.blocks_to_decide);
     (blocks.max(), tested.len())
 }
