@@ -179,7 +179,7 @@ fn read_file(
     if is_load_known && noted == file.notes.count() {
         blocks::check_claims(file, &protocol, &claims);
     }
-    protocol::lengthen_for_latency(&mut protocol, &load.spec, &claims);
+    protocol::least_time(&mut protocol, &load.spec, &claims);
     let table = workload.table();
     let remarks = workload.texts.remarks();
     let in_place = load.trace.into_iter().chain(workload.texts.in_place());

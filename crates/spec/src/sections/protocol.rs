@@ -171,17 +171,21 @@ fn shortest(protocol: &Protocol) -> Duration {
     }
 }
 
-/// Where a percentile decides, a budget chooses no shorter time than a file may request: a percentile is uncertain unless
-/// [`record::SPANS_ABOVE`] seconds have operations above it, and of so few seconds hardly all have some.
-pub(crate) fn lengthen_for_latency(protocol: &mut Protocol, load: &LoadSpec, claims: &[Claim]) {
+/// The time until a budget chooses it: the least that is allowed. Where a percentile decides, that is no shorter than a file may request: a
+/// percentile is uncertain unless [`record::SPANS_ABOVE`] seconds have operations above it, and of so few seconds hardly all have some.
+pub(crate) fn least_time(protocol: &mut Protocol, load: &LoadSpec, claims: &[Claim]) {
+    if !(protocol.within).is_some_and(|within| within.chooses_time) {
+        return;
+    }
     let mut values = claims.iter().filter_map(|claim| claim.subject.value());
     let is_claimed = values.any(|value| matches!(value, Value::Latency { .. }));
     // Think times set most of the throughput, so that a gate tests the p99 too.
     let has_think = matches!(load, LoadSpec::Closed { think, .. } if !think.is_zero());
-    let chooses = (protocol.within).is_some_and(|within| within.chooses_time);
-    if chooses && !protocol.short && (is_claimed || has_think) {
-        protocol.time = protocol.time.max(Some(SHORTEST));
-    }
+    let shortest = shortest(protocol);
+    protocol.time = Some(match !protocol.short && (is_claimed || has_think) {
+        true => shortest.max(SHORTEST),
+        false => shortest,
+    });
 }
 
 /// The slices of a timed load, which the key `by` requests. None for `"off"`, and for a mistake.

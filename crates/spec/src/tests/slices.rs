@@ -57,6 +57,18 @@ fn the_command_line_takes_the_choice_from_a_budget() {
 }
 
 #[test]
+fn the_least_time_of_a_budget_follows_a_warmup_of_the_command_line() {
+    let time_s = |keys: &str, warmup: &str| {
+        let keys = format!("slices = \"1s\"\nwithin = \"10m\"\n{keys}\n");
+        let changed = read(&sliced(&keys)).unwrap().with_warmup(warmup);
+        changed.unwrap().protocol.time.unwrap().as_secs()
+    };
+    assert_eq!(time_s("warmup = \"3s\"", "0s"), 20);
+    assert_eq!(time_s("", "3s"), 10);
+    assert_eq!(time_s("time = \"45s\"", "3s"), 45);
+}
+
+#[test]
 fn slices_of_no_stated_length_may_become_as_long_as_a_quarter_of_the_time() {
     let of = |keys: &str| {
         let protocol = read(&sliced(keys)).unwrap().protocol;

@@ -8,6 +8,7 @@ use crate::experiment::place::changes;
 use crate::experiment::{Experiment, FactorSpec, Patch};
 use crate::load::{ArrivalsSpec, CLIENTS_MAX, LoadPatch, LoadSpec, OpenSpec, RateSpec};
 use crate::sections::load_factors::{clients_factor, rate_factor, workers_factor};
+use crate::sections::protocol;
 use crate::text::unit;
 
 impl Experiment {
@@ -100,6 +101,8 @@ impl Experiment {
                 "--warmup 0s measures from the first operation on",
             )
         })?;
+        // A short load after a start needs more time without a warm-up than with one.
+        protocol::least_time(&mut self.protocol, &self.load, &self.claims);
         Ok(self)
     }
 
