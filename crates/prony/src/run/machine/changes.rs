@@ -51,11 +51,12 @@ impl Changes {
     /// Changes the limits that `patch` names. The others stay.
     ///
     /// # Errors
-    /// Nothing is limited, or the kernel refuses a limit.
+    /// Nothing is limited, or the kernel refuses a limit. Then all are as before.
     pub(crate) fn limit(&self, patch: LimitsPatch) -> Result<(), String> {
         let mut state = self.state();
-        let limits = patch.over(state.limits);
-        state.apply(limits)
+        let (group, data_bytes) = (state.group()?, state.data_bytes);
+        let wanted = patch.over(state.limits);
+        state.replace(wanted, |limits| change(&group, limits, data_bytes))
     }
 
     /// Sets server variables by SET GLOBAL. Returns those of which the server uses another value.
@@ -96,7 +97,8 @@ impl Changes {
         let mut state = self.state();
         if state.limits != state.planned {
             let planned = state.planned;
-            state.apply(planned)?;
+            change(&state.group()?, &planned, state.data_bytes)?;
+            state.limits = planned;
         }
         if state.originals.is_empty() {
             return Ok(());
@@ -128,14 +130,32 @@ fn values(
     variables.iter().map(value).collect()
 }
 
+/// Replaces the limits of the group. Where the kernel refuses one, those that were set before it are in force.
+fn change(group: &SharedGroup, limits: &LimitsPatch, data_bytes: u64) -> Result<(), String> {
+    let changed = group.lock().change(&resolve(limits, data_bytes));
+    changed.map_err(|error| error.to_string())
+}
+
 impl ChangesState {
-    fn apply(&mut self, limits: LimitsPatch) -> Result<(), String> {
-        let group = self.group.as_ref().ok_or("the target has no limits")?;
-        let absolute = resolve(&limits, self.data_bytes);
-        let changed = group.lock().change(&absolute);
-        changed.map_err(|error| error.to_string())?;
-        self.limits = limits;
-        Ok(())
+    fn group(&self) -> Result<SharedGroup, String> {
+        let group = self.group.clone();
+        group.ok_or_else(|| "the target has no limits".to_string())
+    }
+
+    fn replace(
+        &mut self,
+        wanted: LimitsPatch,
+        change: impl Fn(&LimitsPatch) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let Err(refused) = change(&wanted) else {
+            self.limits = wanted;
+            return Ok(());
+        };
+        // What cannot be undone now, `restore` undoes at the end of the load.
+        if change(&self.limits).is_err() {
+            self.limits = wanted;
+        }
+        Err(refused)
     }
 }
 
@@ -256,5 +276,43 @@ mod tests {
             Changes::default().limit(patch),
             Err("the target has no limits".to_string())
         );
+    }
+
+    #[test]
+    fn limits_before_one_that_the_kernel_refuses_are_undone() {
+        let iops = |iops| LimitsPatch {
+            write_iops: Some(Some(iops)),
+            ..LimitsPatch::default()
+        };
+        let (before, wanted) = (
+            iops(400),
+            LimitsPatch {
+                cpus: Some(Some(0.5)),
+                ..iops(200)
+            },
+        );
+        let mut state = ChangesState {
+            planned: before,
+            limits: before,
+            ..ChangesState::default()
+        };
+        let in_force = std::cell::Cell::new(before);
+        let refuses_cpus = |limits: &LimitsPatch| {
+            in_force.set(LimitsPatch {
+                cpus: None,
+                ..*limits
+            });
+            match limits.cpus {
+                Some(_) => Err("refused".to_string()),
+                None => Ok(()),
+            }
+        };
+        let refused = Err("refused".to_string());
+        assert_eq!(state.replace(wanted, refuses_cpus), refused);
+        assert_eq!((in_force.get(), state.limits), (before, before));
+        // Nothing can be undone at the moment: the end of the load tries it again.
+        let refuses_all = |_: &LimitsPatch| Err("refused".to_string());
+        assert_eq!(state.replace(wanted, refuses_all), refused);
+        assert!(state.limits != state.planned);
     }
 }
