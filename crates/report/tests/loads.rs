@@ -438,3 +438,31 @@ fn a_claim_that_is_decided_asks_for_no_blocks() {
     assert!(asks_with(1.0));
     assert!(!asks_with(0.5));
 }
+
+#[test]
+fn a_gate_is_undecided_about_servers_whose_pauses_matter() {
+    let (run, mut trials) = undecided(6);
+    let gate = |trials: &[record::Trial]| {
+        let document = report::Document::of(&run, trials, report::Detail::Brief);
+        let allowed = report::Allowed {
+            tolerance: 0.05,
+            failures: 0.01,
+            strictness: report::Strictness::Strict,
+        };
+        report::Gate::of_run(&document, &allowed)
+    };
+    let of_pauses = |trials: &[record::Trial]| {
+        let checks = gate(trials).checks.into_iter();
+        let mut found = checks.filter(|check| check.text.contains("their pauses"));
+        found.next().map(|check| check.result)
+    };
+    assert_eq!(of_pauses(&trials), None);
+    for trial in &mut trials {
+        let says = "the servers differ in settings about time, and their pauses change these";
+        trial.flag(record::FlagKind::PausesMatter, says);
+    }
+    assert_eq!(of_pauses(&trials), Some(report::CheckResult::Undecided));
+    // A server is paused like itself.
+    trials.retain(|trial| trial.key.server_name() == "5.6");
+    assert_eq!(of_pauses(&trials), None);
+}
