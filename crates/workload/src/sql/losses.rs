@@ -71,10 +71,19 @@ fn is_written_down(sql: &[u8]) -> bool {
     if !first.is_some_and(|first| first.is_one_of(&["INSERT", "REPLACE"])) {
         return false;
     }
-    let mut before = tokens.find(|token| starts_rows(sql, token));
+    let is_set = |token: &Token| token.is_one_of(&["SET"]);
+    let mut before = tokens.find(|token| starts_rows(sql, token) || is_set(token));
+    // `SET a = 1, b = 2` has a column before each value.
+    let has_columns = before.as_ref().is_some_and(is_set);
+    let mut is_column = has_columns;
     before.is_some()
         && tokens.all(|token| {
             let before = before.replace(token);
+            if is_column {
+                is_column = !token.is_sign(b'=');
+                return true;
+            }
+            is_column = has_columns && token.is_sign(b',');
             match token.kind {
                 TokenKind::Text => true,
                 TokenKind::Word => token.text[0].is_ascii_digit() || token.is_one_of(&WORDS),
@@ -93,7 +102,8 @@ fn is_of_number(sign: &Token, before: &Token) -> bool {
         [digits @ .., b'e' | b'E'] => digits.iter().all(u8::is_ascii_digit),
         _ => false,
     };
-    before.is_sign(b'(') || before.is_sign(b',') || (has_exponent && before.end() == sign.at)
+    let begins = b"(,=".iter().any(|begin| before.is_sign(*begin));
+    begins || (has_exponent && before.end() == sign.at)
 }
 
 /// Whether a statement may set this variable. Only short ones do.
@@ -144,6 +154,8 @@ mod tests {
             "/* all */ replace into t (a, values_b) values (1e5, default)",
             "insert into t (id, value) values (1, 1.2345)",
             "insert into t values (+1, - 2, 1.5e-3, 2E+1)",
+            "insert into t set a = 1.2345, `b` = -2, t.c = 'x', value=null",
+            "REPLACE t SET a = DEFAULT",
         ] {
             assert!(is_written_down(sql.as_bytes()), "{sql}");
         }
@@ -157,6 +169,10 @@ mod tests {
             "insert into t values (@a)",
             "insert into t select 1.2345",
             "insert into t values (1) on duplicate key update a = 2",
+            "insert into t set a = 10 / 3",
+            "insert into t set a = 1, b = a",
+            "insert into t set a = 1 = 2",
+            "insert into t set a = 1 on duplicate key update a = 2",
             "update t set a = 1.2345",
         ] {
             assert!(!is_written_down(sql.as_bytes()), "{sql}");
