@@ -1,11 +1,11 @@
 //! Values of a file that servers store as others, without a warning.
 //!
-//! Purpose: a price in a column of whole numbers, a date that begins with the day, or a second's fraction that has no place is an error
-//! with its line. Boundaries: what the server itself warns of, such as a text in a column of numbers, is left to it.
+//! Purpose: a price in a column of whole numbers, a date that begins with the day, a time without colons, or a second's fraction that
+//! has no place is an error with its line. Boundaries: what the server itself warns of, such as a text in a column of numbers, is left to it.
 //!
 //! Sources: "Numeric Type Attributes" and "Floating-Point Types" on rounding, "Fractional Seconds in Time Values", "String and Numeric
-//! Literals in Date and Time Context", "Two-Digit Years in Dates" and "The ENUM Type" in the MySQL manual; `bench/results/field.md` has what
-//! each server does.
+//! Literals in Date and Time Context", "The TIME Type", "Two-Digit Years in Dates" and "The ENUM Type" in the MySQL manual;
+//! `bench/results/field.md` has what each server does.
 
 /// What a column keeps of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +37,7 @@ const DIGITS: &str = "has more digits behind the point than the column keeps";
 const NEAREST: &str = "is a whole number of which the column keeps only the first digits";
 const DAY_FIRST: &str = "does not begin with a year of four digits, and servers read a date from the year on; write it as 2026-11-25";
 const TIME_OF_DAY: &str = "has a time of day, and the column holds dates";
+const NO_COLON: &str = "has no colons, and servers take its last two digits for seconds and those before them for minutes; write it as 01:00:00";
 const SECONDS: &str = "has more digits of a second than the column keeps";
 const OFFSET: &str = "has a time zone, and the column keeps none";
 const SHORT_YEAR: &str = "is no year of four digits";
@@ -140,6 +141,11 @@ pub(super) fn word_and_rest(column_type: &str) -> (&str, &str) {
 
 impl Moment {
     fn doubt(self, text: &str) -> Option<&'static str> {
+        let text = match self.has_date {
+            true => text,
+            // A time may be negative.
+            false => text.trim_start_matches('-'),
+        };
         // The server says what is wrong with the rest.
         let first = text.bytes().next()?;
         if !first.is_ascii_digit() {
@@ -156,11 +162,14 @@ impl Moment {
             text
         };
         let has_digit = |text: &str| text.bytes().any(|byte| matches!(byte, b'1'..=b'9'));
-        let fraction = time.split_once('.').map_or("", |(_, fraction)| fraction);
+        let (whole, fraction) = time.split_once('.').unwrap_or((time, ""));
+        let (length, is_number) = leading_digits(whole);
         let beyond = fraction.get(self.digits..).unwrap_or_default();
         match () {
             () if !self.has_time && has_digit(time) => Some(TIME_OF_DAY),
             () if time.contains(['+', '-', 'Z']) && self.has_date => Some(OFFSET),
+            // 093000 has the form of a time.
+            () if !self.has_date && is_number && length < 6 && has_digit(whole) => Some(NO_COLON),
             () if has_digit(beyond) => Some(SECONDS),
             () => None,
         }
@@ -207,6 +216,9 @@ mod tests {
             ("timestamp(3)", "2020-12-24 23:59:59.1234", SECONDS),
             ("datetime", "20201224235959.9", SECONDS),
             ("time", "12:00:00.6", SECONDS),
+            ("time", "-12:00:00.6", SECONDS),
+            ("time", "3600", NO_COLON),
+            ("time(3)", "-90.5", NO_COLON),
             ("datetime", "2020-12-24T12:00:00+02:00", OFFSET),
             ("datetime", "2020-12-24T12:00:00Z", OFFSET),
             ("year(4)", "15", SHORT_YEAR),
@@ -249,6 +261,10 @@ mod tests {
             ("datetime", "2020-12-24T23:59:59.000"),
             ("datetime(6)", "2020-12-24 23:59:59.123456"),
             ("time", "-12:00:00"),
+            ("time", "09:30"),
+            ("time", "093000"),
+            ("time", "1 12:00:00"),
+            ("time", "0"),
             ("time(1)", "12:00:00.6"),
             ("year", "2015"),
             ("enum('1','2')", "2"),
