@@ -32,9 +32,16 @@ pub(crate) fn unsaid(options: &str, start: &[u8], columns: &[&str]) -> Option<&'
             "its fields are in quotes, and the quotes would be part of the texts; add OPTIONALLY ENCLOSED BY '\"'",
         );
     }
-    let is_header = separator.is_some_and(|separator| has_names(line, separator, columns));
-    (is_header && !skips_lines(&options)).then_some(
-        "its first line has the names of columns, and would become a row; add IGNORE 1 LINES",
+    let places = separator.and_then(|separator| places(line, separator, columns))?;
+    if !skips_lines(&options) {
+        return Some(
+            "its first line has the names of columns, and would become a row; add IGNORE 1 LINES",
+        );
+    }
+    // The clauses may have a list of columns.
+    (!has("(") && !places.is_sorted()).then_some(
+        "its first line names the columns in another order than the table, and their values would change places; \
+         add the columns in the order of the file, as in (name, id),",
     )
 }
 
@@ -44,13 +51,14 @@ fn skips_lines(clauses: &str) -> bool {
     rest.any(|rest| rest.starts_with(|sign: char| sign.is_ascii_digit()))
 }
 
-/// Whether a line has nothing but names of columns.
-fn has_names(line: &[u8], separator: u8, columns: &[&str]) -> bool {
+/// The places of the columns that a line names; None if it has anything else.
+fn places(line: &[u8], separator: u8, columns: &[&str]) -> Option<Vec<usize>> {
     let line = String::from_utf8_lossy(line);
-    line.split(char::from(separator)).all(|field| {
+    let place = |field: &str| {
         let field = field.trim().trim_matches('"').to_lowercase();
-        columns.iter().any(|name| name.to_lowercase() == field)
-    })
+        columns.iter().position(|name| name.to_lowercase() == field)
+    };
+    line.split(char::from(separator)).map(place).collect()
 }
 
 /// Whether the first field of a line begins with a quote, or any is within quotes.
@@ -139,6 +147,29 @@ mod tests {
             (semicolon, b"\n"),
             (semicolon, b""),
             ("fields terminated by ';' ignore 1 lines", b"id;name\n"),
+        ] {
+            assert!(!has(options, start), "{options}");
+        }
+    }
+
+    #[test]
+    fn a_header_in_another_order_than_the_table_needs_a_list_of_columns() {
+        let has = |options: &str, start: &[u8]| {
+            let says = unsaid(options, start, &["id", "total", "name"]);
+            says.is_some_and(|says| says.contains("another order"))
+        };
+        let skips = "fields terminated by ';' ignore 1 lines";
+        assert!(has(skips, b"name;id\na;1\n"));
+        assert!(has(skips, b"ID;Name;Total\n"));
+        for (options, start) in [
+            (skips, &b"id;total;name\n"[..]),
+            // The server warns of each row, unless it computes the other column.
+            (skips, b"id;name\n"),
+            (skips, b"name;title\n"),
+            (
+                "fields terminated by ';' ignore 1 lines (name, id)",
+                b"name;id\n",
+            ),
         ] {
             assert!(!has(options, start), "{options}");
         }
