@@ -307,6 +307,7 @@ fn dataset() -> impl Strategy<Value = DatasetNote> {
             index_s,
             method: texts[2].clone(),
             definitions: texts.first().cloned(),
+            objects: texts.first().cloned(),
             file_system: texts.first().cloned(),
             collations: texts.clone(),
             events: texts,

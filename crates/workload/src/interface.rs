@@ -341,6 +341,10 @@ pub trait Dataset: Send + Sync {
     fn definitions(&self, _session: &mut Session) -> Result<Option<String>, ServerError> {
         Ok(None)
     }
+    /// A hash of the triggers, foreign keys and names of views in their schema, likewise.
+    fn objects(&self, _session: &mut Session) -> Result<Option<String>, ServerError> {
+        Ok(None)
+    }
     /// Bytes of data and indexes as the server reports them; relative settings refer to them.
     fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError>;
     /// Reads every index of every table into the server's memory, and checks whether they stayed in the buffer pool.

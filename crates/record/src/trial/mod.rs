@@ -218,7 +218,7 @@ impl Trial {
 
 /// A dataset as it was loaded on one build of a server. A trial that starts from a kept snapshot has the times of the load that
 /// made the snapshot.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DatasetNote {
     pub fingerprint: String,
     /// The build, its version and its binary.
@@ -254,6 +254,10 @@ pub struct DatasetNote {
     /// records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definitions: Option<String>,
+    /// A hash of the triggers, the foreign keys and the names of the views beside these tables; none where prony defines them, and in older
+    /// records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objects: Option<String>,
     /// Where the tables lay in the trial: `xfs on /dev/sdb`. None on an external server, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_system: Option<String>,
@@ -266,6 +270,15 @@ impl DatasetNote {
     /// Whether the tables are the user's own on a running server, which prony only reads.
     pub fn is_theirs(&self) -> bool {
         self.definitions.is_some() && self.fingerprint.starts_with(Self::THEIRS)
+    }
+
+    /// Whether the user's own tables hold other rows now, or are defined otherwise. Estimates differ from one look to the next.
+    pub fn has_changed(&self, now: &DatasetNote) -> bool {
+        let are_theirs = self.is_theirs() && now.is_theirs();
+        let is_counted = !self.rows_estimated && !now.rows_estimated;
+        let other_objects = self.objects.is_some() && self.objects != now.objects;
+        let are_other = self.definitions != now.definitions || other_objects;
+        are_theirs && (are_other || (is_counted && self.rows != now.rows))
     }
 }
 
@@ -443,5 +456,18 @@ mod tests {
         trial.invalidate(FlagKind::WrongAnswer, "Q1 differs");
         assert_eq!(trial.reason(), Some("Q1 differs"));
         assert_eq!(trial.flags.len(), 2);
+    }
+
+    #[test]
+    fn a_trigger_of_the_users_tables_is_a_change_unless_the_record_is_older() {
+        let with = |objects: Option<&str>| DatasetNote {
+            fingerprint: format!("{}shop", DatasetNote::THEIRS),
+            definitions: Some("1f".into()),
+            objects: objects.map(String::from),
+            ..DatasetNote::default()
+        };
+        assert!(with(Some("3d")).has_changed(&with(Some("4c"))));
+        assert!(!with(Some("3d")).has_changed(&with(Some("3d"))));
+        assert!(!with(None).has_changed(&with(Some("3d"))));
     }
 }

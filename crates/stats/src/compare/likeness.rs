@@ -256,16 +256,9 @@ mod tests {
             server: "mysql".into(),
             rows,
             rows_estimated,
-            moved: None,
-            file_system: None,
             data_bytes: 1 << 20,
-            index_bytes: None,
-            load_s: None,
-            index_s: BTreeMap::new(),
             method: "already there".into(),
-            events: Vec::new(),
-            collations: Vec::new(),
-            definitions: None,
+            ..DatasetNote::default()
         });
         trial
     }

@@ -22,9 +22,20 @@ pub(crate) fn other(old: &[&Trial], new: &[&Trial]) -> Option<String> {
 }
 
 pub(crate) fn other_definitions(old: &DatasetNote, new: &DatasetNote) -> Option<String> {
-    let defined = old.definitions.as_ref().zip(new.definitions.as_ref());
-    let differ = defined.is_some_and(|(old, new)| old != new);
-    differ.then(|| "tables with other columns, other indexes or another engine".to_string())
+    let differ = |hash: fn(&DatasetNote) -> Option<&String>| {
+        let known = hash(old).zip(hash(new));
+        known.is_some_and(|(old, new)| old != new)
+    };
+    let what = match () {
+        () if differ(|note| note.definitions.as_ref()) => {
+            "tables with other columns, other indexes or another engine"
+        }
+        () if differ(|note| note.objects.as_ref()) => {
+            "tables with other triggers, other foreign keys or other views"
+        }
+        () => return None,
+    };
+    Some(what.to_string())
 }
 
 /// Of the first valid trial that names its data.
@@ -60,5 +71,19 @@ mod tests {
             on(None, 3, false),
         ];
         assert_eq!(same.iter().find_map(says), None);
+    }
+
+    #[test]
+    fn triggers_and_foreign_keys_are_compared_where_both_records_have_them() {
+        let with = |objects: Option<&str>| {
+            let mut trial = on(Some("1f"), 4, false);
+            let note = trial.dataset.as_mut().unwrap();
+            note.objects = objects.map(String::from);
+            trial
+        };
+        let says = |new: Option<&str>| other(&[&with(Some("3d"))], &[&with(new)]);
+        assert!(says(Some("4c")).is_some_and(|says| says.contains("triggers")));
+        assert_eq!(says(Some("3d")), None);
+        assert_eq!(says(None), None);
     }
 }

@@ -1,7 +1,8 @@
 //! How tables are defined: one hash for each, of its engine, its columns and its indexes.
 //!
-//! Purpose: tables that hold the same rows, but are stored or indexed otherwise, are other data. Boundaries: only what every server names
-//! alike. Display widths, row formats and collations differ between servers that hold the same tables.
+//! Purpose: tables that hold the same rows, but are stored or indexed otherwise, or do more when rows change, are other data. Boundaries:
+//! only what every server names alike. Display widths, row formats, collations and the texts of views differ between servers that hold the
+//! same tables.
 
 use server::{Reply, ServerError, Session, Sha256};
 use std::collections::BTreeMap;
@@ -45,6 +46,26 @@ pub(crate) fn read(
         }
     }
     Ok(parts.into_iter().map(line).collect())
+}
+
+/// One hash for what stands beside the tables: their triggers and foreign keys, and the names of views.
+pub(crate) fn hash_of_objects(session: &mut Session, schema: &str) -> Result<String, ServerError> {
+    let kinds: [(&str, View); 4] = [
+        ("trigger_schema", ("triggers", trigger)),
+        ("constraint_schema", ("referential_constraints", on_change)),
+        ("table_schema", ("key_column_usage", reference)),
+        ("table_schema", ("views", view)),
+    ];
+    let mut parts = Vec::new();
+    for (own, (view, part)) in kinds {
+        let reply = session.query(&format!(
+            "SELECT * FROM information_schema.{view} WHERE {own} = '{schema}'"
+        ))?;
+        parts.extend((0..reply.rows.len()).map(|row| part(&reply, row)));
+    }
+    parts.retain(|part| !part.is_empty());
+    parts.sort_unstable();
+    Ok(hash(&parts))
 }
 
 fn hash(lines: &[String]) -> String {
@@ -115,6 +136,45 @@ fn index_column(reply: &Reply, row: usize) -> String {
     )
 }
 
+fn trigger(reply: &Reply, row: usize) -> String {
+    let of = |name| text(reply, row, name);
+    let body = of("action_statement");
+    let body: Vec<&str> = body.split_whitespace().collect();
+    format!(
+        "{} {} {} {}",
+        of("event_object_table"),
+        of("action_timing"),
+        of("event_manipulation"),
+        body.join(" ")
+    )
+}
+
+/// What a foreign key does when rows of the other table change. Its name may be one that the server has made.
+fn on_change(reply: &Reply, row: usize) -> String {
+    // InnoDB does the same for both, and servers have another one as the default.
+    let rule = |name| text(reply, row, name).replace("NO ACTION", "RESTRICT");
+    let of = |name| text(reply, row, name);
+    let (table, other) = (of("table_name"), of("referenced_table_name"));
+    let (update, delete) = (rule("update_rule"), rule("delete_rule"));
+    format!("{table} to {other} update {update} delete {delete}")
+}
+
+/// A column of a foreign key; empty for one of another key.
+fn reference(reply: &Reply, row: usize) -> String {
+    let of = |name| text(reply, row, name);
+    let other = of("referenced_table_name");
+    if other.is_empty() {
+        return String::new();
+    }
+    let (table, own) = (of("table_name"), of("column_name"));
+    let (place, column) = (of("ordinal_position"), of("referenced_column_name"));
+    format!("{table} {place} {own} to {other} {column}")
+}
+
+fn view(reply: &Reply, row: usize) -> String {
+    format!("view {}", text(reply, row, "table_name"))
+}
+
 /// What few tables have stands in their hash alone, so that those of other tables are as an older prony took them.
 fn if_so(is_so: bool, word: &str) -> &str {
     if is_so { word } else { "" }
@@ -181,6 +241,49 @@ mod tests {
             assert_eq!(other[1], own[1]);
             assert_ne!(hash(&other), hash(&own));
         }
+    }
+
+    /// The hash of a schema with one row in this view.
+    fn objects(
+        view: &'static str,
+        columns: &'static [&'static str],
+        row: &'static [&'static str],
+    ) -> String {
+        let mut session = Session::Scripted(Box::new(move |sql: &str| {
+            Ok(match sql.contains(&format!("schema.{view} ")) {
+                true => reply(columns, row),
+                false => Reply::default(),
+            })
+        }));
+        hash_of_objects(&mut session, "s").unwrap()
+    }
+
+    #[test]
+    fn another_trigger_or_foreign_key_is_another_schema() {
+        let none = objects("nothing", &[], &[]);
+        let trigger = |body: &'static [&'static str]| {
+            let columns = &["EVENT_OBJECT_TABLE", "ACTION_STATEMENT"];
+            objects("triggers", columns, body)
+        };
+        let set = trigger(&["t", "SET NEW.a = 1"]);
+        assert_ne!(set, none);
+        assert_ne!(set, trigger(&["t", "SET NEW.a = 2"]));
+        assert_eq!(set, trigger(&["t", "SET  NEW.a\n= 1"]));
+        let on_delete = |row: &'static [&'static str]| {
+            let columns = &["table_name", "delete_rule"];
+            objects("referential_constraints", columns, row)
+        };
+        let restrict = on_delete(&["t", "RESTRICT"]);
+        assert_ne!(restrict, none);
+        assert_ne!(restrict, on_delete(&["t", "CASCADE"]));
+        assert_eq!(restrict, on_delete(&["t", "NO ACTION"]));
+        let column = |row: &'static [&'static str]| {
+            let columns = &["table_name", "column_name", "referenced_table_name"];
+            objects("key_column_usage", columns, row)
+        };
+        assert_ne!(column(&["t", "a", "u"]), column(&["t", "b", "u"]));
+        assert_eq!(column(&["t", "a", ""]), column(&["t", "b", ""]));
+        assert_ne!(objects("views", &["table_name"], &["v"]), none);
     }
 
     #[test]

@@ -165,6 +165,10 @@ impl Dataset for Tables {
         definitions::hash_of(session, SCHEMA, &tables).map(Some)
     }
 
+    fn objects(&self, session: &mut Session) -> Result<Option<String>, ServerError> {
+        definitions::hash_of_objects(session, SCHEMA).map(Some)
+    }
+
     fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError> {
         existing_tables::data_bytes(session, SCHEMA)
     }

@@ -127,6 +127,10 @@ impl Dataset for Theirs {
         definitions::hash_of(session, &self.schema, &tables).map(Some)
     }
 
+    fn objects(&self, session: &mut Session) -> Result<Option<String>, ServerError> {
+        definitions::hash_of_objects(session, &self.schema).map(Some)
+    }
+
     fn data_bytes(&self, session: &mut Session) -> Result<u64, ServerError> {
         data_bytes(session, &self.schema)
     }

@@ -363,20 +363,13 @@ fn is_the_same(
             trial.key, then.fingerprint
         )));
     }
-    match now.is_some_and(|now| have_changed(then, now)) {
+    match now.is_some_and(|now| then.has_changed(now)) {
         true => Err(RunError::Usage(format!(
-            "cannot resume: since {} was measured, the rows, columns or indexes of {fingerprint} have changed; start a new run",
+            "cannot resume: since {} was measured, the rows, columns, indexes, triggers, foreign keys or views of {fingerprint} have changed; start a new run",
             trial.key
         ))),
         false => Ok(()),
     }
-}
-
-/// Whether the user's own tables hold other rows, or are defined otherwise. Estimates differ from one look to the next.
-fn have_changed(then: &DatasetNote, now: &DatasetNote) -> bool {
-    let are_theirs = then.is_theirs() && now.is_theirs();
-    let is_counted = !then.rows_estimated && !now.rows_estimated;
-    are_theirs && (then.definitions != now.definitions || (is_counted && then.rows != now.rows))
 }
 
 fn outcome(trial: &Trial, held: bool, elapsed_s: f64) -> Finished {
@@ -535,15 +528,15 @@ mod tests {
             serde_json::from_value(note).unwrap()
         };
         let then = note(4, Some("1f"));
-        assert!(!have_changed(&then, &then));
-        assert!(have_changed(&then, &note(5, Some("1f"))));
-        assert!(have_changed(&then, &note(4, Some("2e"))));
-        assert!(!have_changed(&then, &note(5, None)), "prony's own tables");
+        assert!(!then.has_changed(&then));
+        assert!(then.has_changed(&note(5, Some("1f"))));
+        assert!(then.has_changed(&note(4, Some("2e"))));
+        assert!(!then.has_changed(&note(5, None)), "prony's own tables");
         let estimated = DatasetNote {
             rows_estimated: true,
             ..note(5, Some("1f"))
         };
-        assert!(!have_changed(&then, &estimated));
+        assert!(!then.has_changed(&estimated));
         let mut trial = trial::blank();
         trial.dataset = Some(then);
         let says = is_the_same(&trial, "schema-shop", Some(&note(5, Some("1f")))).unwrap_err();

@@ -40,6 +40,7 @@ pub(crate) struct Filled {
     index_bytes: Option<u64>,
     collations: Vec<String>,
     definitions: Option<String>,
+    objects: Option<String>,
 }
 
 /// The start of the name of a snapshot's folder while it is being loaded.
@@ -408,6 +409,7 @@ pub(crate) fn verified(
         index_bytes,
         collations: dataset.collations(session)?,
         definitions: dataset.definitions(session)?,
+        objects: dataset.objects(session)?,
     })
 }
 
@@ -447,6 +449,7 @@ pub(crate) fn note(server: &Provided, dataset: &dyn Dataset, filled: &Filled) ->
         events: loaded.events.clone(),
         collations: filled.collations.clone(),
         definitions: filled.definitions.clone(),
+        objects: filled.objects.clone(),
     }
 }
 

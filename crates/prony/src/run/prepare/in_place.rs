@@ -12,7 +12,6 @@ use host::interrupt;
 use record::{DatasetNote, FlagKind, Trial, percent};
 use server::{Node, ServerError, Session, StartRequest};
 use spec::{BuildSpec, ServerSpec, Shard};
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
@@ -246,15 +245,13 @@ fn already_there(
         rows: held.rows,
         rows_estimated: held.is_estimated,
         moved: held.moved,
-        file_system: None,
         data_bytes: dataset.data_bytes(session)?,
         index_bytes: index_bytes(session, dataset.schema())?,
-        load_s: None,
-        index_s: BTreeMap::new(),
         method: "already there".into(),
-        events: Vec::new(),
         collations: dataset.collations(session)?,
         definitions: dataset.definitions(session)?,
+        objects: dataset.objects(session)?,
+        ..DatasetNote::default()
     })
 }
 
