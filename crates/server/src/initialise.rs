@@ -7,8 +7,8 @@
 use crate::builds::{Distribution, Flavor, failed, not_started};
 use crate::full_disk::FullDisk;
 use crate::{ServerError, file_error};
-use host::Leases;
 use host::process::wait_within;
+use host::{Leases, interrupted};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// How often the disk is looked at while a server initialises its data folder.
+/// How often the disk, and whether the user interrupted prony, is looked at while a server initialises its data folder.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The scripts in order, each with its names in the various families and versions. A build needs the first two, and of
@@ -153,7 +153,7 @@ impl Distribution {
             .arg(format!("--tmpdir={}", temporary.path().display()))
             .args(options)
             .stdin(input);
-        let done = output(&mut command, folder)
+        let done = output(&mut command, folder, interrupted)
             .map_err(|error| not_started(&self.build, &error, "download the build again"))?;
         // In bootstrap mode an error in a statement does not always change the exit status.
         let complete = folder.join("mysql").is_dir();
@@ -172,9 +172,13 @@ impl Distribution {
     }
 }
 
-/// Like [`Command::output`], with both streams in one, and without a server that waits for space on a full disk: it is killed. What it
-/// prints goes to memory, where it has a place even then.
-fn output(command: &mut Command, folder: &Path) -> io::Result<Output> {
+/// Like [`Command::output`], with both streams in one. A server that still runs when `stops` returns true, or that waits for space on a full
+/// disk, is killed. What it prints goes to memory, where it has a place even then.
+pub(crate) fn output(
+    command: &mut Command,
+    folder: &Path,
+    stops: fn() -> bool,
+) -> io::Result<Output> {
     let mut printed = File::from(memfd_create("initialise", MemfdFlags::CLOEXEC)?);
     let mut process = command
         .stdout(printed.try_clone()?)
@@ -182,12 +186,12 @@ fn output(command: &mut Command, folder: &Path) -> io::Result<Output> {
         .spawn()?;
     let mut disk = FullDisk::of(folder);
     let status = loop {
-        if let Some(status) = wait_within(&mut process, LOOK_EVERY)? {
-            break status;
-        }
-        if disk.stays_full() {
+        if stops() || disk.stays_full() {
             process.kill()?;
             break process.wait()?;
+        }
+        if let Some(status) = wait_within(&mut process, LOOK_EVERY)? {
+            break status;
         }
     };
     let mut stdout = Vec::new();
@@ -198,4 +202,19 @@ fn output(command: &mut Command, folder: &Path) -> io::Result<Output> {
         stdout,
         stderr: Vec::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    fn a_server_that_initialises_is_killed_when_the_user_interrupts_prony() {
+        let began = Instant::now();
+        let mut server = Command::new("sleep");
+        let done = output(server.arg("60"), Path::new("/"), || true).unwrap();
+        assert!(!done.status.success());
+        assert!(began.elapsed() < Duration::from_secs(30));
+    }
 }

@@ -3,11 +3,13 @@
 //! Source of the options: the manual of Galera Cluster, "Galera Parameters" and "MySQL wsrep Options".
 
 use super::{Cluster, Member, Participation, transfer};
+use crate::initialise::output;
 use crate::{ServerError, Session};
+use host::interrupted;
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering::SeqCst;
 
 /// Writes that a node keeps for others that missed them.
@@ -72,10 +74,11 @@ pub(super) fn has_no_position(data_folder: &Path) -> bool {
 }
 
 /// The position in the storage engine, as the service files of the packages get it before each start: a run of the server that only
-/// recovers. With it the node gets only what it missed. None: it needs all data.
-pub(super) fn recovered(server: &mut Command) -> io::Result<Option<String>> {
-    let done = server.arg("--wsrep-recover").output()?;
-    let log = String::from_utf8_lossy(&done.stderr);
+/// recovers, which takes as long as the recovery. With it the node gets only what it missed. None: it needs all data.
+pub(super) fn recovered(server: &mut Command, data_folder: &Path) -> io::Result<Option<String>> {
+    let recovers = server.arg("--wsrep-recover").stdin(Stdio::null());
+    let done = output(recovers, data_folder, interrupted)?;
+    let log = String::from_utf8_lossy(&done.stdout);
     let position = log.lines().find_map(|line| line.split_once(RECOVERED));
     let position = position.map(|(_, position)| position.trim().to_string());
     Ok(position.filter(|position| !position.ends_with(":-1")))

@@ -236,7 +236,7 @@ impl Member {
         command.envs(self.environment()).args(self.options());
         if self.cluster.spec.topology == Topology::Galera && galera::has_no_position(data_folder) {
             let mut recovers = alone();
-            let position = galera::recovered(recovers.args(self.options()))?;
+            let position = galera::recovered(recovers.args(self.options()), data_folder)?;
             command.args(position.map(|position| format!("--wsrep-start-position={position}")));
         }
         Ok(())
