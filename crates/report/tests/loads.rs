@@ -441,7 +441,7 @@ fn a_claim_that_is_decided_asks_for_no_blocks() {
 
 #[test]
 fn a_gate_is_undecided_about_servers_whose_pauses_matter() {
-    let (run, mut trials) = undecided(6);
+    let (run, trials) = undecided(6);
     let gate = |trials: &[record::Trial]| {
         let document = report::Document::of(&run, trials, report::Detail::Brief);
         let allowed = report::Allowed {
@@ -457,12 +457,17 @@ fn a_gate_is_undecided_about_servers_whose_pauses_matter() {
         found.next().map(|check| check.result)
     };
     assert_eq!(of_pauses(&trials), None);
-    for trial in &mut trials {
-        let says = "the servers differ in settings about time, and their pauses change these";
-        trial.flag(record::FlagKind::PausesMatter, says);
-    }
-    assert_eq!(of_pauses(&trials), Some(report::CheckResult::Undecided));
-    // A server is paused like itself.
-    trials.retain(|trial| trial.key.server_name() == "5.6");
-    assert_eq!(of_pauses(&trials), None);
+    let flagged = |of_new: &str| {
+        let mut trials = trials.clone();
+        for trial in &mut trials {
+            let is_new = trial.key.server_name() == "5.6";
+            let value = if is_new { of_new } else { "200" };
+            let says = format!("their pauses change what innodb_io_capacity, here {value}, does");
+            trial.flag(record::FlagKind::PausesMatter, says);
+        }
+        of_pauses(&trials)
+    };
+    // A third server has another value.
+    assert_eq!(flagged("200"), None);
+    assert_eq!(flagged("2000"), Some(report::CheckResult::Undecided));
 }

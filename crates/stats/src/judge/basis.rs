@@ -70,7 +70,7 @@ pub struct Basis {
     /// What happened to a trial of one side and to none of the other, so that they did not do the same: the first flag, or an event of every
     /// trial. Of sides that differ in more than server and run, only a flag that no level asks for. None for rows that do.
     pub one_sided: Option<String>,
-    /// Why pauses may have changed what servers that took turns do, where the sides have several servers; None between runs, and for shapes.
+    /// Why pauses may have changed a ratio of servers that took turns; None between runs, and for shapes.
     pub pauses: Option<String>,
     /// How the user's own tables differ on two servers of a run; None between runs, whose data `other_data` compares.
     pub other_tables: Option<String>,
@@ -369,12 +369,13 @@ fn of_one_side(kinds: &[FlagKind], old: &[&Trial], new: &[&Trial]) -> Option<Str
     alone(new, old).or_else(|| alone(old, new))
 }
 
-/// A server is compared with itself at the same pauses.
+/// Servers with the same values of these settings are paused alike, whatever a third one has.
 fn pauses(sides: &[Vec<&Trial>]) -> Option<String> {
     let all = || sides.iter().flat_map(|side| flags(side));
     let (first, flag) = all().find(|(_, flag)| flag.kind == FlagKind::PausesMatter)?;
-    let has_others = all().any(|(trial, _)| trial.key.server != first.key.server);
-    has_others.then(|| format!("{}: {}", first.key, flag.text))
+    let mut others = all().filter(|(_, other)| other.kind == flag.kind);
+    let are_other = others.any(|(_, other)| other.text != flag.text);
+    are_other.then(|| format!("{}: {}", first.key, flag.text))
 }
 
 /// An event of every valid trial of one side, and of none of the other: it was restricted to a server, or its time never came in the rounds

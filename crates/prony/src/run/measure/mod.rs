@@ -404,11 +404,9 @@ fn shared_s<'t>(trials: impl Iterator<Item = &'t Trial>) -> f64 {
 fn flag_pauses(trials: &mut [Trial]) {
     let settings: Vec<&BTreeMap<String, String>> =
         trials.iter().map(|trial| &trial.settings).collect();
-    let Some(text) = spec::slices::differing(&settings) else {
-        return;
-    };
-    for trial in trials {
-        trial.flag(FlagKind::PausesMatter, text.clone());
+    let texts = spec::slices::differing(&settings);
+    for (trial, text) in trials.iter_mut().zip(texts) {
+        trial.flag(FlagKind::PausesMatter, text);
     }
 }
 

@@ -304,23 +304,28 @@ fn of_group(experiment: &Experiment, group: &[PlannedTrial]) -> Vec<Late> {
     late.collect()
 }
 
-/// In which settings about time servers that took turns differ, as a sentence; None if in none. `servers` have their settings as they
-/// report them: versions have other defaults, which no file sets.
-pub fn differing(servers: &[&BTreeMap<String, String>]) -> Option<String> {
+/// Of each of the servers that took turns, the settings about time in which they differ, as a sentence; empty if in none. `servers` have their
+/// settings as they report them: versions have other defaults, which no file sets.
+pub fn differing(servers: &[&BTreeMap<String, String>]) -> Vec<String> {
     let differs = |name: &str| {
         let values = servers.iter().filter_map(|one| one.get(name));
         values.collect::<BTreeSet<_>>().len() > 1
     };
-    let found = of_time().filter(|(name, _)| differs(name));
-    let found: Vec<String> = found
-        .map(|(name, known)| format!("{name} ({})", known.why))
-        .collect();
-    (!found.is_empty()).then(|| {
+    let found: Vec<_> = of_time().filter(|(name, _)| differs(name)).collect();
+    let sentence = |server: &&BTreeMap<String, String>| {
+        let own = found.iter().map(|(name, known)| {
+            let value = server.get(*name).map_or("absent", String::as_str);
+            format!("{name}, here {value} ({})", known.why)
+        });
         format!(
             "the servers that took turns differ in settings about time, and their pauses change what these do: {}; compare them with slices = \"off\" too",
-            found.join("; ")
+            own.collect::<Vec<_>>().join("; ")
         )
-    })
+    };
+    match found.is_empty() {
+        true => Vec::new(),
+        false => servers.iter().map(sentence).collect(),
+    }
 }
 
 /// The key that sets a setting of a trial.
