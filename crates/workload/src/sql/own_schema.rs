@@ -44,6 +44,15 @@ pub(super) fn keeps_rows(
     Ok(true)
 }
 
+/// The names of a table's columns, in their order.
+pub(super) fn columns(session: &mut Session, table: &str) -> Result<Vec<String>, ServerError> {
+    let sql = format!(
+        "SELECT column_name FROM information_schema.columns WHERE table_schema = '{SCHEMA}' AND table_name = {} ORDER BY ordinal_position",
+        schema::literal(table)
+    );
+    Ok(marker::names(&session.query(&sql)?))
+}
+
 /// All tables of the schema, the marker's among them.
 pub(super) fn tables(session: &mut Session) -> Result<Vec<String>, ServerError> {
     existing_tables::tables(session, SCHEMA)

@@ -184,7 +184,9 @@ impl<'a> Load<'a> {
                 rows.note(ready.effect, affected);
             }
             Action::Infile { sql, file, effect } => {
-                let loaded = self.infile(session, &sql, &file).map_err(wrong)?;
+                let loaded = self
+                    .infile(session, (&sql, &effect), &file)
+                    .map_err(wrong)?;
                 rows.note(effect, loaded);
             }
         }
@@ -210,7 +212,12 @@ impl<'a> Load<'a> {
     }
 
     /// Sends a file that lies beside the statements. Returns the rows that the server took. The error says what is wrong.
-    fn infile(&self, session: &mut Session, sql: &[u8], file: &str) -> Result<u64, String> {
+    fn infile(
+        &self,
+        session: &mut Session,
+        (sql, effect): (&[u8], &Effect),
+        file: &str,
+    ) -> Result<u64, String> {
         let Some(folder) = self.sources.creation.folder() else {
             return Err(format!(
                 "the statement reads the file {file:?}, and this text is in no file that it could lie beside; write --load TABLE=FILE, or load = {{ TABLE = {file:?} }}"
@@ -228,7 +235,13 @@ impl<'a> Load<'a> {
         // The program that wrote a folder named the form of its files too.
         let is_of_folder = matches!(&self.sources.creation, Creation::Dump(path) if path.is_dir());
         let is_checked = is_data && !is_of_folder && !self.sources.accept_warnings;
-        if let Some(says) = table_file::unsaid(&sql_text, start, &[]).filter(|_| is_checked) {
+        let columns = match effect {
+            Effect::Inserts(table) if is_checked => own_schema::columns(session, table),
+            _ => Ok(Vec::new()),
+        };
+        let columns = columns.map_err(|cause| cause.to_string())?;
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        if let Some(says) = table_file::unsaid(&sql_text, start, &columns).filter(|_| is_checked) {
             return Err(format!(
                 "{file}: {says} to the statement, or accept it with --accept-warnings (accept_warnings = true)"
             ));
@@ -385,8 +398,8 @@ mod tests {
         assert!(says(&longer).ends_with(&format!("{whole} ...")));
     }
 
-    /// Loads the sources on a server that refuses statements with the word `wrong`. Returns the statements that ran, with the
-    /// number of the connection.
+    /// Loads the sources on a server that refuses statements with the word `wrong`, and whose tables have the columns `first` and `last`.
+    /// Returns the statements that ran, with the number of the connection.
     fn load(sources: &Sources) -> Result<Vec<(usize, String)>, String> {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let connections = AtomicU64::new(0);
@@ -395,12 +408,19 @@ mod tests {
             let connection = connections.fetch_add(1, Relaxed) as usize;
             Ok(Session::Scripted(Box::new(move |sql: &str| {
                 seen.lock().unwrap().push((connection, sql.to_owned()));
-                match sql.contains("wrong") {
-                    true => Err(ServerError::Refused {
+                let columns = ["first", "last"].map(|name| vec![Some(name.as_bytes().to_vec())]);
+                match sql {
+                    _ if sql.contains("wrong") => Err(ServerError::Refused {
                         code: 1064,
                         message: "no".into(),
                     }),
-                    false => Ok(server::Reply::default()),
+                    _ if sql.contains("FROM information_schema.columns WHERE") => {
+                        Ok(server::Reply {
+                            rows: columns.to_vec(),
+                            ..server::Reply::default()
+                        })
+                    }
+                    _ => Ok(server::Reply::default()),
                 }
             })))
         };
@@ -448,6 +468,20 @@ mod tests {
             let ends = "shop.sql:1: pet.txt: its lines end in \\r\\n";
             assert!(says.starts_with(ends), "{says}");
         }
+    }
+
+    #[test]
+    fn a_header_that_load_data_reads_as_a_row_or_in_another_order_is_refused() {
+        let says = |clauses: &str| {
+            let statement = format!("load data local infile 'pet.txt' into table pet {clauses};\n");
+            let (folder, sources) = dump(&statement);
+            let path = folder.path().join("pet.txt");
+            std::fs::write(path, "last\tfirst\nAda\tBluebell\n").unwrap();
+            load(&sources).err().unwrap_or_default()
+        };
+        assert!(says("").contains("its first line has the names of columns"));
+        assert!(says("ignore 1 lines").contains("in another order than the table"));
+        assert_eq!(says("ignore 1 lines (last, first)"), "");
     }
 
     #[test]
