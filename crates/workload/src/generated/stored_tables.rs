@@ -45,7 +45,8 @@ pub struct Stored {
     pub rows: Box<dyn Rows>,
     /// The number of parallel connections, each loading its own table.
     pub connections: usize,
-    pub cost: Cost,
+    /// Without the rows and the bytes of text, which the generator knows.
+    pub cost: Estimate,
     /// Statements after the rows of MySQL's dialect are loaded.
     pub after_rows: Vec<String>,
     /// None: a timed load leaves the tables fit for the next one, as far as their rows and indexes tell.
@@ -82,14 +83,6 @@ pub enum Sqlite {
     },
 }
 
-/// The part of an [`Estimate`] that the generator does not know.
-pub struct Cost {
-    pub data_bytes: u64,
-    pub load_s: f64,
-    pub round_cold_s: f64,
-    pub round_hot_s: f64,
-}
-
 impl Dataset for Stored {
     fn fingerprint(&self) -> String {
         self.fingerprint.clone()
@@ -117,11 +110,8 @@ impl Dataset for Stored {
     fn estimate(&self) -> Estimate {
         Estimate {
             rows: self.marker().rows,
-            data_bytes: self.cost.data_bytes,
             text_bytes: self.rows.text_bytes(),
-            load_s: self.cost.load_s,
-            round_cold_s: self.cost.round_cold_s,
-            round_hot_s: self.cost.round_hot_s,
+            ..self.cost
         }
     }
 

@@ -1,8 +1,9 @@
 //! The tables `sbtest1`, `sbtest2`, ...: their statements and rows.
 
 use super::section::Data;
+use crate::Estimate;
 use crate::generated::generator::Generated;
-use crate::generated::stored_tables::{Cost, Sqlite, Stored};
+use crate::generated::stored_tables::{Sqlite, Stored};
 use crate::schema::indexes::IndexBuild;
 use crate::schema::marker;
 use datagen::oltp::Oltp;
@@ -89,7 +90,7 @@ fn summary(data: &Data) -> String {
 }
 
 /// Bytes are measured, see [`BYTES_PER_ROW`]; there are no rounds.
-fn cost(data: &Data) -> Cost {
+fn cost(data: &Data) -> Estimate {
     let tables = u64::from(data.tables);
     let rows = data.rows * tables;
     let index = if data.secondary_index {
@@ -97,11 +98,10 @@ fn cost(data: &Data) -> Cost {
     } else {
         0
     };
-    Cost {
+    Estimate {
         data_bytes: tables * BYTES_PER_TABLE + rows * (BYTES_PER_ROW + index),
         load_s: 1.0 + rows as f64 * SECONDS_PER_ROW,
-        round_cold_s: 0.0,
-        round_hot_s: 0.0,
+        ..Estimate::default()
     }
 }
 

@@ -58,12 +58,10 @@ impl Dataset for Tables {
         let (text, expanded) = self.sources.bytes();
         let data_bytes = (expanded * SERVER_BYTES_PER_BYTE).max(DATA_BYTES_GUESSED);
         Estimate {
-            rows: 0,
             data_bytes,
             text_bytes: text,
             load_s: 1.0 + expanded as f64 / LOAD_BYTES_PER_S,
-            round_cold_s: 0.0,
-            round_hot_s: 0.0,
+            ..Estimate::default()
         }
     }
 

@@ -3,8 +3,9 @@
 use super::SCHEMA;
 use super::conditions::{self, When};
 use super::section::Section;
+use crate::Estimate;
 use crate::generated::generator::Generated;
-use crate::generated::stored_tables::{Changing, Cost, Sqlite, Stored};
+use crate::generated::stored_tables::{Changing, Sqlite, Stored};
 use crate::schema::indexes::IndexBuild;
 use crate::schema::marker;
 use datagen::Benchmark as _;
@@ -116,12 +117,11 @@ fn changing(section: &Section) -> Changing {
     }
 }
 
-fn cost(warehouses: u32) -> Cost {
-    Cost {
+fn cost(warehouses: u32) -> Estimate {
+    Estimate {
         data_bytes: BYTES_OF_ITEMS + u64::from(warehouses) * BYTES_PER_WAREHOUSE,
         load_s: 1.0 + f64::from(warehouses) * SECONDS_PER_WAREHOUSE,
-        round_cold_s: 0.0,
-        round_hot_s: 0.0,
+        ..Estimate::default()
     }
 }
 

@@ -15,8 +15,8 @@ pub use section::{Form, Section};
 
 use super::answers::Reference;
 use super::loader::settings;
-use super::{Dataset, Operation, Queries, Workload};
-use crate::generated::stored_tables::{Cost, Rows as _, Sqlite, Stored};
+use super::{Dataset, Estimate, Operation, Queries, Workload};
+use crate::generated::stored_tables::{Rows as _, Sqlite, Stored};
 use crate::schema::marker;
 use std::sync::Arc;
 
@@ -73,11 +73,12 @@ fn data(section: &Section) -> Stored {
         },
         pattern: None,
         connections: settings::strategy(engine).connections,
-        cost: Cost {
+        cost: Estimate {
             data_bytes: rows.text_bytes() * 2,
             load_s: 1.0 + 100.0 * scale,
             round_cold_s: 1.0 + 300.0 * scale,
             round_hot_s: 120.0 * scale,
+            ..Estimate::default()
         },
         rows: Box::new(rows),
         after_rows: Vec::new(),
