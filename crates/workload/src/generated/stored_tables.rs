@@ -51,7 +51,7 @@ pub struct Stored {
     pub after_rows: Vec<String>,
     /// None: a timed load leaves the tables fit for the next one, as far as their rows and indexes tell.
     pub changing: Option<Changing>,
-    /// Without `changing`: whether tables with other rows may be dropped and loaded anew.
+    /// Whether tables that a load has changed may be dropped and loaded anew.
     pub reload: bool,
 }
 
@@ -59,8 +59,6 @@ pub struct Stored {
 pub struct Changing {
     /// A query whose only value is 0 while the rows are as loaded. It must be cheap.
     pub changes: String,
-    /// Whether changed tables may be dropped and loaded anew.
-    pub reload: bool,
     /// The rules that the loaded rows violate, one sentence each.
     pub rules: Rules,
 }
@@ -219,9 +217,8 @@ impl Dataset for Stored {
 
     fn after_load(&self) -> AfterLoad {
         match &self.changing {
-            None if self.reload => AfterLoad::Reload,
+            _ if self.reload => AfterLoad::Reload,
             None => AfterLoad::Keep,
-            Some(Changing { reload: true, .. }) => AfterLoad::Reload,
             Some(_) => AfterLoad::Refuse,
         }
     }

@@ -66,8 +66,8 @@ pub(super) fn tables(section: &Section) -> Stored {
             .then(|| HISTORY_KEY.to_owned())
             .into_iter()
             .collect(),
-        changing: Some(changing(section)),
-        reload: false,
+        changing: Some(changing(section.warehouses)),
+        reload: section.reload,
     }
 }
 
@@ -101,15 +101,13 @@ fn fingerprint(section: &Section, tpcc: &Tpcc) -> String {
 
 /// New-Order and Payment change every district that they use, and Delivery deletes new orders. So the small tables show whether
 /// anything ran.
-fn changing(section: &Section) -> Changing {
-    let warehouses = section.warehouses;
+fn changing(warehouses: u32) -> Changing {
     let new_orders = Tpcc::new(warehouses, SEED).rows(TpccTable::NewOrder);
     let (next, ytd) = (CUSTOMERS_PER_DISTRICT + 1, YTD_PER_DISTRICT);
     Changing {
         changes: format!(
             "SELECT (SELECT COUNT(*) FROM {SCHEMA}.district WHERE d_next_o_id <> {next} OR d_ytd <> {ytd}) + (SELECT COUNT(*) <> {new_orders} FROM {SCHEMA}.new_order)"
         ),
-        reload: section.reload,
         rules: Box::new(move |connect| {
             let found = conditions::check(connect, SCHEMA, warehouses, When::AfterLoad)?;
             Ok(found.sentences())
