@@ -32,7 +32,7 @@ const fn simple(name: &'static str, parts: &'static [(&'static str, u16)]) -> Op
     Operation { name, parts }
 }
 
-pub(super) const ALL: [Operation; 12] = [
+pub(super) static ALL: [Operation; 12] = [
     simple("point-select", &[("point-select", 1)]),
     simple("update-index", &[("update-index", 1)]),
     simple("update-non-index", &[("update-non-index", 1)]),
@@ -48,8 +48,7 @@ pub(super) const ALL: [Operation; 12] = [
 ];
 
 pub(super) fn find(name: &str) -> Option<&'static Operation> {
-    static OPERATIONS: [Operation; 12] = ALL;
-    OPERATIONS.iter().find(|operation| operation.name == name)
+    ALL.iter().find(|operation| operation.name == name)
 }
 
 impl Operation {

@@ -73,15 +73,9 @@ fn fingerprint(data: &Data) -> String {
 
 /// `4 tables of 100000 rows, InnoDB`
 fn summary(data: &Data) -> String {
-    let Data {
-        tables,
-        rows,
-        engine,
-        secondary_index,
-        reload: _,
-    } = data;
-    let tables = record::plural(*tables as usize, "table");
-    let index = if *secondary_index {
+    let Data { rows, engine, .. } = data;
+    let tables = record::plural(data.tables as usize, "table");
+    let index = if data.secondary_index {
         ""
     } else {
         ", no secondary index"
