@@ -168,7 +168,6 @@ impl Section {
             precondition: precondition(section),
         };
         read.fits(section);
-        read.engine_fits(section);
         (section.notes.count() == notes_before).then_some(read)
     }
 
@@ -186,145 +185,64 @@ impl Section {
         (self.doublewrite && bytes <= DOUBLEWRITE_BYTES_MAX).then_some(bytes)
     }
 
+    /// Notes what does not fit together: of each group the first mistake.
+    #[rustfmt::skip]
     fn fits(&self, section: &spec::Section) {
-        if !(IO_BYTES_MIN..=IO_BYTES_MAX).contains(&self.io_bytes) {
-            let says = "an operation must have from 512 bytes to 16 MiB";
-            note(section, &["io_size"], says, "write io_size = \"16K\"");
-        } else if self.direct && !self.io_bytes.is_multiple_of(DIRECT_BYTES) {
-            let says = "direct I/O needs a multiple of 512 bytes";
-            note(
-                section,
-                &["io_size", "direct"],
-                says,
-                "write io_size = \"16K\", or direct = false",
-            );
-        } else if self.blocks_of_a_file() == 0 {
-            let says = "a file is smaller than one operation";
-            note(
-                section,
-                &["size", "files"],
-                says,
-                "use a larger size, or fewer files",
-            );
-        }
-        if self.sync != SyncPolicy::Never && !self.pattern.writes() {
-            let says = "a pattern that only reads has nothing to make durable";
-            note(
-                section,
-                &["fsync"],
-                says,
-                "remove fsync, or use a pattern that writes",
-            );
-        }
-        if self.call == SyncCall::Dsync && self.sync != SyncPolicy::Each {
-            let says = "O_DSYNC makes each write durable";
-            note(
-                section,
-                &["sync_call"],
-                says,
-                "write fsync = \"each\", or another sync_call",
-            );
-        }
-        self.fits_the_places(section);
-        self.fits_what_is_done_beside_the_load(section);
-    }
-
-    fn fits_the_places(&self, section: &spec::Section) {
+        let (writes, is_sync) = (self.pattern.writes(), self.engine == Engine::Sync);
         let is_drawn = self.distribution != Distribution::Uniform;
         let has_hot_blocks = self.pattern.is_random() && is_drawn;
-        if self.move_every.is_some() && !has_hot_blocks {
-            let says = "no blocks are hotter than others, so none move";
-            let help = "write distribution = \"pareto\" and a random pattern, or remove move_every";
-            note(section, &["move_every"], says, help);
-        } else if is_drawn && !has_hot_blocks {
-            let says = "a pattern that goes through the files in order prefers no blocks";
-            let help = "write a random pattern, or remove distribution";
-            note(section, &["distribution"], says, help);
-        }
-        if self.extents == Extents::Unwritten && self.pattern.reads() {
-            let says = "a read of a block that was never written does not reach the disk";
-            let help = "write extents = \"written\", or a pattern that only writes";
-            note(section, &["extents"], says, help);
-        }
-    }
-
-    fn fits_what_is_done_beside_the_load(&self, section: &spec::Section) {
-        let is = |wrong: bool, keys: &[&str], says: &str, help: &str| {
-            if wrong {
-                note(section, keys, says, help);
-            }
-        };
-        let grows = self.extents == Extents::None;
-        let is_in_order = self.pattern == Pattern::SequentialWrite;
-        is(
-            grows && !is_in_order,
-            &["extents", "pattern"],
-            "an empty file can only be appended to",
-            "write pattern = \"sequential-write\", or extents = \"written\"",
-        );
-        is(
-            self.doublewrite && self.pattern != Pattern::RandomWrite,
-            &["doublewrite", "pattern"],
-            "only random writes go through a doublewrite buffer",
-            "write pattern = \"random-write\", or remove doublewrite",
-        );
-        is(
-            self.doublewrite && self.doublewrite_bytes().is_none(),
-            &["fsync", "doublewrite"],
-            "a doublewrite buffer holds the pages between two syncs, at most 16 MiB",
-            "write fsync = 64",
-        );
-        is(
-            self.doublewrite && self.verify,
-            &["verify"],
-            "the doublewrite buffer holds blocks of other places",
-            "remove verify or doublewrite",
-        );
-        is(
-            self.doublewrite_bytes()
-                .is_some_and(|bytes| bytes > self.file_bytes),
-            &["size", "doublewrite"],
-            "a file is smaller than the doublewrite buffer",
-            "use a larger size",
-        );
-        is(
-            self.verify && !self.pattern.writes(),
-            &["verify"],
-            "a pattern that only reads changes no block",
-            "remove verify, or use a pattern that writes",
-        );
-        is(
-            self.precondition.is_some() && self.extents != Extents::Written,
-            &["precondition"],
-            "preconditioning writes every byte",
-            "remove extents or precondition",
-        );
-    }
-}
-
-impl Section {
-    /// Of one operation.
-    fn buffers_bytes(&self) -> u64 {
-        self.io_bytes + self.doublewrite_bytes().unwrap_or(0)
-    }
-
-    fn engine_fits(&self, section: &spec::Section) {
-        if self.engine == Engine::Sync && self.depth > 1 {
-            let says = "blocking calls have one operation in flight per client";
-            let help = "write engine = \"io_uring\" or \"libaio\", or use more clients";
-            note(section, &["depth"], says, help);
-        } else if self.engine == Engine::Libaio && !self.direct {
-            let says = "the kernel runs libaio through the page cache one operation at a time";
-            let help = "write engine = \"io_uring\", or direct = true";
-            note(section, &["engine"], says, help);
-        } else if self.engine != Engine::Sync && self.sync == SyncPolicy::Group {
-            let says = "a client that waits for the sync of another one blocks its thread";
-            let help = "write engine = \"sync\", or fsync = \"each\"";
-            note(section, &["engine"], says, help);
-        } else if u64::from(self.depth) * self.buffers_bytes() > BUFFERS_MAX_BYTES {
-            let says = "the buffers of a client would take more than 1 GiB";
-            note(section, &["depth"], says, "use a smaller depth or io_size");
-        }
+        let doublewrite_bytes = self.doublewrite_bytes();
+        let buffers_bytes = self.io_bytes + doublewrite_bytes.unwrap_or(0);
+        note_first(section, &[
+            (!(IO_BYTES_MIN..=IO_BYTES_MAX).contains(&self.io_bytes), &["io_size"],
+                "an operation must have from 512 bytes to 16 MiB", "write io_size = \"16K\""),
+            (self.direct && !self.io_bytes.is_multiple_of(DIRECT_BYTES), &["io_size", "direct"],
+                "direct I/O needs a multiple of 512 bytes", "write io_size = \"16K\", or direct = false"),
+            (self.file_bytes < self.io_bytes, &["size", "files"],
+                "a file is smaller than one operation", "use a larger size, or fewer files"),
+        ]);
+        note_first(section, &[(self.sync != SyncPolicy::Never && !writes, &["fsync"],
+            "a pattern that only reads has nothing to make durable", "remove fsync, or use a pattern that writes")]);
+        note_first(section, &[(self.call == SyncCall::Dsync && self.sync != SyncPolicy::Each, &["sync_call"],
+            "O_DSYNC makes each write durable", "write fsync = \"each\", or another sync_call")]);
+        note_first(section, &[
+            (self.move_every.is_some() && !has_hot_blocks, &["move_every"],
+                "no blocks are hotter than others, so none move",
+                "write distribution = \"pareto\" and a random pattern, or remove move_every"),
+            (is_drawn && !has_hot_blocks, &["distribution"],
+                "a pattern that goes through the files in order prefers no blocks",
+                "write a random pattern, or remove distribution"),
+        ]);
+        note_first(section, &[(self.extents == Extents::Unwritten && self.pattern.reads(), &["extents"],
+            "a read of a block that was never written does not reach the disk",
+            "write extents = \"written\", or a pattern that only writes")]);
+        note_first(section, &[(self.extents == Extents::None && self.pattern != Pattern::SequentialWrite, &["extents", "pattern"],
+            "an empty file can only be appended to", "write pattern = \"sequential-write\", or extents = \"written\"")]);
+        note_first(section, &[(self.doublewrite && self.pattern != Pattern::RandomWrite, &["doublewrite", "pattern"],
+            "only random writes go through a doublewrite buffer", "write pattern = \"random-write\", or remove doublewrite")]);
+        note_first(section, &[(self.doublewrite && doublewrite_bytes.is_none(), &["fsync", "doublewrite"],
+            "a doublewrite buffer holds the pages between two syncs, at most 16 MiB", "write fsync = 64")]);
+        note_first(section, &[(self.doublewrite && self.verify, &["verify"],
+            "the doublewrite buffer holds blocks of other places", "remove verify or doublewrite")]);
+        note_first(section, &[(doublewrite_bytes.is_some_and(|bytes| bytes > self.file_bytes), &["size", "doublewrite"],
+            "a file is smaller than the doublewrite buffer", "use a larger size")]);
+        note_first(section, &[(self.verify && !writes, &["verify"],
+            "a pattern that only reads changes no block", "remove verify, or use a pattern that writes")]);
+        note_first(section, &[(self.precondition.is_some() && self.extents != Extents::Written, &["precondition"],
+            "preconditioning writes every byte", "remove extents or precondition")]);
+        note_first(section, &[
+            (is_sync && self.depth > 1, &["depth"],
+                "blocking calls have one operation in flight per client",
+                "write engine = \"io_uring\" or \"libaio\", or use more clients"),
+            (self.engine == Engine::Libaio && !self.direct, &["engine"],
+                "the kernel runs libaio through the page cache one operation at a time",
+                "write engine = \"io_uring\", or direct = true"),
+            (!is_sync && self.sync == SyncPolicy::Group, &["engine"],
+                "a client that waits for the sync of another one blocks its thread",
+                "write engine = \"sync\", or fsync = \"each\""),
+            (u64::from(self.depth) * buffers_bytes > BUFFERS_MAX_BYTES, &["depth"],
+                "the buffers of a client would take more than 1 GiB", "use a smaller depth or io_size"),
+        ]);
     }
 }
 
@@ -406,13 +324,17 @@ fn sync(node: &Node) -> Option<SyncPolicy> {
     }
 }
 
-/// Notes a mistake at the first of these keys that the section has.
-fn note(section: &spec::Section, keys: &[&str], says: &str, help: &str) {
+/// Keys that may not fit together: whether they do not, the keys, what is wrong, and the way out.
+type Misfit = (bool, &'static [&'static str], &'static str, &'static str);
+
+/// Notes the first mistake of a group, at the first of its keys that the section has.
+fn note_first(section: &spec::Section, group: &[Misfit]) {
+    let Some((_, keys, says, help)) = group.iter().find(|(is_wrong, ..)| *is_wrong) else {
+        return;
+    };
     let node = keys.iter().find_map(|key| section.get(key));
     let at = node.map_or(section.at.clone(), |node| node.at());
-    section
-        .notes
-        .note(at, says.to_string(), "does not fit", help);
+    section.notes.note(at, *says, "does not fit", *help);
 }
 
 #[cfg(test)]
