@@ -109,13 +109,9 @@ impl Places {
 
     /// The kinds of operations of the load. A sync at the end is the last one.
     pub(super) fn kinds(&self) -> Vec<IoKind> {
-        let mut kinds = match self.pattern {
-            Pattern::RandomRead | Pattern::SequentialRead | Pattern::AscendingRead => {
-                vec![IoKind::Read]
-            }
-            Pattern::RandomWrite | Pattern::SequentialWrite => vec![IoKind::Write],
-            Pattern::Mixed => vec![IoKind::Read, IoKind::Write],
-        };
+        let mut kinds = Vec::new();
+        kinds.extend(self.pattern.reads().then_some(IoKind::Read));
+        kinds.extend(self.pattern.writes().then_some(IoKind::Write));
         if let Some(batches) = &self.batches {
             kinds.extend(batches.has_doublewrite.then_some(IoKind::Doublewrite));
         }

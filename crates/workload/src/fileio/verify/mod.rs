@@ -96,8 +96,10 @@ impl Auditor for Reader {
         note.violations
             .extend(wrong_before.sentences("before the load"));
         if let Audited::Folder(folder) = place {
-            let has_crashed = !ended.crashes_ns.is_empty();
-            let mut seen = Seen::new(has_crashed);
+            let mut seen = Seen {
+                has_crashed: !ended.crashes_ns.is_empty(),
+                ..Seen::default()
+            };
             each_block(&section, folder, &mut |block, found| {
                 seen.add(folder, block, ledger.writes(block), found);
             })?;
@@ -108,6 +110,7 @@ impl Auditor for Reader {
 }
 
 /// What was read back after the load.
+#[derive(Default)]
 struct Seen {
     has_crashed: bool,
     note: AuditNote,
@@ -118,17 +121,6 @@ struct Seen {
 }
 
 impl Seen {
-    fn new(has_crashed: bool) -> Seen {
-        Seen {
-            has_crashed,
-            note: AuditNote::default(),
-            not_synced: 0,
-            torn: 0,
-            wrong: Wrong::default(),
-            lost: Wrong::default(),
-        }
-    }
-
     fn add(&mut self, folder: &Path, block: Block, writes: Writes, found: Result<Stamp, Fault>) {
         let promised = if self.has_crashed {
             writes.durable
