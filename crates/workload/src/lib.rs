@@ -37,7 +37,7 @@ pub use schema::witness::Witness;
 pub use script::Driver;
 pub use spec::TargetKind;
 use spec::{Section, SectionError};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Reads a workload's own section. Notes every mistake at its place; then there is no workload.
 type Read = fn(&Section) -> Option<Arc<dyn Workload>>;
@@ -68,6 +68,11 @@ pub fn check(name: &str, section: &Section) -> Option<TargetKind> {
 /// Lists every mistake in the section, which the command line may have changed since the file was checked.
 pub fn open(name: &str, section: &toml::Table) -> Result<Arc<dyn Workload>, SectionError> {
     spec::read_table(section, |section| read(name, section))
+}
+
+/// What several threads share. A panic of one of them does not keep it from the others.
+pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn read(name: &str, section: &Section) -> Option<Arc<dyn Workload>> {

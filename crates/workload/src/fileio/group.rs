@@ -3,7 +3,8 @@
 //! Purpose: a redo log and a binary log make many transactions durable at once. Boundary: a waiting writer blocks its thread, so each
 //! client needs one of its own.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::held;
+use std::sync::{Condvar, Mutex, PoisonError};
 
 /// The commits of all clients.
 #[derive(Default)]
@@ -22,10 +23,6 @@ struct Commits {
 }
 
 impl Group {
-    fn lock(&self) -> MutexGuard<'_, Commits> {
-        self.commits.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns when the write of this client, which has completed, is durable. `sync` makes all completed writes durable; it is called
     /// by one client at a time.
     ///
@@ -36,7 +33,7 @@ impl Group {
         mut sync: impl AsyncFnMut() -> Result<(), E>,
     ) -> Result<(), E> {
         let mine = {
-            let mut commits = self.lock();
+            let mut commits = held(&self.commits);
             commits.written += 1;
             commits.written
         };
@@ -50,7 +47,7 @@ impl Group {
 
     /// The writes that this client has to make durable for all. None: its own write is durable.
     fn lead(&self, mine: u64) -> Option<u64> {
-        let mut commits = self.lock();
+        let mut commits = held(&self.commits);
         while commits.durable < mine && commits.is_syncing {
             commits = self
                 .synced
@@ -65,7 +62,7 @@ impl Group {
     }
 
     fn ended(&self, until: u64, is_durable: bool) {
-        let mut commits = self.lock();
+        let mut commits = held(&self.commits);
         commits.is_syncing = false;
         if is_durable {
             commits.durable = until;
@@ -124,6 +121,6 @@ mod tests {
         let group = Group::default();
         assert_eq!(run(group.commit(async || Err("EIO"))), Err("EIO"));
         assert_eq!(run(group.commit(async || Ok::<(), &str>(()))), Ok(()));
-        assert_eq!(group.lock().durable, 2);
+        assert_eq!(held(&group.commits).durable, 2);
     }
 }

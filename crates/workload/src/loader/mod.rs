@@ -17,12 +17,12 @@ mod tally;
 pub(crate) mod warnings;
 mod watch;
 
-use super::{LoadError, Loaded, Progress};
+use super::{LoadError, Loaded, Progress, held};
 use queue::Queue;
 use server::{ServerError, Session};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, MutexGuard, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Instant;
 use tally::Tally;
 
@@ -231,7 +231,7 @@ fn work(
         };
         let rows = rows.map_err(|error| Failure { table, error })?;
         tally.finished(table, rows, begun);
-        leave(queue, table);
+        held(queue).leave(table);
     }
     Ok(())
 }
@@ -241,14 +241,4 @@ fn next(queue: &Mutex<Queue>, tally: &Tally) -> Option<Piece> {
         return None;
     }
     held(queue).take()
-}
-
-fn leave(queue: &Mutex<Queue>, table: usize) {
-    held(queue).leave(table);
-}
-
-fn held(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
-    queue
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }

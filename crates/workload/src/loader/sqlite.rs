@@ -3,7 +3,8 @@
 use super::lines::{Lines, fields, is_null};
 use super::queue::Queue;
 use super::tally::Tally;
-use super::{Failure, Piece, Table, leave, next};
+use super::{Failure, Piece, Table, next};
+use crate::held;
 use server::{ServerError, Session};
 use std::io;
 use std::sync::Mutex;
@@ -23,7 +24,7 @@ pub(super) fn load_all(
         let rows = load(session, &tables[table], piece, tally)
             .map_err(|error| Failure { table, error })?;
         finished.push((table, rows, begun));
-        leave(queue, table);
+        held(queue).leave(table);
     }
     execute(session, "COMMIT", tables.len() - 1)?;
     for (table, rows, begun) in finished {

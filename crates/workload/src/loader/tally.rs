@@ -1,6 +1,7 @@
 //! Counts the rows sent to the server, shared by several threads.
 
 use super::{PiecePart, Table};
+use crate::held;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Mutex;
@@ -55,10 +56,7 @@ impl Tally {
     /// Counts a committed statement that began at the given time.
     pub(super) fn finished(&self, table: usize, rows: u64, begun: Instant) {
         self.done[table].fetch_add(rows, Relaxed);
-        let mut times = self
-            .times
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut times = held(&self.times);
         let first = times[table].map_or(begun, |(first, _)| first.min(begun));
         times[table] = Some((first, Instant::now()));
     }
@@ -94,10 +92,7 @@ impl Tally {
     }
 
     pub(super) fn by_table(&self, tables: &[Table]) -> BTreeMap<String, (u64, f64)> {
-        let times = self
-            .times
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let times = held(&self.times);
         let elapsed_s =
             |table: usize| times[table].map_or(0.0, |(from, to)| (to - from).as_secs_f64());
         let entry =

@@ -3,8 +3,9 @@
 //! Purpose: an update of no row is not counted as work without a word. Boundaries: the caller adds the counts to the record and judges
 //! them.
 
+use crate::held;
 use load::Effects;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use wire::Done;
 
 /// The effect that a statement is meant to have.
@@ -61,8 +62,7 @@ impl Total {
     }
 
     pub(super) fn effects(&self) -> Vec<Effects> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.clone()
+        held(&self.0).clone()
     }
 }
 
@@ -103,7 +103,7 @@ impl Counted {
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        let mut all = self.total.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = held(&self.total.0);
         for (sum, own) in all.iter_mut().zip(&self.own) {
             *sum += own;
         }

@@ -1,7 +1,8 @@
 //! The first message of each error of a load, so that a report says why operations failed.
 
+use crate::held;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 /// Messages by code. All clients share it; it is used only where an operation fails.
 #[derive(Debug, Default)]
@@ -11,15 +12,13 @@ impl FirstErrors {
     /// Keeps the message unless one with this code is known.
     #[cold]
     pub(crate) fn note(&self, code: u16, error: &dyn std::fmt::Display) {
-        self.held().entry(code).or_insert_with(|| error.to_string());
+        held(&self.0)
+            .entry(code)
+            .or_insert_with(|| error.to_string());
     }
 
     pub(crate) fn of(&self, code: u16) -> Option<String> {
-        self.held().get(&code).cloned()
-    }
-
-    fn held(&self) -> MutexGuard<'_, BTreeMap<u16, String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        held(&self.0).get(&code).cloned()
     }
 }
 

@@ -5,8 +5,9 @@
 use crate::fileio::places::Block;
 use crate::fileio::section::{Section, SyncPolicy};
 use crate::fileio::stamp::{Fault, Stamp};
+use crate::held;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// So many locks: clients rarely wait for each other.
 const SHARDS: usize = 64;
@@ -87,15 +88,9 @@ impl Ledger {
         u64::from(block.file) * self.blocks_of_a_file + block.offset / self.io_bytes
     }
 
-    fn shard(&self, index: u64) -> (MutexGuard<'_, Vec<Writes>>, usize) {
-        let shard = &self.shards[index as usize % SHARDS];
-        let writes = shard.lock().unwrap_or_else(PoisonError::into_inner);
-        (writes, index as usize / SHARDS)
-    }
-
     fn with<T>(&self, index: u64, with: impl FnOnce(&mut Writes) -> T) -> T {
-        let (mut writes, at) = self.shard(index);
-        with(&mut writes[at])
+        let mut writes = held(&self.shards[index as usize % SHARDS]);
+        with(&mut writes[index as usize / SHARDS])
     }
 
     /// Puts the stamp of the next write of this block on the bytes that are about to be written.

@@ -23,7 +23,7 @@ use server::{ServerError, Session};
 use std::collections::BTreeMap;
 use std::io::BufRead as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use watched::{Watched, watched};
 
@@ -97,9 +97,8 @@ impl<'a> Load<'a> {
     }
 
     fn progress(&self) -> Progress {
-        let at = self.at.lock().unwrap_or_else(PoisonError::into_inner);
         Progress {
-            table: at.clone(),
+            table: crate::held(&self.at).clone(),
             rows: self.read.load(Relaxed),
             rows_total: self.total,
             unit: Unit::Bytes,
@@ -110,7 +109,7 @@ impl<'a> Load<'a> {
     }
 
     fn now_at(&self, name: &str) {
-        *self.at.lock().unwrap_or_else(PoisonError::into_inner) = name.to_string();
+        *crate::held(&self.at) = name.to_string();
     }
 
     /// Works on a new connection, which ends with the work.

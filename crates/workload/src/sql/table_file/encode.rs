@@ -3,9 +3,10 @@
 use super::columns::{Column, Compared};
 use super::read::{Form, Mistake, Reader};
 use crate::answers::trimmed;
+use crate::held;
 use flate2::Crc;
 use std::io::{self, BufRead, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Text that is collected before it is sent.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -129,7 +130,7 @@ impl<R: BufRead> Rows<R> {
     pub(super) fn producer(mut self) -> impl FnMut(&mut dyn Write) -> io::Result<()> {
         move |to| {
             let sent = Arc::clone(&self.sent);
-            let mut sent = sent.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut sent = held(&sent);
             sent.has_bytes = self.reader.has_bytes();
             match self.write(to, &mut sent) {
                 Ok(()) => Ok(()),

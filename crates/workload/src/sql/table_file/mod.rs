@@ -18,7 +18,7 @@ use super::dump;
 use super::losses;
 use super::user_file::{file_name, not_opened};
 use crate::loader::warnings::{self, Values};
-use crate::{LoadError, schema};
+use crate::{LoadError, held, schema};
 use check::Check;
 use columns::Column;
 use encode::{Escapes, Rows, Sent};
@@ -27,7 +27,7 @@ use server::{ServerError, Session};
 use std::io::{self, BufRead as _};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// A file with the rows of one table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,7 +140,7 @@ impl TableFile {
         };
         let sql = self.statement(&format!("{CLAUSES} {}", targets(&wanted, syntax)));
         let loaded = session.load(&sql, Box::new(rows.producer()));
-        let sent = std::mem::take(&mut *sent.lock().unwrap_or_else(PoisonError::into_inner));
+        let sent = std::mem::take(&mut *held(&sent));
         if let Some(mistake) = &sent.mistake {
             return Err(self.mistaken(mistake));
         }

@@ -8,7 +8,8 @@ mod violation;
 
 pub use violation::{Row, Violation, Violations};
 
-use super::rows::{self, Warehouse, held};
+use super::rows::{self, Warehouse};
+use crate::held;
 use crate::loader::Connect;
 use server::ServerError;
 use std::sync::{Mutex, PoisonError};

@@ -1,8 +1,9 @@
 //! The queue of deferred deliveries (2.7.2), shared by terminals and workers.
 
+use crate::held;
 use load::Left;
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 /// First in, first out. It grows while deliveries come faster than they are completed, by 24 bytes each.
 #[derive(Default)]
@@ -17,14 +18,10 @@ pub(super) struct Queued {
 
 impl Queue {
     pub(super) fn push(&self, queued: Queued) {
-        self.queue().push_back(queued);
+        held(&self.0).push_back(queued);
     }
 
     pub(super) fn pop(&self) -> Option<Queued> {
-        self.queue().pop_front()
-    }
-
-    fn queue(&self) -> MutexGuard<'_, VecDeque<Queued>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        held(&self.0).pop_front()
     }
 }

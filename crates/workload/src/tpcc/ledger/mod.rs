@@ -17,7 +17,7 @@ pub(crate) use read::next_orders;
 pub use tables::{Counted, CustomerKey, District, Held, Key, OrderRow, Tables};
 
 use super::inputs::{Input, Inputs};
-use super::rows::held;
+use crate::held;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex};

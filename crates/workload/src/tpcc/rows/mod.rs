@@ -6,13 +6,14 @@
 pub(super) mod cells;
 mod read;
 
+use crate::held;
 use crate::loader::Connect;
 use read::Reader;
 use server::{ServerError, Session};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Warehouses of one snapshot: enough to scan history seldom, few enough to hold the payments of their customers.
 const GROUP_MAX: u32 = 32;
@@ -141,11 +142,6 @@ pub(super) fn scan(
         });
         ended.collect()
     })
-}
-
-/// What several readers share.
-pub(super) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The warehouses in groups of `each`, the first group last, since it is taken from the end.
