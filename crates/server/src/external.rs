@@ -4,11 +4,11 @@
 //! settings and snapshots are therefore not available (see [`Abilities`]).
 
 use crate::session::option_file::{self, Options};
-use crate::{Abilities, Connector, Node, ServerError, Session, StartRequest, Started};
+use crate::{Abilities, Connector, Node, ServerError, Session, StartRequest, Started, lock};
 use record::ServerIdentity;
 use spec::{Dsn, TlsMode};
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
 /// The environment variable with the password of DSNs that have none.
@@ -44,10 +44,6 @@ impl External {
         }
     }
 
-    fn lock_identity(&self) -> MutexGuard<'_, Option<ServerIdentity>> {
-        self.identity.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn query_identity(&self) -> Result<ServerIdentity, ServerError> {
         let mut session = self.connect()?.for_control();
         let mut text = |sql: &str| {
@@ -74,13 +70,13 @@ impl Node for External {
     }
 
     fn identity(&self) -> Option<ServerIdentity> {
-        self.lock_identity().clone()
+        lock(&self.identity).clone()
     }
 
     fn start(&self, _request: &StartRequest) -> Result<Started, ServerError> {
         let begun = Instant::now();
         let identity = self.query_identity()?;
-        *self.lock_identity() = Some(identity);
+        *lock(&self.identity) = Some(identity);
         Ok(Started {
             elapsed_s: begun.elapsed().as_secs_f64(),
         })

@@ -3,12 +3,12 @@
 //! It lets tests exercise the protocol, resume and reports without a server. It understands no SQL.
 
 use crate::session::Script;
-use crate::{Abilities, Connector, Node, Reply, ServerError, Session, StartRequest, Started};
+use crate::{Abilities, Connector, Node, Reply, ServerError, Session, StartRequest, Started, lock};
 use record::ServerIdentity;
 use spec::Dsn;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// A fake server. Its public fields configure failures; by default it never fails.
 pub struct Fake {
@@ -122,10 +122,7 @@ impl Node for Fake {
         if let Some(why) = &self.does_not_start {
             return Err(ServerError::Unusable(why.clone()));
         }
-        *self
-            .data_folder
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(request.data_folder.clone());
+        *lock(&self.data_folder) = Some(request.data_folder.clone());
         self.life.died.store(false, SeqCst);
         self.life.runs.store(true, SeqCst);
         self.life.starts.fetch_add(1, SeqCst);
@@ -157,9 +154,7 @@ impl Node for Fake {
             Ok(Session::Scripted(Box::new(move |sql| {
                 life.check_start(start)?;
                 life.count_statement(dies_at)?;
-                let mut script = script
-                    .lock()
-                    .unwrap_or_else(|poisoned| poisoned.into_inner());
+                let mut script = lock(&script);
                 script(sql)
             })))
         }))
@@ -185,8 +180,7 @@ impl Node for Fake {
     }
 
     fn data_folder(&self) -> Option<PathBuf> {
-        let folder = self.data_folder.lock();
-        folder.unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.data_folder).clone()
     }
 
     fn log_tail(&self, lines: usize) -> Vec<String> {

@@ -38,4 +38,10 @@ pub use settings::SettingTable;
 pub use sha256::Sha256;
 pub use sqlite::Sqlite;
 pub use start::StartRequest;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 pub use wire::statements_sent;
+
+/// Ignores poisoning: each value is replaced as a whole, so a panic cannot leave it half-written.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

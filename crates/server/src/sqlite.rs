@@ -3,10 +3,12 @@
 //! It runs the same experiments, with fewer features: no settings, no LOAD DATA, no status counters. The data is one file
 //! in the data folder. A restart closes and opens it.
 
-use crate::{Abilities, Connector, Node, ServerError, Session, StartRequest, Started, file_error};
+use crate::{
+    Abilities, Connector, Node, ServerError, Session, StartRequest, Started, file_error, lock,
+};
 use record::ServerIdentity;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 const FILE: &str = "prony.sqlite";
@@ -31,10 +33,6 @@ impl Sqlite {
     pub fn new() -> Sqlite {
         Sqlite::default()
     }
-
-    fn state(&self) -> MutexGuard<'_, SqliteState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Node for Sqlite {
@@ -48,14 +46,14 @@ impl Node for Sqlite {
     }
 
     fn identity(&self) -> Option<ServerIdentity> {
-        self.state().identity.clone()
+        lock(&self.state).identity.clone()
     }
 
     fn start(&self, request: &StartRequest) -> Result<Started, ServerError> {
         let begun = Instant::now();
         let folder = &request.data_folder;
         std::fs::create_dir_all(folder).map_err(|error| file_error(folder, &error))?;
-        self.state().folder = Some(folder.clone());
+        lock(&self.state).folder = Some(folder.clone());
         let mut session = self.connect()?;
         // SQLite reads the file at the first statement, not when it opens it.
         session
@@ -66,7 +64,7 @@ impl Node for Sqlite {
                     folder.join(FILE).display()
                 ))
             })?;
-        self.state().identity = Some(ServerIdentity {
+        lock(&self.state).identity = Some(ServerIdentity {
             build: "sqlite".to_string(),
             version: rusqlite::version().to_string(),
             comment: "compiled into prony".to_string(),
@@ -79,7 +77,7 @@ impl Node for Sqlite {
 
     /// Closes nothing: each session has its own connection to the file.
     fn stop(&self) -> Result<(), ServerError> {
-        self.state().folder = None;
+        lock(&self.state).folder = None;
         Ok(())
     }
 
@@ -105,7 +103,7 @@ impl Node for Sqlite {
     }
 
     fn data_folder(&self) -> Option<PathBuf> {
-        self.state().folder.clone()
+        lock(&self.state).folder.clone()
     }
 
     fn log_tail(&self, _lines: usize) -> Vec<String> {

@@ -13,7 +13,8 @@ use crate::cluster::{Member, Participation};
 use crate::full_disk::FullDisk;
 use crate::session::option_file;
 use crate::{
-    Abilities, Adjusted, Connector, Node, ServerError, Session, StartRequest, Started, access, log,
+    Abilities, Adjusted, Connector, Node, ServerError, Session, StartRequest, Started, access,
+    lock, log,
 };
 use host::process::wait_within;
 use host::supervisor::Supervisor;
@@ -26,7 +27,7 @@ use std::fs::OpenOptions;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Time limit of a start: crash recovery reads the whole redo log.
@@ -397,11 +398,6 @@ impl Drop for Running {
         let _ = self.kill();
         let _ = std::fs::remove_file(self.access.place.init_file());
     }
-}
-
-/// Ignores poisoning: each value is replaced as a whole, so a panic cannot leave it half-written.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Node for Managed {

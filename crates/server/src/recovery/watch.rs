@@ -1,11 +1,12 @@
 //! Watches a log while the server writes it, and notes when each line appears.
 
 use super::LogLine;
+use crate::lock;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// How often the log is read: the resolution of the times.
@@ -31,10 +32,7 @@ impl LogWatch {
 
     /// The complete lines so far.
     pub fn lines(&self) -> Vec<LogLine> {
-        self.lines
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        lock(&self.lines).clone()
     }
 }
 
@@ -49,8 +47,7 @@ fn watch(log: &Path, mut from: u64, found: &Mutex<Vec<LogLine>>, ends: &Receiver
         while let Some(end) = unfinished.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = unfinished.drain(..=end).collect();
             let text = String::from_utf8_lossy(&line).trim_end().to_string();
-            let mut lines = found.lock().unwrap_or_else(PoisonError::into_inner);
-            lines.push(LogLine { at_s, text });
+            lock(found).push(LogLine { at_s, text });
         }
         if ends.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout) {
             return;
