@@ -101,18 +101,6 @@ impl Node for External {
     fn endpoint(&self) -> Option<Dsn> {
         Some(self.dsn.clone())
     }
-
-    fn pid(&self) -> Option<u32> {
-        None
-    }
-
-    fn data_folder(&self) -> Option<PathBuf> {
-        None
-    }
-
-    fn log_tail(&self, _lines: usize) -> Vec<String> {
-        Vec::new()
-    }
 }
 
 /// What a report says of a connection that is encrypted for whoever answers.

@@ -47,11 +47,17 @@ pub trait Node: Send + Sync {
         None
     }
     /// The process id, if prony started the process and it is running.
-    fn pid(&self) -> Option<u32>;
+    fn pid(&self) -> Option<u32> {
+        None
+    }
     /// The folder with the data files, if prony may read it.
-    fn data_folder(&self) -> Option<PathBuf>;
+    fn data_folder(&self) -> Option<PathBuf> {
+        None
+    }
     /// The last lines of the server's log, for error messages.
-    fn log_tail(&self, lines: usize) -> Vec<String>;
+    fn log_tail(&self, _lines: usize) -> Vec<String> {
+        Vec::new()
+    }
     /// The server's log over all starts, if prony may read it.
     fn log_path(&self) -> Option<PathBuf> {
         None

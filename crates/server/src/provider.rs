@@ -23,7 +23,9 @@ pub trait Provider: Send + Sync {
     /// The server's identity as known before its first start.
     fn identity(&self) -> &ServerIdentity;
     /// The features that its servers support.
-    fn abilities(&self) -> Abilities;
+    fn abilities(&self) -> Abilities {
+        self.server(Path::new("")).first().abilities()
+    }
     /// Creates a server that is not started; `folder` is for its sockets, logs and temporary files.
     fn server(&self, folder: &Path) -> Server;
     /// Creates a server of several nodes that is not started.
@@ -142,10 +144,6 @@ impl Provider for Build {
         &self.identity
     }
 
-    fn abilities(&self) -> Abilities {
-        self.node(Path::new("")).abilities()
-    }
-
     fn server(&self, folder: &Path) -> Server {
         Server::of(self.node(folder))
     }
@@ -239,10 +237,6 @@ impl Provider for ByDsn {
         &self.identity
     }
 
-    fn abilities(&self) -> Abilities {
-        External::new(self.dsn.clone()).abilities()
-    }
-
     fn server(&self, _folder: &Path) -> Server {
         Server::of(External::new(self.dsn.clone()))
     }
@@ -327,10 +321,6 @@ impl Provider for InProcess {
         &self.identity
     }
 
-    fn abilities(&self) -> Abilities {
-        Sqlite::new().abilities()
-    }
-
     fn server(&self, _folder: &Path) -> Server {
         Server::of(Sqlite::new())
     }
@@ -370,10 +360,6 @@ impl FakeProvider {
 impl Provider for FakeProvider {
     fn identity(&self) -> &ServerIdentity {
         &self.identity
-    }
-
-    fn abilities(&self) -> Abilities {
-        self.node.abilities()
     }
 
     fn server(&self, _folder: &Path) -> Server {

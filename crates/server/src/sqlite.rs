@@ -98,16 +98,8 @@ impl Node for Sqlite {
         }))
     }
 
-    fn pid(&self) -> Option<u32> {
-        None
-    }
-
     fn data_folder(&self) -> Option<PathBuf> {
         lock(&self.state).folder.clone()
-    }
-
-    fn log_tail(&self, _lines: usize) -> Vec<String> {
-        Vec::new()
     }
 }
 
