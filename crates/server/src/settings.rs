@@ -164,9 +164,7 @@ impl Distribution {
     }
 
     fn read_settings(&self, leases: &Leases) -> Result<SettingTable, ServerError> {
-        let folder = leases
-            .temporary("help")
-            .map_err(|error| ServerError::Unusable(error.to_string()))?;
+        let folder = leases.temporary("help")?;
         let mut command = self.command(leases);
         command
             .arg(format!("--datadir={}", folder.path().display()))

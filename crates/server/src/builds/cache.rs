@@ -227,9 +227,7 @@ impl Cache {
         };
         let prefix = partial(name);
         self.remove_leftovers(&prefix);
-        let lease = leases
-            .temporary_in(&self.builds, &prefix)
-            .map_err(|error| ServerError::Unusable(error.to_string()))?;
+        let lease = leases.temporary_in(&self.builds, &prefix)?;
         let partial = lease.path().to_path_buf();
         let root = partial.join(ROOT);
         let origin = match source {

@@ -44,12 +44,8 @@ impl Download<'_> {
         leases: &Leases,
         progress: &dyn Fn(&str),
     ) -> Result<Vec<String>, ServerError> {
-        let failed = |path: &Path| {
-            let path = path.display().to_string();
-            move |error: std::io::Error| ServerError::Unusable(format!("{path}: {error}"))
-        };
         let folder = partial.join("apt");
-        std::fs::create_dir_all(&folder).map_err(failed(&folder))?;
+        std::fs::create_dir_all(&folder).map_err(|error| file_error(&folder, &error))?;
         let names = self.packages.names;
         progress(&format!("downloading {} with apt", names.join(", ")));
         let apt = Apt::open(&folder, self.packages, self.logs, leases)?;
@@ -59,9 +55,9 @@ impl Download<'_> {
         };
         let (number, suite) = (archives.len(), apt.suite());
         progress(&format!("unpacking {number} packages from {suite}"));
-        std::fs::create_dir_all(to).map_err(failed(to))?;
+        std::fs::create_dir_all(to).map_err(|error| file_error(to, &error))?;
         unpack::packages(&archives, to, leases)?;
-        std::fs::remove_dir_all(&folder).map_err(failed(&folder))?;
+        std::fs::remove_dir_all(&folder).map_err(|error| file_error(&folder, &error))?;
         Ok(archives.iter().map(|archive| file_name(archive)).collect())
     }
 }

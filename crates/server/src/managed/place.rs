@@ -33,22 +33,16 @@ impl InstanceFolder {
         let folder = folder
             .canonicalize()
             .map_err(|error| unusable(folder, &error))?;
-        let socket = folder.join("socket");
-        if socket.as_os_str().as_bytes().len() <= SOCKET_PATH_BYTES_MAX {
-            return Ok(InstanceFolder {
-                folder,
-                socket,
-                _short: None,
-            });
-        }
-        let short = leases
-            .temporary_in(Path::new("/tmp"), "prony")
-            .map_err(ServerError::from)?;
-        let socket = short.path().join("socket");
+        let own = folder.join("socket");
+        let is_long = own.as_os_str().as_bytes().len() > SOCKET_PATH_BYTES_MAX;
+        let short = is_long.then(|| leases.temporary_in(Path::new("/tmp"), "prony"));
+        let short = short.transpose()?;
         Ok(InstanceFolder {
+            socket: short
+                .as_ref()
+                .map_or(own, |short| short.path().join("socket")),
             folder,
-            socket,
-            _short: Some(short),
+            _short: short,
         })
     }
 
