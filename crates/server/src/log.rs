@@ -15,7 +15,8 @@ const TAIL_BYTES: u64 = 256 << 10;
 /// The non-empty lines of a log from a byte offset on (where this start begins), at most the last 256 KiB. Empty if
 /// there is no log.
 pub(crate) fn lines_from(log: &Path, offset: u64) -> Vec<String> {
-    let text = read_from(log, offset).unwrap_or_default();
+    let length = std::fs::metadata(log).map_or(0, |file| file.len());
+    let text = read_from(log, offset.max(length.saturating_sub(TAIL_BYTES))).unwrap_or_default();
     String::from_utf8_lossy(&text)
         .lines()
         .map(|line| line.trim_end().to_string())
@@ -23,12 +24,10 @@ pub(crate) fn lines_from(log: &Path, offset: u64) -> Vec<String> {
         .collect()
 }
 
-fn read_from(log: &Path, offset: u64) -> io::Result<Vec<u8>> {
+/// The bytes of a log from an offset on.
+pub(crate) fn read_from(log: &Path, offset: u64) -> io::Result<Vec<u8>> {
     let mut file = File::open(log)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(
-        offset.max(length.saturating_sub(TAIL_BYTES)),
-    ))?;
+    file.seek(SeekFrom::Start(offset))?;
     let mut text = Vec::new();
     file.read_to_end(&mut text)?;
     Ok(text)
@@ -66,13 +65,8 @@ fn signal_meaning(signal: i32) -> &'static str {
     }
 }
 
-/// A known error: a text in the log and what it means.
-struct Sign {
-    contains: &'static str,
-    meaning: &'static str,
-    /// Prefixes of the settings that may be the cause.
-    settings: &'static [&'static str],
-}
+/// A known error: a text in the log, what it means, and prefixes of the settings that may be the cause.
+type Sign = (&'static str, &'static str, &'static [&'static str]);
 
 const MEMORY: &[&str] = &[
     "innodb_buffer_pool",
@@ -85,37 +79,25 @@ const MEMORY: &[&str] = &[
 /// Known errors, the most specific explanation first.
 #[rustfmt::skip]
 const SIGNS: &[Sign] = &[
-    sign("error while loading shared libraries", "a library that the server needs is missing on this machine", &[]),
-    sign("Address already in use", "another program uses its port or socket", &[]),
-    sign("Port already in use?", "another program uses the port for the other nodes", &[]),
-    sign("failed to reach primary view", "it did not reach the other nodes of its cluster", &[]),
-    sign("No space left on device", "the disk is full", &[]),
-    sign("Errcode: 28", "the disk is full", &[]),
-    sign("Cannot allocate memory for the buffer pool", "there is not enough memory", MEMORY),
-    sign("failed; errno 12", "there is not enough memory", MEMORY),
-    sign("Out of memory", "there is not enough memory", MEMORY),
-    sign("is of different size", "the data folder was created with another redo log file size", &["innodb_log_file"]),
-    sign("is of a different size", "the data folder was created with another data file size", &["innodb_data_file_path"]),
-    sign("different page size", "the data folder was created with another page size", &["innodb_page_size"]),
-    sign("data dictionary upgrade", "the data folder was created by another version", &[]),
-    sign("Unable to lock", "another server uses this data folder", &[]),
-    sign("Permission denied", "the server has no permission to read or write its folders", &[]),
-    sign("Errcode: 13", "the server has no permission to read or write its folders", &[]),
-    sign("Plugin 'InnoDB' init function returned error", "InnoDB did not start", &["innodb_"]),
-    sign("Unknown/unsupported storage engine", "the storage engine did not start", &["innodb", "default_storage_engine"]),
+    ("error while loading shared libraries", "a library that the server needs is missing on this machine", &[]),
+    ("Address already in use", "another program uses its port or socket", &[]),
+    ("Port already in use?", "another program uses the port for the other nodes", &[]),
+    ("failed to reach primary view", "it did not reach the other nodes of its cluster", &[]),
+    ("No space left on device", "the disk is full", &[]),
+    ("Errcode: 28", "the disk is full", &[]),
+    ("Cannot allocate memory for the buffer pool", "there is not enough memory", MEMORY),
+    ("failed; errno 12", "there is not enough memory", MEMORY),
+    ("Out of memory", "there is not enough memory", MEMORY),
+    ("is of different size", "the data folder was created with another redo log file size", &["innodb_log_file"]),
+    ("is of a different size", "the data folder was created with another data file size", &["innodb_data_file_path"]),
+    ("different page size", "the data folder was created with another page size", &["innodb_page_size"]),
+    ("data dictionary upgrade", "the data folder was created by another version", &[]),
+    ("Unable to lock", "another server uses this data folder", &[]),
+    ("Permission denied", "the server has no permission to read or write its folders", &[]),
+    ("Errcode: 13", "the server has no permission to read or write its folders", &[]),
+    ("Plugin 'InnoDB' init function returned error", "InnoDB did not start", &["innodb_"]),
+    ("Unknown/unsupported storage engine", "the storage engine did not start", &["innodb", "default_storage_engine"]),
 ];
-
-const fn sign(
-    contains: &'static str,
-    meaning: &'static str,
-    settings: &'static [&'static str],
-) -> Sign {
-    Sign {
-        contains,
-        meaning,
-        settings,
-    }
-}
 
 /// Explains a failed start from the log, one sentence per finding: known causes, and the settings of the experiment that
 /// may be responsible.
@@ -124,11 +106,10 @@ pub(crate) fn suspects(lines: &[String], settings: &[(String, String)]) -> Vec<S
         .iter()
         .filter_map(|line| unknown_setting(line))
         .collect();
-    for sign in SIGNS
-        .iter()
-        .filter(|sign| lines.iter().any(|line| line.contains(sign.contains)))
-    {
-        found.push(with_settings(sign, settings));
+    for (text, meaning, causes) in SIGNS {
+        if lines.iter().any(|line| line.contains(text)) {
+            found.push(with_settings(meaning, causes, settings));
+        }
     }
     let named = |name: &str| lines.iter().any(|line| is_error(line) && names(line, name));
     for (name, value) in settings.iter().filter(|(name, _)| named(name)) {
@@ -141,11 +122,10 @@ pub(crate) fn suspects(lines: &[String], settings: &[(String, String)]) -> Vec<S
     found
 }
 
-fn with_settings(sign: &Sign, settings: &[(String, String)]) -> String {
+fn with_settings(meaning: &str, causes: &[&str], settings: &[(String, String)]) -> String {
     let is_suspect = |name: &str| {
-        sign.settings
-            .iter()
-            .any(|prefix| plain(name).starts_with(prefix))
+        let mut causes = causes.iter();
+        causes.any(|prefix| plain(name).starts_with(prefix))
     };
     let suspect: Vec<String> = settings
         .iter()
@@ -153,9 +133,9 @@ fn with_settings(sign: &Sign, settings: &[(String, String)]) -> String {
         .map(|(name, value)| format!("{name} = {value}"))
         .collect();
     if suspect.is_empty() {
-        sign.meaning.to_string()
+        meaning.to_string()
     } else {
-        format!("{}: check {}", sign.meaning, suspect.join(", "))
+        format!("{meaning}: check {}", suspect.join(", "))
     }
 }
 

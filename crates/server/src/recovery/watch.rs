@@ -2,8 +2,7 @@
 
 use super::LogLine;
 use crate::lock;
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use crate::log::read_from;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -53,14 +52,6 @@ fn watch(log: &Path, mut from: u64, found: &Mutex<Vec<LogLine>>, ends: &Receiver
             return;
         }
     }
-}
-
-fn read_from(log: &Path, from: u64) -> std::io::Result<Vec<u8>> {
-    let mut file = File::open(log)?;
-    file.seek(SeekFrom::Start(from))?;
-    let mut text = Vec::new();
-    file.read_to_end(&mut text)?;
-    Ok(text)
 }
 
 #[cfg(test)]
