@@ -12,10 +12,8 @@ pub struct Cutter(Stopper);
 impl Session {
     /// A handle to end this connection; None for SQLite and scripts, which have no connection.
     pub fn cutter(&self) -> Option<Cutter> {
-        match self {
-            Session::MySql(connection) => Some(Cutter(connection.stopper())),
-            Session::Sqlite(_) | Session::Scripted(_) => None,
-        }
+        let connection = self.connection();
+        connection.map(|connection| Cutter(connection.stopper()))
     }
 }
 

@@ -131,12 +131,29 @@ impl Session {
         matches!(self, Session::Scripted(_))
     }
 
-    /// The connection id for KILL; None for SQLite and scripts.
-    pub fn connection_id(&self) -> Option<u32> {
+    /// The connection to a server; None for SQLite and scripts.
+    fn connection(&self) -> Option<&Blocking> {
         match self {
-            Session::MySql(connection) => Some(connection.id()),
+            Session::MySql(connection) => Some(connection),
             Session::Sqlite(_) | Session::Scripted(_) => None,
         }
+    }
+
+    /// The connection id for KILL; None for SQLite and scripts.
+    pub fn connection_id(&self) -> Option<u32> {
+        self.connection().map(Blocking::id)
+    }
+
+    /// The number of warnings of the last statement, at most 65,535.
+    pub fn warnings(&self) -> u16 {
+        self.connection().map_or(0, Blocking::warnings)
+    }
+
+    /// The rows that the last statement, a LOAD DATA LOCAL, skipped because their keys existed already. Servers before 5.7 do
+    /// not warn of them.
+    pub fn skipped_rows(&self) -> u64 {
+        let connection = self.connection();
+        connection.map_or(0, |connection| skipped(connection.load_info()))
     }
 
     /// Runs control statements, such as SET, SHOW and KILL: each ends within 30 s. All others have no limit of their own.
@@ -301,25 +318,6 @@ impl Session {
                 )),
                 other => statement_error(connection, other),
             })
-    }
-}
-
-impl Session {
-    /// The number of warnings of the last statement, at most 65,535.
-    pub fn warnings(&self) -> u16 {
-        match self {
-            Session::MySql(connection) => connection.warnings(),
-            Session::Sqlite(_) | Session::Scripted(_) => 0,
-        }
-    }
-
-    /// The rows that the last statement, a LOAD DATA LOCAL, skipped because their keys existed already. Servers before 5.7 do
-    /// not warn of them.
-    pub fn skipped_rows(&self) -> u64 {
-        match self {
-            Session::MySql(connection) => skipped(connection.load_info()),
-            Session::Sqlite(_) | Session::Scripted(_) => 0,
-        }
     }
 }
 
