@@ -150,7 +150,8 @@ impl Call {
     /// libraries in LD_LIBRARY_PATH.
     fn find(folder: &Path, layout: &Layout) -> Call {
         let machine = Machine::of(&layout.server);
-        let libraries = join_paths(&library_folders(folder, &layout.basedir, &machine));
+        let libraries = library_folders(folder, &layout.basedir, &machine);
+        let libraries = std::env::join_paths(libraries).unwrap_or_default();
         let loader = machine
             .loaders(folder)
             .into_iter()
@@ -252,10 +253,6 @@ fn library_folders(folder: &Path, basedir: &Path, machine: &Machine) -> Vec<Path
 /// The folder below a build for libraries that newer systems lack.
 pub(super) const OLD_LIBRARY_FOLDER: &str = "old-libraries";
 
-fn join_paths(paths: &[PathBuf]) -> OsString {
-    std::env::join_paths(paths).unwrap_or_default()
-}
-
 /// The options of every command line of the server: ignore the machine's option files, where its parts are, and run as
 /// root if prony does.
 fn fixed_options(layout: &Layout, flavor: Flavor, version: (u32, u32, u32)) -> Vec<OsString> {
@@ -270,19 +267,10 @@ fn fixed_options(layout: &Layout, flavor: Flavor, version: (u32, u32, u32)) -> V
             option("--lc-messages-dir=", messages)
         });
     }
-    options.extend(
-        layout
-            .charsets
-            .iter()
-            .map(|folder| option("--character-sets-dir=", folder)),
-    );
-    options.extend(
-        layout
-            .plugins
-            .iter()
-            .filter(|_| version >= (5, 1, 0))
-            .map(|folder| option("--plugin-dir=", folder)),
-    );
+    let charsets = layout.charsets.iter();
+    options.extend(charsets.map(|folder| option("--character-sets-dir=", folder)));
+    let plugins = layout.plugins.iter().filter(|_| version >= (5, 1, 0));
+    options.extend(plugins.map(|folder| option("--plugin-dir=", folder)));
     if flavor == Flavor::MySql && version >= (5, 7, 0) {
         // The folder that packages compile in does not exist here, and 9.x does not start without it.
         options.push("--secure-file-priv=".into());
@@ -297,7 +285,8 @@ fn fixed_options(layout: &Layout, flavor: Flavor, version: (u32, u32, u32)) -> V
     options
 }
 
-fn option(name: &str, path: &Path) -> OsString {
+/// An option with a path, which may be no UTF-8.
+pub(crate) fn option(name: &str, path: &Path) -> OsString {
     let mut option = OsString::from(name);
     option.push(path);
     option

@@ -18,5 +18,6 @@ mod unpack;
 pub use cache::Cache;
 pub use cached::Held;
 pub use catalogue::build_names;
+pub(crate) use distribution::option;
 pub use distribution::{Distribution, Flavor};
 pub(crate) use program::{failed, not_started, write_private};

@@ -22,10 +22,6 @@ const RECOVERED: &str = "Recovered position: ";
 pub(super) fn options(cluster: &Cluster, number: u32, forms: bool) -> Vec<String> {
     let own = cluster.of(number);
     let (host, peer, missed) = (own.host, own.peer, own.missed);
-    let peers = cluster.addresses.iter();
-    let peers: Vec<String> = peers
-        .map(|one| format!("{}:{}", one.host, one.peer))
-        .collect();
     let library = cluster.library.as_deref().unwrap_or(Path::new("none"));
     let mut options = vec![
         "--binlog-format=ROW".into(),
@@ -35,7 +31,7 @@ pub(super) fn options(cluster: &Cluster, number: u32, forms: bool) -> Vec<String
         format!("--wsrep-provider={}", library.display()),
         // The protocol allows 32 characters.
         format!("--wsrep-cluster-name=prony-{}", &cluster.uuid[..8]),
-        format!("--wsrep-cluster-address=gcomm://{}", peers.join(",")),
+        format!("--wsrep-cluster-address=gcomm://{}", cluster.peers()),
         format!("--wsrep-node-name=node{number}"),
         format!("--wsrep-node-address={host}:{peer}"),
         format!("--wsrep-node-incoming-address={host}:{}", own.client),

@@ -11,10 +11,6 @@ pub(super) const RIGHTS: &str =
 
 pub(super) fn options(cluster: &Cluster, number: u32, forms: bool) -> Vec<String> {
     let own = cluster.of(number);
-    let peers = cluster.addresses.iter();
-    let peers: Vec<String> = peers
-        .map(|one| format!("{}:{}", one.host, one.peer))
-        .collect();
     let allowed = if cluster.is_linked() {
         "198.18.0.0/16"
     } else {
@@ -23,7 +19,7 @@ pub(super) fn options(cluster: &Cluster, number: u32, forms: bool) -> Vec<String
     let of_group = [
         ("group_name", cluster.uuid.clone()),
         ("local_address", format!("{}:{}", own.host, own.peer)),
-        ("group_seeds", peers.join(",")),
+        ("group_seeds", cluster.peers()),
         ("ip_allowlist", allowed.to_string()),
         ("recovery_get_public_key", "ON".to_string()),
         // The first time by statements, in order; after a crash by itself.
@@ -60,15 +56,12 @@ pub(super) fn form(cluster: &Cluster, server: &Server) -> Result<(), ServerError
         // The start waits for the node's place in the group.
         let mut session = node.connect()?;
         session.execute(&channel)?;
-        match index {
-            0 => {
-                session.execute("SET GLOBAL group_replication_bootstrap_group = ON")?;
-                session.execute("START GROUP_REPLICATION")?;
-                session.execute("SET GLOBAL group_replication_bootstrap_group = OFF")?;
-            }
-            _ => {
-                session.execute("START GROUP_REPLICATION")?;
-            }
+        if index == 0 {
+            session.execute("SET GLOBAL group_replication_bootstrap_group = ON")?;
+        }
+        session.execute("START GROUP_REPLICATION")?;
+        if index == 0 {
+            session.execute("SET GLOBAL group_replication_bootstrap_group = OFF")?;
         }
     }
     Ok(())

@@ -167,6 +167,15 @@ impl Cluster {
         &self.addresses[number as usize - 1]
     }
 
+    /// Where the nodes reach each other: `127.0.0.1:20001,127.0.0.1:20004`.
+    fn peers(&self) -> String {
+        let peers = self.addresses.iter();
+        let peers: Vec<String> = peers
+            .map(|one| format!("{}:{}", one.host, one.peer))
+            .collect();
+        peers.join(",")
+    }
+
     /// Whether clients come over the network, and not by a socket.
     fn is_linked(&self) -> bool {
         self.network.is_some()

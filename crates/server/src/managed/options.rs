@@ -4,6 +4,7 @@
 //! Whether the server knows a setting is checked elsewhere (`known_settings`).
 
 use crate::ServerError;
+use crate::builds::option;
 use crate::managed::place::InstanceFolder;
 use spec::confined::Unconfined;
 use std::ffi::OsString;
@@ -32,23 +33,18 @@ pub(super) fn all(
     port: u16,
     settings: &[(String, String)],
 ) -> Result<Vec<OsString>, ServerError> {
-    let with_path = |option: &str, path: &Path| {
-        let mut whole = OsString::from(option);
-        whole.push(path);
-        whole
-    };
     let mut options: Vec<OsString> = DEFAULTS.map(OsString::from).to_vec();
     // Statements write files only here.
-    options.push(with_path("--secure-file-priv=", &place.files()));
+    options.push(option("--secure-file-priv=", &place.files()));
     for (name, value) in settings {
         options.push(from_experiment(name, value)?);
     }
     options.extend([
-        with_path("--datadir=", data_folder),
-        with_path("--tmpdir=", &place.temporary()),
-        with_path("--socket=", place.socket()),
-        with_path("--pid-file=", &place.pid_file()),
-        with_path("--init-file=", &place.init_file()),
+        option("--datadir=", data_folder),
+        option("--tmpdir=", &place.temporary()),
+        option("--socket=", place.socket()),
+        option("--pid-file=", &place.pid_file()),
+        option("--init-file=", &place.init_file()),
         format!("--port={port}").into(),
         "--bind-address=127.0.0.1".into(),
     ]);
