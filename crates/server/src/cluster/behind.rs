@@ -1,7 +1,7 @@
 //! Replication lag as the nodes report it. Galera reports it in a status variable, the other topologies need a query of their own.
 
+use super::Formation;
 use super::replica::{LAG_COLUMNS, status_statement};
-use super::{Cluster, Formation};
 use crate::{ServerError, Session};
 use spec::Topology;
 
@@ -23,18 +23,14 @@ const QUEUE: &str = "SELECT COUNT_TRANSACTIONS_REMOTE_IN_APPLIER_QUEUE \
 impl Formation {
     /// The query for the nodes from 2 on; None if their status variables have it.
     pub fn behind(&self) -> Option<Behind> {
-        query(&self.cluster)
-    }
-}
-
-fn query(cluster: &Cluster) -> Option<Behind> {
-    match cluster.spec.topology {
-        Topology::Galera => None,
-        Topology::Replica => Some(Behind::Seconds {
-            sql: status_statement(cluster),
-            columns: LAG_COLUMNS,
-        }),
-        Topology::Group => Some(Behind::Transactions { sql: QUEUE }),
+        match self.topology() {
+            Topology::Galera => None,
+            Topology::Replica => Some(Behind::Seconds {
+                sql: status_statement(&self.cluster),
+                columns: LAG_COLUMNS,
+            }),
+            Topology::Group => Some(Behind::Transactions { sql: QUEUE }),
+        }
     }
 }
 
