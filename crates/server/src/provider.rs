@@ -244,12 +244,12 @@ impl Provider for ByDsn {
     /// prony never reconfigures it, so only session variables are available, and the settings that it has anyway.
     fn known(&self) -> Result<Known, ServerError> {
         let (_, mut session) = ByDsn::session(&self.dsn)?;
-        let rows = session.query("SHOW SESSION VARIABLES")?.rows;
+        let shown = session.query("SHOW SESSION VARIABLES")?;
         let in_force = adjusted::in_force(&mut session)?;
         Ok(Known {
             takes_hints: has_hints(&self.identity),
             in_force: Some(in_force),
-            ..known_of_session(&rows)
+            ..known_of_session(adjusted::variables(&shown))
         })
     }
 
@@ -258,22 +258,15 @@ impl Provider for ByDsn {
     }
 }
 
-fn known_of_session(rows: &[Vec<Option<Vec<u8>>>]) -> Known {
-    let text = |cell: &Option<Vec<u8>>| {
-        String::from_utf8_lossy(cell.as_deref().unwrap_or_default()).into_owned()
-    };
+fn known_of_session(variables: impl Iterator<Item = (String, String)>) -> Known {
     let mut known = Known {
         takes_session: true,
         ..Known::default()
     };
-    for row in rows {
-        let [name, value] = row.as_slice() else {
-            continue;
-        };
-        let name = plain(&text(name));
+    for (name, value) in variables {
+        let name = plain(&name);
         if name == switches::NAME {
-            let flags = text(value);
-            let flags = switches::flags(&flags).into_iter();
+            let flags = switches::flags(&value).into_iter();
             known.switches = flags.map(|(flag, _)| flag.to_string()).collect();
         }
         known.variables.insert(name);
@@ -417,12 +410,12 @@ mod tests {
 
     #[test]
     fn session_variables_and_switches_are_read_from_the_server() {
-        let cell = |text: &str| Some(text.as_bytes().to_vec());
-        let rows = [
-            vec![cell("sort_buffer_size"), cell("262144")],
-            vec![cell("optimizer_switch"), cell("mrr=on,icp=off")],
+        let pair = |name: &str, value: &str| (name.to_string(), value.to_string());
+        let variables = [
+            pair("sort_buffer_size", "262144"),
+            pair("optimizer_switch", "mrr=on,icp=off"),
         ];
-        let known = known_of_session(&rows);
+        let known = known_of_session(variables.into_iter());
         assert!(known.takes_session && !known.takes_settings);
         assert!(known.variables.contains("sort_buffer_size"));
         assert_eq!(known.switches, ["mrr", "icp"]);

@@ -3,7 +3,7 @@
 //! Each one is reported, so that no result is attributed to a setting that was not in force. Settings that the server does
 //! not show under the same name are skipped.
 
-use crate::{Adjusted, ServerError, Session};
+use crate::{Adjusted, Reply, ServerError, Session};
 use spec::{listed, plain, without_loose};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,13 +19,13 @@ pub(crate) fn find(
 /// Reads SHOW GLOBAL VARIABLES.
 pub(crate) fn in_force(session: &mut Session) -> Result<BTreeMap<String, String>, ServerError> {
     let shown = session.control(|session| session.query("SHOW GLOBAL VARIABLES"))?;
-    let pair = |row: Vec<Option<Vec<u8>>>| {
-        let mut texts = row
-            .into_iter()
-            .map(|cell| String::from_utf8_lossy(&cell.unwrap_or_default()).into_owned());
-        Some((texts.next()?, texts.next()?))
-    };
-    Ok(shown.rows.into_iter().filter_map(pair).collect())
+    Ok(variables(&shown).collect())
+}
+
+/// The names and the values of SHOW VARIABLES.
+pub(crate) fn variables(shown: &Reply) -> impl Iterator<Item = (String, String)> {
+    let text = move |row, column| shown.text(row, column).unwrap_or_default();
+    (0..shown.rows.len()).map(move |row| (text(row, 0), text(row, 1)))
 }
 
 /// Compares the requested settings with those in force, by name. Of a list of switches, only the flags that differ are

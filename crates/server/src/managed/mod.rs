@@ -284,15 +284,11 @@ impl Managed {
     fn identify(&self, session: &mut Session) -> Result<ServerIdentity, ServerError> {
         let sql = "SELECT version(), @@version_comment, @@version_compile_machine";
         let reply = session.control(|session| session.query(sql))?;
-        let mut texts = reply
-            .rows
-            .into_iter()
-            .flatten()
-            .map(|cell| String::from_utf8_lossy(&cell.unwrap_or_default()).into_owned());
+        let text = |column| reply.text(0, column).unwrap_or_default();
         Ok(ServerIdentity {
             build: self.distribution.build.clone(),
-            version: texts.next().unwrap_or_default(),
-            comment: texts.collect::<Vec<_>>().join(", "),
+            version: text(0),
+            comment: [text(1), text(2)].join(", "),
             binary_sha256: self.distribution.binary_sha256.clone(),
         })
     }
