@@ -30,13 +30,9 @@ fn keys(sql: &str) -> Option<Vec<String>> {
     };
     let after = words[by + 2..].iter().take_while(|word| !is_end(word));
     let after: Vec<&str> = after.map(String::as_str).collect();
-    Some(
-        after
-            .join(" ")
-            .split(',')
-            .map(|key| key.trim().to_string())
-            .collect(),
-    )
+    let after = after.join(" ");
+    let keys = after.split(',').map(|key| key.trim().to_string());
+    Some(keys.collect())
 }
 
 /// The words outside of parentheses; what is in them, and a quoted text, becomes a word that is no name. None for a text that is not
@@ -82,10 +78,8 @@ fn column(key: &str, reply: &Reply) -> Option<usize> {
         return number.checked_sub(1).filter(|n| *n < reply.columns.len());
     }
     let name = name.trim_matches('`');
-    let mut named = reply.columns.iter().enumerate();
-    let mut named = named
-        .by_ref()
-        .filter(|(_, column)| column.eq_ignore_ascii_case(name));
+    let columns = reply.columns.iter().enumerate();
+    let mut named = columns.filter(|(_, column)| column.eq_ignore_ascii_case(name));
     let (column, _) = named.next()?;
     named.next().is_none().then_some(column)
 }

@@ -54,10 +54,7 @@ pub(crate) fn cannot_create(engine: &str, cause: ServerError) -> LoadError {
         ServerError::Refused { code, .. } if READ_ONLY.contains(&code) => LoadError::ReadOnly {
             cause: cause.to_string(),
         },
-        cause => LoadError::Server {
-            what: "The tables cannot be created",
-            cause,
-        },
+        cause => LoadError::during("The tables cannot be created")(cause),
     }
 }
 
@@ -69,10 +66,7 @@ fn no_engine(engine: &str, cause: String) -> LoadError {
 }
 
 fn unasked(cause: ServerError) -> LoadError {
-    LoadError::Server {
-        what: "The storage engines of the server cannot be listed",
-        cause,
-    }
+    LoadError::during("The storage engines of the server cannot be listed")(cause)
 }
 
 #[cfg(test)]

@@ -43,10 +43,8 @@ pub(crate) fn present(
 
 /// The first column of a reply as text.
 pub(crate) fn names(reply: &Reply) -> Vec<String> {
-    let names = reply.rows.iter().filter_map(|row| row.first()?.as_deref());
-    names
-        .map(|name| String::from_utf8_lossy(name).into_owned())
-        .collect()
+    let rows = 0..reply.rows.len();
+    rows.filter_map(|row| reply.text(row, 0)).collect()
 }
 
 /// The tables of a schema in MySQL that match a LIKE pattern, and the marker's table.
@@ -88,13 +86,9 @@ pub(crate) fn read(session: &mut Session, schema: &str) -> Result<Option<Marker>
         "SELECT fingerprint, loaded_rows FROM {}",
         qualified(session, schema)
     ))?;
-    let text = |column: usize| {
-        let cell = reply.rows.first()?.get(column)?.as_deref()?;
-        Some(String::from_utf8_lossy(cell).into_owned())
-    };
-    Ok(text(0)
-        .zip(text(1).and_then(|rows| rows.parse().ok()))
-        .map(|(fingerprint, rows)| Marker { fingerprint, rows }))
+    let rows = reply.text(0, 1).and_then(|rows| rows.parse().ok());
+    let found = reply.text(0, 0).zip(rows);
+    Ok(found.map(|(fingerprint, rows)| Marker { fingerprint, rows }))
 }
 
 /// Makes the empty marker. `engine` is that of the tables, since the server may have no other.

@@ -150,8 +150,7 @@ fn columns_of_rows(
 /// The current value of a status counter; None if the server does not have it.
 fn status(session: &mut Session, name: &str) -> Result<Option<u64>, ServerError> {
     let reply = session.query(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))?;
-    let value = reply.rows.first().and_then(|row| row.get(1)?.as_deref());
-    Ok(value.and_then(|value| std::str::from_utf8(value).ok()?.parse().ok()))
+    Ok(reply.text(0, 1).and_then(|value| value.parse().ok()))
 }
 
 #[cfg(test)]
