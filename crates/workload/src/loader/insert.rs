@@ -1,11 +1,10 @@
 //! Loads rows by INSERT, for servers that refuse LOCAL: many rows per statement, one transaction per piece.
 
-use super::lines::{Lines, fields, is_null};
+use super::lines::{each_line, fields, is_null};
 use super::tally::Tally;
 use super::warnings::refuse_losses;
 use super::{Piece, Table};
 use server::{ServerError, Session};
-use std::io;
 
 /// Larger statements are not faster and cost the server memory.
 const LARGEST_STATEMENT: u64 = 1 << 20;
@@ -29,20 +28,7 @@ pub(super) fn load(
 ) -> Result<u64, ServerError> {
     session.execute("START TRANSACTION")?;
     let mut batch = Batch::new(&table.name, limit);
-    for part in piece.parts {
-        let mut failed = None;
-        let mut lines = Lines::new(|line: &[u8]| {
-            batch.add(session, line).map_err(|error| {
-                failed = Some(error);
-                io::Error::other("the server refused a row")
-            })
-        });
-        let written = tally.write(piece.table, part, &mut lines);
-        if let Some(error) = failed {
-            return Err(error);
-        }
-        written.map_err(|error| ServerError::Lost(error.to_string()))?;
-    }
+    each_line(piece, tally, |line| batch.add(session, line))?;
     batch.send(session)?;
     session.execute("COMMIT")?;
     Ok(batch.rows)

@@ -1,8 +1,37 @@
 //! A writer that passes on whole lines, for servers that take rows rather than a stream.
 
+use super::Piece;
+use super::tally::Tally;
+use server::ServerError;
 use std::io::{self, Write};
 
-pub(super) struct Lines<F> {
+/// Generates the rows of a piece, and hands each line to `take`.
+///
+/// # Errors
+/// Those of `take`. The load was stopped.
+pub(super) fn each_line(
+    piece: Piece,
+    tally: &Tally,
+    mut take: impl FnMut(&[u8]) -> Result<(), ServerError>,
+) -> Result<(), ServerError> {
+    for part in piece.parts {
+        let mut failed = None;
+        let mut lines = Lines::new(|line: &[u8]| {
+            take(line).map_err(|error| {
+                failed = Some(error);
+                io::Error::other("a row was refused")
+            })
+        });
+        let written = tally.write(piece.table, part, &mut lines);
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        written.map_err(|error| ServerError::Lost(error.to_string()))?;
+    }
+    Ok(())
+}
+
+struct Lines<F> {
     /// An incomplete line.
     rest: Vec<u8>,
     line: F,
@@ -10,7 +39,7 @@ pub(super) struct Lines<F> {
 
 impl<F: FnMut(&[u8]) -> io::Result<()>> Lines<F> {
     /// `line` gets each line without its line feed.
-    pub(super) fn new(line: F) -> Lines<F> {
+    fn new(line: F) -> Lines<F> {
         Lines {
             rest: Vec::new(),
             line,

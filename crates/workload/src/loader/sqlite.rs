@@ -1,12 +1,11 @@
 //! Loads rows into SQLite: one prepared INSERT per table, one transaction for all.
 
-use super::lines::{Lines, fields, is_null};
+use super::lines::{each_line, fields, is_null};
 use super::queue::Queue;
 use super::tally::Tally;
 use super::{Failure, Piece, Table, next};
 use crate::held;
 use server::{ServerError, Session};
-use std::io;
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -34,10 +33,8 @@ pub(super) fn load_all(
 }
 
 fn execute(session: &mut Session, sql: &str, table: usize) -> Result<(), Failure> {
-    session
-        .execute(sql)
-        .map(|_| ())
-        .map_err(|error| Failure { table, error })
+    let done = session.execute(sql).map(drop);
+    done.map_err(|error| Failure { table, error })
 }
 
 fn load(
@@ -56,22 +53,10 @@ fn load(
         .prepare_cached(&format!("INSERT INTO {} VALUES ({marks})", table.name))
         .map_err(refusal)?;
     let mut rows = 0;
-    for part in piece.parts {
-        let mut failed = None;
-        let mut lines = Lines::new(|line: &[u8]| {
-            insert_row(&mut insert, line).map_err(|error| {
-                failed = Some(error);
-                io::Error::other("SQLite refused a row")
-            })?;
-            rows += 1;
-            Ok(())
-        });
-        let written = tally.write(piece.table, part, &mut lines);
-        if let Some(error) = failed {
-            return Err(refusal(error));
-        }
-        written.map_err(|error| ServerError::Lost(error.to_string()))?;
-    }
+    each_line(piece, tally, |line| {
+        rows += 1;
+        insert_row(&mut insert, line).map_err(refusal)
+    })?;
     Ok(rows)
 }
 
