@@ -86,32 +86,25 @@ pub fn run(
     progress: &(dyn Fn(Progress) + Sync),
     cancel: &(dyn Fn() -> bool + Sync),
 ) -> Result<Loaded, LoadError> {
-    let Job {
-        prepare,
-        tables,
-        pieces,
-        is_part,
-        indexes,
-        connections,
-        data_bytes,
-    } = job;
+    let tables = &job.tables;
     let tally = Arc::new(Tally::new(tables.iter().map(|table| table.rows).collect()));
     let faults = fault::Faults {
-        tables: &tables,
+        tables,
         tally: &tally,
-        data_bytes,
+        data_bytes: job.data_bytes,
     };
 
-    let opened = open_all(connect, &prepare, &tables[0], connections.min(pieces.len()));
+    let connections = job.connections.min(job.pieces.len());
+    let opened = open_all(connect, &job.prepare, &tables[0], connections);
     let (sessions, method) = opened.map_err(|error| faults.explain(0, error))?;
     let connections = sessions.len();
     let ids: Vec<u32> = sessions.iter().filter_map(Session::connection_id).collect();
-    let queue = Mutex::new(Queue::new(pieces, tables.len()));
+    let queue = Mutex::new(Queue::new(job.pieces, tables.len()));
     let began = Instant::now();
     let watch = watch::Watch {
         began,
         tally: &tally,
-        tables: &tables,
+        tables,
         ids: &ids,
         connect,
         progress,
@@ -120,15 +113,15 @@ pub fn run(
     let outcome = work_all(sessions, method, &queue, &tally, &watch);
     let elapsed_s = began.elapsed().as_secs_f64();
     faults.unless_done(outcome)?;
-    if !is_part {
+    if !job.is_part {
         faults.all_rows_are_in()?;
     }
     let mut index_s = BTreeMap::new();
-    if !indexes.is_empty() {
-        let session = open(connect, &prepare).map_err(|error| faults.explain(0, error))?;
+    if !job.indexes.is_empty() {
+        let session = open(connect, &job.prepare).map_err(|error| faults.explain(0, error))?;
         let ids: Vec<u32> = session.connection_id().into_iter().collect();
         let watch = watch::Watch { ids: &ids, ..watch };
-        let (outcome, built) = build::all(&indexes, &tables, session, &watch);
+        let (outcome, built) = build::all(&job.indexes, tables, session, &watch);
         faults.unless_done(outcome)?;
         index_s = built;
     }
@@ -140,7 +133,7 @@ pub fn run(
         finish_s: 0.0,
         method: method.name().into(),
         connections,
-        tables: tally.by_table(&tables),
+        tables: tally.by_table(tables),
         events: Vec::new(),
     })
 }

@@ -15,6 +15,7 @@ use crate::sql_text::{SqlMistake, named, statements};
 pub(super) const TABLE: &str = "{n}";
 
 /// Builds a script, operation by operation.
+#[derive(Default)]
 pub struct Builder {
     tables: Option<u32>,
     parameters: Vec<Parameter>,
@@ -39,13 +40,7 @@ impl Builder {
     pub fn new(tables: Option<u32>) -> Builder {
         Builder {
             tables: tables.map(|tables| tables.max(1)),
-            parameters: Vec::new(),
-            used: Vec::new(),
-            text_bytes: 0,
-            statements: Vec::new(),
-            places: 0,
-            operations: Vec::new(),
-            weights: Vec::new(),
+            ..Builder::default()
         }
     }
 
