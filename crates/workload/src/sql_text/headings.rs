@@ -84,7 +84,7 @@ fn nothing_runs(text: &str, pieces: &[(PieceKind, Range<usize>)]) -> Result<(), 
 }
 
 /// The line of an offset, from 1.
-pub(crate) fn line(text: &str, at: usize) -> usize {
+fn line(text: &str, at: usize) -> usize {
     1 + text[..at].matches('\n').count()
 }
 

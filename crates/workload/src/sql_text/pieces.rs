@@ -54,19 +54,11 @@ fn piece(sql: &str, at: usize, runs: bool) -> Result<(PieceKind, usize), Unclose
         line: 1 + sql[..at].matches('\n').count(),
     };
     let rest = &sql.as_bytes()[at..];
+    let in_quotes = |quote| quoted(rest).ok_or_else(|| unclosed(quote));
     let (kind, length) = match rest {
-        [b'\'', ..] => (
-            PieceKind::Quoted,
-            quoted(rest).ok_or_else(|| unclosed("'"))?,
-        ),
-        [b'"', ..] => (
-            PieceKind::Quoted,
-            quoted(rest).ok_or_else(|| unclosed("\""))?,
-        ),
-        [b'`', ..] => (
-            PieceKind::Quoted,
-            quoted(rest).ok_or_else(|| unclosed("`"))?,
-        ),
+        [b'\'', ..] => (PieceKind::Quoted, in_quotes("'")?),
+        [b'"', ..] => (PieceKind::Quoted, in_quotes("\"")?),
+        [b'`', ..] => (PieceKind::Quoted, in_quotes("`")?),
         [b'/', b'*', b'!', ..] => (PieceKind::Code, 3),
         [b'/', b'*', b'M', b'!', ..] => (PieceKind::Code, 4),
         // One piece, so that the star cannot start another comment.
@@ -85,7 +77,7 @@ fn piece(sql: &str, at: usize, runs: bool) -> Result<(PieceKind, usize), Unclose
 }
 
 /// The length of a quoted piece that begins here, None if it does not end. A quote within is doubled or, but for names, escaped.
-pub(crate) fn quoted(rest: &[u8]) -> Option<usize> {
+fn quoted(rest: &[u8]) -> Option<usize> {
     let quote = rest[0];
     let mut at = 1;
     loop {
@@ -98,7 +90,8 @@ pub(crate) fn quoted(rest: &[u8]) -> Option<usize> {
     }
 }
 
-fn line(rest: &[u8]) -> usize {
+/// The bytes up to the end of the line.
+pub(super) fn line(rest: &[u8]) -> usize {
     rest.iter()
         .position(|&byte| byte == b'\n')
         .unwrap_or(rest.len())

@@ -1,6 +1,7 @@
 //! The tokens of one statement.
 
 use super::Quoting;
+use crate::sql_text::pieces::line;
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,11 +102,6 @@ impl<'s> Lexer<'s> {
     /// The end of the token at the offset, and its kind; None for what is no token, with its end.
     fn piece(&self) -> (Option<TokenKind>, usize) {
         let rest = &self.sql[self.at..];
-        let to_line_end = || {
-            rest.iter()
-                .position(|byte| *byte == b'\n')
-                .unwrap_or(rest.len())
-        };
         match *rest {
             [b'/', b'*', b'!', ..] => (None, 3 + digits(&rest[3..])),
             [b'/', b'*', b'M', b'!', ..] => (None, 4 + digits(&rest[4..])),
@@ -114,8 +110,8 @@ impl<'s> Lexer<'s> {
                 let close = rest[2..].windows(2).position(|pair| pair == b"*/");
                 (None, close.map_or(rest.len(), |at| at + 4))
             }
-            [b'#', ..] | [b'-', b'-'] => (None, to_line_end()),
-            [b'-', b'-', after, ..] if after.is_ascii_whitespace() => (None, to_line_end()),
+            [b'#', ..] | [b'-', b'-'] => (None, line(rest)),
+            [b'-', b'-', after, ..] if after.is_ascii_whitespace() => (None, line(rest)),
             [blank, ..] if blank.is_ascii_whitespace() => (None, 1),
             [quote @ (b'\'' | b'"' | b'`'), ..] => {
                 let is_name = quote == b'`' || (quote == b'"' && self.quoting.ansi);
