@@ -235,8 +235,7 @@ fn beyond_schema(tokens: &[Token]) -> Option<String> {
         "CREATE" | "ALTER" | "DROP" => beyond_object(&head, &words, tokens),
         "SET" => first_of(&words, &NOT_OF_SESSION).map(|word| format!("SET with {word}")),
         "START" => with(&["TRANSACTION"]),
-        "LOCK" | "UNLOCK" => with(&["TABLE", "TABLES"]),
-        "RENAME" => with(&["TABLE", "TABLES"]),
+        "LOCK" | "UNLOCK" | "RENAME" => with(&["TABLE", "TABLES"]),
         // MariaDB runs whole blocks.
         "BEGIN" => with(&["", "WORK"]),
         other if is_one_of(other, &PLAIN) => None,
@@ -312,7 +311,7 @@ fn first_of(words: &[&Token], of: &[&str]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql::sources::{Charset, Creation};
+    use crate::sql::sources::tests::of_setup;
 
     fn beyond_of(sql: &str) -> Option<String> {
         let schemas = ["prony_sql", "information_schema", "mysql", "shop"];
@@ -450,18 +449,8 @@ mod tests {
 
     #[test]
     fn the_first_refused_statement_is_named_with_its_place() {
-        let sources = Sources {
-            creation: Creation::Setup {
-                sql: "create table t (a int);\n\nset global read_only = 1;\n".into(),
-                file: Some("tables.sql".into()),
-                folder: None,
-            },
-            files: Vec::new(),
-            replace: Vec::new(),
-            accept_warnings: false,
-            reload: false,
-            charset: Charset::OfDump,
-        };
+        let sql = "create table t (a int);\n\nset global read_only = 1;\n";
+        let sources = of_setup(sql, Some("tables.sql"));
         let refused = check(&sources, &["shop".into()]).unwrap_err().to_string();
         assert!(
             refused.starts_with("tables.sql:3: the statement has SET with GLOBAL")

@@ -337,10 +337,7 @@ pub(super) mod tests {
             let file = TableFile {
                 table: "t".into(),
                 path,
-                options: None,
-                header: None,
-                null: None,
-                separator: None,
+                ..TableFile::default()
             };
             let sources = Sources {
                 files: vec![file],

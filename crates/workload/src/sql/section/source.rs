@@ -200,11 +200,7 @@ fn of_table(node: &Node) -> Option<Vec<TableFile>> {
     }
     let mut one = TableFile {
         table: node.key.to_string(),
-        path: PathBuf::new(),
-        options: None,
-        header: None,
-        null: None,
-        separator: None,
+        ..TableFile::default()
     };
     let paths = match node.section_if_table() {
         None => paths(node)?,
@@ -212,18 +208,14 @@ fn of_table(node: &Node) -> Option<Vec<TableFile>> {
             let name = format!("load.{}", node.key);
             section.allow(&name, &KEYS);
             let example = "options = \"FIELDS TERMINATED BY ';'\"";
-            let options = section.get("options").map(|node| node.words(example));
-            one.options = options.flatten();
-            let header = section
-                .get("header")
-                .map(|node| node.truth("header = false"));
-            one.header = header.flatten();
-            let null = section.get("null").map(|node| node.text("null = \"\""));
-            one.null = null.flatten().map(String::from);
-            one.separator = match section.get("separator") {
-                None => None,
-                Some(node) => Some(separator(&node)?),
-            };
+            let get = |key| section.get(key);
+            one.options = get("options").and_then(|node| node.words(example));
+            one.header = get("header").and_then(|node| node.truth("header = false"));
+            let null = get("null").and_then(|node| node.text("null = \"\""));
+            one.null = null.map(String::from);
+            if let Some(node) = get("separator") {
+                one.separator = Some(separator(&node)?);
+            }
             only_one(&section, &one)?;
             paths(&section.require(&name, "file", "file = \"orders.csv\"")?)?
         }

@@ -119,10 +119,7 @@ mod tests {
         let file = TableFile {
             table: "t".into(),
             path: "t.csv".into(),
-            options: None,
-            header: None,
-            null: None,
-            separator: None,
+            ..TableFile::default()
         };
         let columns = read(&mut session, &file).unwrap();
         let stamped: Vec<bool> = columns.iter().map(|column| column.is_stamped).collect();

@@ -123,10 +123,8 @@ mod tests {
         let file = TableFile {
             table: "orders".into(),
             path: "orders.csv".into(),
-            options: None,
             header,
-            null: None,
-            separator: None,
+            ..TableFile::default()
         };
         let named = read(&reader, &columns, &file).map_err(|mistake| mistake.says)?;
         Ok(named.map(|columns| columns.into_iter().map(|column| column.name).collect()))

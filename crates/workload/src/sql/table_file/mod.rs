@@ -30,7 +30,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 /// A file with the rows of one table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableFile {
     pub table: String,
     pub path: PathBuf,
@@ -352,9 +352,7 @@ mod tests {
             table: "t".into(),
             path,
             options: options.map(String::from),
-            header: None,
-            null: None,
-            separator: None,
+            ..TableFile::default()
         };
         file.load(&mut session, Arc::default(), accepts)?;
         let seen = seen.lock().unwrap().clone();
