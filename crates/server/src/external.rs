@@ -149,17 +149,8 @@ mod tests {
     use super::*;
 
     fn unreachable() -> External {
-        External::new(Dsn {
-            user: "app".into(),
-            password: Some("secret word".into()),
-            host: "127.0.0.1".into(),
-            port: 1,
-            schema: None,
-            socket: Some("/no/such.sock".into()),
-            others: Vec::new(),
-            protection: Default::default(),
-            open: Default::default(),
-        })
+        let dsn = "mysql://app:secret word@127.0.0.1:1?socket=/no/such.sock";
+        External::new(dsn.parse().unwrap())
     }
 
     #[test]

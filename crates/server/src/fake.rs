@@ -162,17 +162,7 @@ impl Node for Fake {
 
     /// Nothing listens there: the workloads of tests do not connect.
     fn endpoint(&self) -> Option<Dsn> {
-        Some(Dsn {
-            user: "nobody".into(),
-            password: None,
-            host: "127.0.0.1".into(),
-            port: 1,
-            schema: None,
-            socket: None,
-            others: Vec::new(),
-            protection: Default::default(),
-            open: Default::default(),
-        })
+        "mysql://nobody@127.0.0.1:1".parse().ok()
     }
 
     fn pid(&self) -> Option<u32> {

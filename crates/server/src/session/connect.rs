@@ -118,17 +118,8 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     fn dsn(port: u16) -> Dsn {
-        Dsn {
-            user: "app".into(),
-            password: Some("secret word".into()),
-            host: "127.0.0.1".into(),
-            port,
-            schema: None,
-            socket: None,
-            others: Vec::new(),
-            protection: Default::default(),
-            open: Default::default(),
-        }
+        let dsn = format!("mysql://app:secret word@127.0.0.1:{port}");
+        dsn.parse().unwrap()
     }
 
     /// The error of `open` for a peer that sends these bytes and closes the connection.

@@ -29,17 +29,8 @@ fn session(
     act: impl FnOnce(TcpStream) + Send + 'static,
 ) -> (Session, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let dsn = Dsn {
-        user: "app".into(),
-        password: None,
-        host: "127.0.0.1".into(),
-        port: listener.local_addr().unwrap().port(),
-        schema: None,
-        socket: None,
-        others: Vec::new(),
-        protection: Default::default(),
-        open: Default::default(),
-    };
+    let address = listener.local_addr().unwrap();
+    let dsn: Dsn = format!("mysql://app@{address}").parse().unwrap();
     let played = std::thread::spawn(move || {
         let mut peer = listener.accept().unwrap().0;
         peer.write_all(&packet(0, GREETING)).unwrap();

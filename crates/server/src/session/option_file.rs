@@ -212,17 +212,8 @@ password='a\\b\sc\"\d'"#;
 
         #[test]
         fn a_written_password_is_read_back(word in "[ -~]{1,20}") {
-            let dsn = Dsn {
-                user: "root".into(),
-                password: Some(word.clone()),
-                host: "localhost".into(),
-                port: 3306,
-                schema: None,
-                socket: Some("/run/a b.sock".into()),
-                others: Vec::new(),
-                protection: Default::default(),
-                open: Default::default(),
-            };
+            let dsn = "mysql://root@localhost?socket=/run/a b.sock";
+            let dsn = Dsn { password: Some(word.clone()), ..dsn.parse().unwrap() };
             prop_assert_eq!(password(&text(&dsn)), Some(word));
         }
 
