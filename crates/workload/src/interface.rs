@@ -311,7 +311,7 @@ pub trait Dataset: Send + Sync {
     /// `connect` opens further connections, `progress` is called several times a second, `cancel` ends the load soon.
     fn load(
         &self,
-        connect: &(dyn Fn() -> Result<Session, ServerError> + Sync),
+        connect: Connect<'_>,
         progress: &(dyn Fn(Progress) + Sync),
         cancel: &(dyn Fn() -> bool + Sync),
     ) -> Result<Loaded, LoadError>;
@@ -322,10 +322,7 @@ pub trait Dataset: Send + Sync {
     /// Counts the rows of every table and reads the marker.
     fn verify(&self, session: &mut Session) -> Result<(), LoadError>;
     /// Checks rules about the loaded rows that a count does not show. `connect` opens connections.
-    fn verify_rules(
-        &self,
-        _connect: &(dyn Fn() -> Result<Session, ServerError> + Sync),
-    ) -> Result<(), LoadError> {
+    fn verify_rules(&self, _connect: Connect<'_>) -> Result<(), LoadError> {
         Ok(())
     }
     /// What a timed load leaves for the next trial on a server without snapshots.
@@ -358,14 +355,14 @@ pub trait Divided: Send + Sync {
         &self,
         index: u32,
         of: u32,
-        connect: &(dyn Fn() -> Result<Session, ServerError> + Sync),
+        connect: Connect<'_>,
         progress: &(dyn Fn(Progress) + Sync),
         cancel: &(dyn Fn() -> bool + Sync),
     ) -> Result<Loaded, LoadError>;
     /// Once all parts are in: builds the indexes that come after the rows, updates the optimizer statistics and writes the marker.
     fn finish_parts(
         &self,
-        connect: &(dyn Fn() -> Result<Session, ServerError> + Sync),
+        connect: Connect<'_>,
         progress: &(dyn Fn(Progress) + Sync),
         cancel: &(dyn Fn() -> bool + Sync),
     ) -> Result<Loaded, LoadError>;

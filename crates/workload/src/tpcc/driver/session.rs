@@ -44,9 +44,7 @@ impl Session {
             connection,
         })
     }
-}
 
-impl Session {
     /// The time of the drive.
     pub(super) fn now_ns(&self, request: &Request) -> u64 {
         self.io.now_ns().saturating_sub(request.zero_ns)

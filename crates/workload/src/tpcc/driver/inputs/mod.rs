@@ -104,10 +104,8 @@ impl NewOrder {
             .iter()
             .all(|line| line.supply == self.warehouse)
     }
-}
 
-/// For the audit of inputs.
-impl NewOrder {
+    /// For the audit of inputs.
     pub(super) fn note(&self, book: &mut Book) {
         let items: [u32; LINES_MAX] = self.lines.map(|line| line.item);
         let is_remote = |line: &&Line| line.supply != self.warehouse;
