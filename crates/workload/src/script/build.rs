@@ -7,7 +7,7 @@ use super::generator::{Generator, Parameter};
 use super::locks::Locks;
 use super::mix::Mix;
 use super::{Operation, Policy, Script, Statement, Step};
-use crate::sql_text::lexer::{Lexer, Quoting, Token, reading};
+use crate::sql_text::lexer::{reading, tokens_of};
 use crate::sql_text::{PieceKind, lex};
 use crate::sql_text::{SqlMistake, named, statements};
 
@@ -223,20 +223,16 @@ impl Effect {
                 "select" | "show" | "explain" | "describe" | "desc" | "set" | "use" | "values"
                 | "table" | "do" | "help" | "savepoint" | "release" | "rollback",
             ) => Effect::Nothing,
-            Some("with") if reading::reads(&tokens(sql)) => Effect::Nothing,
+            Some("with") if reading::reads(&tokens_of(sql)) => Effect::Nothing,
             Some("create" | "alter" | "drop" | "truncate" | "rename") => Effect::Define,
             _ => Effect::Change,
         }
     }
 }
 
-fn tokens(sql: &str) -> Vec<Token<'_>> {
-    Lexer::new(sql.as_bytes(), Quoting::default()).collect()
-}
-
 /// The effect of a statement that its reply shows.
 pub(super) fn purpose(sql: &str) -> Purpose {
-    let tokens = tokens(sql);
+    let tokens = tokens_of(sql);
     let has_into = || tokens.iter().any(|token| token.is("INTO"));
     match tokens.iter().find(|token| !token.is_sign(b'(')) {
         Some(first) if first.is_one_of(&["INSERT", "UPDATE", "DELETE", "REPLACE"]) => {
@@ -268,7 +264,7 @@ fn autocommit(sql: &str) -> Option<bool> {
 
 /// Whether a statement changes nothing and locks nothing.
 fn only_reads(sql: &str) -> bool {
-    let tokens = tokens(sql);
+    let tokens = tokens_of(sql);
     reading::reads(&tokens) && reading::touches(&tokens).is_none()
 }
 
@@ -308,7 +304,7 @@ impl Transactions {
         if let Some(is_on) = autocommit(sql) {
             return self.turn_autocommit(is_on);
         }
-        self.locks.follow(&tokens(sql));
+        self.locks.follow(&tokens_of(sql));
         match (Control::from_sql(sql), Effect::from_sql(sql)) {
             (Some(Control::Begin), _) => {
                 self.any = true;

@@ -69,12 +69,12 @@ fn names_no_table(flush: &[Token]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql_text::lexer::{Lexer, Quoting};
+    use crate::sql_text::lexer::tokens_of;
 
     fn missing(statements: &[&str]) -> Option<&'static str> {
         let mut locks = Locks::default();
         for sql in statements {
-            let tokens: Vec<Token> = Lexer::new(sql.as_bytes(), Quoting::default()).collect();
+            let tokens = tokens_of(sql);
             locks.follow(&tokens);
         }
         locks.missing()

@@ -5,7 +5,7 @@
 
 use super::dump::{Cause, Cut, Piece, Statement, Statements, mapped};
 use crate::sql_text::lexer::{
-    Assignment, Lexer, Quoting, Scope, Token, assignments, is_for_a_statement, reading,
+    Assignment, Lexer, Quoting, Scope, Token, assignments, is_for_a_statement, reading, tokens_of,
     user_variables,
 };
 use crate::sql_text::{is_name, name_and_weight};
@@ -345,7 +345,7 @@ impl Queries {
 
 fn unprotected(before: &[String]) -> Option<String> {
     before.iter().find_map(|set| {
-        let tokens: Vec<Token> = Lexer::new(set.as_bytes(), Quoting::default()).collect();
+        let tokens = tokens_of(set);
         let found = assignments(&tokens).into_iter();
         let mut names = found.filter(|one| one.scope == Scope::Session);
         let one = names.find(|one| OF_PROTECTION.contains(&one.name.as_str()))?;

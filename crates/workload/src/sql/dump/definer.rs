@@ -85,10 +85,10 @@ pub(super) fn is_file_elsewhere(tokens: &[Token]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql_text::lexer::{Lexer, Quoting};
+    use crate::sql_text::lexer::tokens_of;
 
     fn without(sql: &str) -> String {
-        let tokens: Vec<Token> = Lexer::new(sql.as_bytes(), Quoting::default()).collect();
+        let tokens = tokens_of(sql);
         match place(&tokens) {
             Some(place) => format!("{}{}", &sql[..place.start], &sql[place.end..]),
             None => sql.to_string(),
@@ -143,7 +143,7 @@ mod tests {
             ("create table t (data int, directory int)", &[]),
             ("insert into t values ('data directory', 'x')", &[]),
         ] {
-            let tokens: Vec<Token> = Lexer::new(sql.as_bytes(), Quoting::default()).collect();
+            let tokens = tokens_of(sql);
             let folders = folders(&tokens).into_iter();
             let texts: Vec<&str> = folders.map(|place| &sql[place]).collect();
             assert_eq!(texts, found, "{sql}");
@@ -158,7 +158,7 @@ mod tests {
             ("CREATE TABLESPACE s ADD DATAFILE './s.ibd'", false),
             ("create table t (datafile char(9) default '/x')", false),
         ] {
-            let tokens: Vec<Token> = Lexer::new(sql.as_bytes(), Quoting::default()).collect();
+            let tokens = tokens_of(sql);
             assert_eq!(is_file_elsewhere(&tokens), expected, "{sql}");
         }
     }

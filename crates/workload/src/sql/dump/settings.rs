@@ -131,10 +131,10 @@ pub(super) fn of_schema(tokens: &[Token]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql_text::lexer::{Lexer, Quoting};
+    use crate::sql_text::lexer::tokens_of;
 
     fn keep(sql: &str, origin: Origin) -> Option<String> {
-        let tokens: Vec<Token> = Lexer::new(sql.as_bytes(), Quoting::default()).collect();
+        let tokens = tokens_of(sql);
         let kept = kept(sql.as_bytes(), &tokens, origin)?;
         Some(String::from_utf8(kept.into_owned()).unwrap())
     }

@@ -4,7 +4,7 @@
 //! not in the statements.
 
 use super::Written;
-use crate::sql_text::lexer::{Lexer, Quoting, Token, is_for_a_statement, user_variables};
+use crate::sql_text::lexer::{is_for_a_statement, tokens_of, user_variables};
 use crate::sql_text::{session_sets, statements};
 
 /// Checked elsewhere: an operation turns it on again.
@@ -60,7 +60,7 @@ fn set_by(sql: &str) -> Vec<String> {
 
 /// Whether a SET holds for the next transaction alone, or for its own statement.
 fn is_for_one(sql: &str) -> bool {
-    let tokens: Vec<Token> = Lexer::new(sql.as_bytes(), Quoting::default()).collect();
+    let tokens = tokens_of(sql);
     let is_of_transaction =
         matches!(&tokens[..], [set, word, ..] if set.is("SET") && word.is("TRANSACTION"));
     is_of_transaction || is_for_a_statement(&tokens)
@@ -83,7 +83,7 @@ fn unset<'o, 's>(operations: &[&'o Written<'s>]) -> Option<(&'o Written<'s>, Str
 
 /// The user variables, each with whether it is set there, but those that a SET only reads; None with a CALL.
 fn variables(sql: &str) -> Option<Vec<(String, bool)>> {
-    let tokens: Vec<Token> = Lexer::new(sql.as_bytes(), Quoting::default()).collect();
+    let tokens = tokens_of(sql);
     let mut found = Vec::new();
     for statement in tokens.split(|token| token.is_sign(b';')) {
         let begins = |word: &str| statement.first().is_some_and(|first| first.is(word));

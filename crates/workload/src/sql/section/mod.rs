@@ -8,7 +8,7 @@ pub(super) mod source;
 
 use super::queries::{Query, queries};
 use crate::script::{Builder, Policy, Script, StatementGroup, WEIGHT_MAX};
-use crate::sql_text::lexer::{Lexer, Quoting, Token, reading};
+use crate::sql_text::lexer::{reading, tokens_of};
 use crate::sql_text::{SqlMistake, headed, is_name};
 use source::Source;
 use spec::{Node, Written as Text};
@@ -151,7 +151,7 @@ fn of_timed_load(section: &spec::Section, tables: Option<u32>) -> Option<Runs> {
 
 /// Notes a statement that writes a file on the server, leaves the schema of the tables, or makes the record of the server wrong.
 fn is_refused(operation: &Written) -> bool {
-    let tokens: Vec<Token> = Lexer::new(operation.sql.as_bytes(), Quoting::default()).collect();
+    let tokens = tokens_of(operation.sql);
     let mut statements = tokens.split(|token| token.is_sign(b';'));
     let mut others = statements.clone();
     let (says, help) = if reading::writes_file(&tokens) {

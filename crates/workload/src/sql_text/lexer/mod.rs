@@ -13,7 +13,7 @@ mod wide;
 pub(crate) use modes::Modes;
 pub(crate) use set::{Assignment, OF_SERVER, Scope, assignments, is_for_a_statement, sets_server};
 pub use set::{SessionSet, hinted_sets, is_set_global, session_sets};
-pub(crate) use tokens::{Lexer, Token, TokenKind};
+pub(crate) use tokens::{Lexer, Token, TokenKind, tokens_of};
 pub(crate) use variables::user_variables;
 pub(crate) use wide::Wide;
 

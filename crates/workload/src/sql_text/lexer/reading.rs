@@ -131,11 +131,7 @@ pub(crate) fn falsifies(statement: &[Token]) -> Option<(&'static str, &'static s
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql_text::lexer::{Lexer, Quoting};
-
-    fn tokens(sql: &str) -> Vec<Token<'_>> {
-        Lexer::new(sql.as_bytes(), Quoting::default()).collect()
-    }
+    use crate::sql_text::lexer::tokens_of;
 
     #[test]
     fn statements_that_read_are_recognised_by_their_tokens() {
@@ -161,7 +157,7 @@ mod tests {
             "with recursive a as (select 1) cycle x restrict select * from a",
             "select 1 into @a",
         ] {
-            assert!(reads(&tokens(sql)), "{sql}");
+            assert!(reads(&tokens_of(sql)), "{sql}");
         }
     }
 
@@ -188,7 +184,7 @@ mod tests {
             "do sleep(1)",
             "",
         ] {
-            assert!(!reads(&tokens(sql)), "{sql}");
+            assert!(!reads(&tokens_of(sql)), "{sql}");
         }
     }
 
@@ -200,7 +196,7 @@ mod tests {
             ("set @a = 1, global b = 2", "SET GLOBAL would"),
             ("SET @@GLOBAL.b = 2", "SET GLOBAL would"),
         ] {
-            let found = falsifies(&tokens(sql)).unwrap_or_default();
+            let found = falsifies(&tokens_of(sql)).unwrap_or_default();
             assert!(found.0.starts_with(says), "{sql}");
         }
         for sql in [
@@ -210,7 +206,7 @@ mod tests {
             "set @global = 1",
             "show global status",
         ] {
-            assert_eq!(falsifies(&tokens(sql)), None, "{sql}");
+            assert_eq!(falsifies(&tokens_of(sql)), None, "{sql}");
         }
     }
 
@@ -224,14 +220,14 @@ mod tests {
             "select next value for s",
             "select setval(s, 5)",
         ] {
-            assert!(touches(&tokens(sql)).is_some(), "{sql}");
+            assert!(touches(&tokens_of(sql)).is_some(), "{sql}");
         }
         for sql in [
             "select 'for update'",
             "select `for` from t",
             "select nextval from t",
         ] {
-            assert_eq!(touches(&tokens(sql)), None, "{sql}");
+            assert_eq!(touches(&tokens_of(sql)), None, "{sql}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The assignments of a SET statement.
 
-use super::{Lexer, Quoting, Token, TokenKind};
+use super::{Token, TokenKind, tokens_of};
 use crate::sql_text::pieces::{PieceKind, lex};
 
 /// Words of a SET that changes the server.
@@ -70,7 +70,7 @@ pub(crate) fn sets_server(tokens: &[Token]) -> bool {
 
 /// Whether a statement is a SET that changes the server: SET GLOBAL, SET PERSIST.
 pub fn is_set_global(sql: &str) -> bool {
-    let tokens: Vec<Token> = Lexer::new(sql.as_bytes(), Quoting::default()).collect();
+    let tokens = tokens_of(sql);
     sets_server(&tokens)
 }
 
@@ -85,7 +85,7 @@ pub struct SessionSet {
 
 /// The variables that a SET changes in its session; none for any other statement.
 pub fn session_sets(sql: &str) -> Vec<SessionSet> {
-    let tokens: Vec<Token> = Lexer::new(sql.as_bytes(), Quoting::default()).collect();
+    let tokens = tokens_of(sql);
     if !tokens.first().is_some_and(|first| first.is("SET")) {
         return Vec::new();
     }
@@ -115,7 +115,7 @@ pub fn hinted_sets(sql: &str) -> Vec<SessionSet> {
 }
 
 fn of_hint(hint: &str) -> Vec<SessionSet> {
-    let tokens: Vec<Token> = Lexer::new(hint.as_bytes(), Quoting::default()).collect();
+    let tokens = tokens_of(hint);
     let is_set =
         |five: &&[Token]| five[0].is("SET_VAR") && five[1].is_sign(b'(') && five[3].is_sign(b'=');
     let set = |five: &[Token]| SessionSet {
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     fn read(sql: &str) -> Vec<(Scope, String, String)> {
-        let tokens: Vec<Token> = Lexer::new(sql.as_bytes(), Quoting::default()).collect();
+        let tokens = tokens_of(sql);
         let found = assignments(&tokens).into_iter();
         found
             .map(|one| {

@@ -71,6 +71,11 @@ impl<'s> Token<'s> {
     }
 }
 
+/// The tokens of a statement in a session that has set no modes.
+pub(crate) fn tokens_of(sql: &str) -> Vec<Token<'_>> {
+    Lexer::new(sql.as_bytes(), Quoting::default()).collect()
+}
+
 fn unquoted(text: &[u8]) -> String {
     let inner = text
         .get(1..text.len().saturating_sub(1))

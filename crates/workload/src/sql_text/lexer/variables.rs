@@ -59,7 +59,7 @@ fn assigns(rest: &[Token], is_of_set: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql_text::lexer::{Lexer, Quoting};
+    use crate::sql_text::lexer::tokens_of;
 
     #[test]
     fn variables_are_read_or_set() {
@@ -74,7 +74,7 @@ mod tests {
             ("show grants for root@localhost", ""),
             ("show grants for 'root'@'%'", ""),
         ] {
-            let tokens: Vec<Token> = Lexer::new(sql.as_bytes(), Quoting::default()).collect();
+            let tokens = tokens_of(sql);
             let found = user_variables(&tokens).into_iter();
             let shown: Vec<String> = found
                 .map(|(name, is_set)| if is_set { name + "=" } else { name })
