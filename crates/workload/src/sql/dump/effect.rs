@@ -48,13 +48,8 @@ pub(super) fn effect(sql: &[u8], quoting: Quoting) -> Effect {
         _ if first.is_one_of(&["UPDATE", "SELECT", "WITH"]) => Effect::Changes,
         _ if first.is("CREATE") => create(lexer),
         _ if first.is("DROP") => drop(lexer),
-        _ if first.is("ALTER") => {
-            let changes = lexer.any(|token| token.is_one_of(&ALTERS_ROWS));
-            if changes {
-                Effect::Unknown
-            } else {
-                Effect::Nothing
-            }
+        _ if first.is("ALTER") && lexer.any(|token| token.is_one_of(&ALTERS_ROWS)) => {
+            Effect::Unknown
         }
         _ if first.is("BEGIN") && lexer.next().is_some_and(|next| next.is("NOT")) => {
             Effect::Unknown
@@ -71,14 +66,9 @@ pub(super) fn effect(sql: &[u8], quoting: Quoting) -> Effect {
 pub(super) fn of_infile(sql: &[u8], quoting: Quoting) -> Effect {
     let mut lexer = Lexer::new(sql, quoting);
     let ends = |token: &Token| token.is_one_of(&["TABLE", "REPLACE", "IGNORE"]);
-    match lexer
-        .find(ends)
-        .filter(|token| token.is("TABLE"))
-        .and(lexer.next())
-    {
-        Some(first) => table(first, &mut lexer).map_or(Effect::Unknown, Effect::Inserts),
-        None => Effect::Unknown,
-    }
+    let into = lexer.find(ends).filter(|token| token.is("TABLE"));
+    let first = into.and(lexer.next());
+    on_table(first, &mut lexer, Effect::Inserts)
 }
 
 fn insert(sql: &[u8], mut lexer: Lexer) -> Effect {
@@ -93,9 +83,14 @@ fn insert(sql: &[u8], mut lexer: Lexer) -> Effect {
     }
     match lexer.find(|token| !token.is_one_of(&BEFORE_TABLE)) {
         Some(token) if token.is("IGNORE") => Effect::Unknown,
-        Some(token) => table(token, &mut lexer).map_or(Effect::Unknown, Effect::Inserts),
-        None => Effect::Unknown,
+        first => on_table(first, &mut lexer, Effect::Inserts),
     }
+}
+
+/// An effect on the table whose name begins with this token; unknown without one, or in another schema.
+fn on_table(first: Option<Token>, rest: &mut Lexer, effect: fn(String) -> Effect) -> Effect {
+    let table = first.and_then(|first| table(first, rest));
+    table.map_or(Effect::Unknown, effect)
 }
 
 /// The name that begins with this token; None if it is in another schema.
@@ -126,12 +121,8 @@ fn create(mut lexer: Lexer) -> Effect {
             };
         }
         if token.is("TRIGGER") {
-            return match lexer.find(|token| token.is("ON")).and(lexer.next()) {
-                Some(first) => {
-                    table(first, &mut lexer).map_or(Effect::Unknown, Effect::CreatesTrigger)
-                }
-                None => Effect::Unknown,
-            };
+            let first = lexer.find(|token| token.is("ON")).and(lexer.next());
+            return on_table(first, &mut lexer, Effect::CreatesTrigger);
         }
         // A statement that calls it may do what a statement with a trigger may.
         if token.is("FUNCTION") {

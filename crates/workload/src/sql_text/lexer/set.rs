@@ -187,16 +187,11 @@ fn scope<'t, 's>(tokens: &'t [Token<'s>], last: &mut Scope) -> (Scope, &'t [Toke
     const SESSION: [&str; 2] = ["SESSION", "LOCAL"];
     match tokens {
         [a, b, word, dot, rest @ ..] if a.is_sign(b'@') && b.is_sign(b'@') && dot.is_sign(b'.') => {
-            let scope = if word.is_one_of(&OF_SERVER) {
-                Scope::Server
-            } else {
-                Scope::Session
-            };
-            if word.is_one_of(&OF_SERVER) || word.is_one_of(&SESSION) {
-                (scope, rest)
-            } else {
+            match word {
+                _ if word.is_one_of(&OF_SERVER) => (Scope::Server, rest),
+                _ if word.is_one_of(&SESSION) => (Scope::Session, rest),
                 // `@@mykeys.key_buffer_size` is of a key cache, which is the server's.
-                (Scope::Server, &tokens[2..])
+                _ => (Scope::Server, &tokens[2..]),
             }
         }
         [a, b, rest @ ..] if a.is_sign(b'@') && b.is_sign(b'@') => (Scope::Session, rest),
@@ -215,17 +210,8 @@ fn scope<'t, 's>(tokens: &'t [Token<'s>], last: &mut Scope) -> (Scope, &'t [Toke
 
 /// The single word, name or text of a value: `latin1`, `'latin1'`.
 pub(super) fn single(value: &[Token]) -> Option<String> {
-    match value {
-        [one, ..]
-            if matches!(
-                one.kind,
-                TokenKind::Word | TokenKind::Name | TokenKind::Text
-            ) =>
-        {
-            Some(one.content())
-        }
-        _ => None,
-    }
+    let one = value.first().filter(|one| one.kind != TokenKind::Sign)?;
+    Some(one.content())
 }
 
 #[cfg(test)]
