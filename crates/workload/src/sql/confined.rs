@@ -186,7 +186,7 @@ fn sent(filter: &mut Filter, statement: &Statement, schemas: &[String]) -> Optio
                 "the statement names the schema {named}"
             )))
         }
-        Ok(Action::Run(ready)) => beyond(&ready.sql, statement.quoting, schemas).map(Says::Beyond),
+        Ok(Action::Run { sql, .. }) => beyond(&sql, statement.quoting, schemas).map(Says::Beyond),
         Ok(Action::Skip) => None,
     }
 }

@@ -16,7 +16,8 @@ use std::ops::Range;
 /// What to do with a statement.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Action<'s> {
-    Run(Ready<'s>),
+    /// Sends the statement.
+    Run { sql: Cow<'s, [u8]>, effect: Effect },
     /// Sends a file to the server.
     Infile {
         sql: Vec<u8>,
@@ -25,13 +26,6 @@ pub(crate) enum Action<'s> {
     },
     /// It concerns a schema, a user, the server or its replication.
     Skip,
-}
-
-/// A statement to be sent.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Ready<'s> {
-    pub sql: Cow<'s, [u8]>,
-    pub effect: Effect,
 }
 
 /// Why a statement is not run.
@@ -184,7 +178,7 @@ impl Filter {
     fn ready<'s>(&self, sql: Cow<'s, [u8]>, statement: &Statement) -> Action<'s> {
         let sql = self.mapped(sql, statement);
         let effect = effect::effect(&sql, statement.quoting);
-        Action::Run(Ready { sql, effect })
+        Action::Run { sql, effect }
     }
 
     /// With names of the dump's own schema as names of prony's.
@@ -263,10 +257,10 @@ impl Filter {
             return Action::Skip;
         }
         let sql = format!("ALTER DATABASE {SCHEMA}{options}").into_bytes();
-        Action::Run(Ready {
+        Action::Run {
             sql: self.replaced(Cow::Owned(sql)),
             effect: Effect::Nothing,
-        })
+        }
     }
 
     fn replaced<'s>(&self, mut sql: Cow<'s, [u8]>) -> Cow<'s, [u8]> {
@@ -359,7 +353,7 @@ mod tests {
         let mut statements = Statements::new("a.sql", sql.as_bytes());
         let statement = statements.next().unwrap().unwrap();
         match filter.action(&statement)? {
-            Action::Run(ready) => Ok(Some(String::from_utf8_lossy(&ready.sql).into_owned())),
+            Action::Run { sql, .. } => Ok(Some(String::from_utf8_lossy(&sql).into_owned())),
             Action::Infile { sql, file, .. } => {
                 Ok(Some(format!("{file}: {}", String::from_utf8_lossy(&sql))))
             }
@@ -423,7 +417,7 @@ mod tests {
         let mut statements = Statements::new("a.sql", &sql[..]);
         let statement = statements.next().unwrap().unwrap();
         match filter(Origin::Dump).action(&statement).unwrap() {
-            Action::Run(ready) => assert_eq!(&ready.sql[..], sql),
+            Action::Run { sql: ready, .. } => assert_eq!(&ready[..], sql),
             other => panic!("{other:?}"),
         }
     }

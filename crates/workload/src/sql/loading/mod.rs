@@ -176,11 +176,11 @@ impl<'a> Load<'a> {
         let action = filter.action(statement);
         match action.map_err(|refused| wrong(refused.to_string()))? {
             Action::Skip => {}
-            Action::Run(ready) => {
-                let ran = session.send(&ready.sql);
-                let affected = ran.map_err(|cause| wrong(refused(&ready.sql, &cause)))?;
-                self.refuse_losses(session, &ready.sql, statement)?;
-                rows.note(ready.effect, affected);
+            Action::Run { sql, effect } => {
+                let ran = session.send(&sql);
+                let affected = ran.map_err(|cause| wrong(refused(&sql, &cause)))?;
+                self.refuse_losses(session, &sql, statement)?;
+                rows.note(effect, affected);
             }
             Action::Infile { sql, file, effect } => {
                 let loaded = self
