@@ -66,7 +66,15 @@ fn rates(load: &Loaded, from: usize, until: usize) -> (f64, f64) {
     let ended = sum("throughput") + sum("errors");
     let carried = sum(CARRIED) + sum(CARRIED_ERRORS);
     let offered = ended + carried + sum("dropped") + queue.grown;
-    (offered.max(0.0) / seconds, ended / seconds)
+    let completed = ended + queue.without_served(carried);
+    (offered.max(0.0) / seconds, completed / seconds)
+}
+
+/// Operations of the warm-up that were done in the measured part, without those of a queue that became shorter in it.
+pub(crate) fn carried(load: &Loaded, steady: &Steady) -> f64 {
+    let (from, until) = (steady.from_s as usize, steady.until_s as usize);
+    let carried = part(load, CARRIED, from, until).iter().sum();
+    Queue::of(load, from, until).without_served(carried)
 }
 
 /// The length of the queue when a second begins.
@@ -142,6 +150,12 @@ impl Queue {
             held_of_s,
             lengths,
         }
+    }
+
+    /// Operations of the warm-up, without those by which the queue became shorter: the server did these in addition to what was offered. The
+    /// others take the place of what the end cuts off.
+    fn without_served(&self, carried: f64) -> f64 {
+        (carried + self.grown.min(0.0)).max(0.0)
     }
 }
 
@@ -454,6 +468,39 @@ mod tests {
         assert!(text.starts_with(expected), "{text}");
         assert!(text.contains(": they do not count, and"), "{text}");
         assert!(summary.stalls.is_empty(), "{:?}", summary.stalls);
+    }
+
+    /// 1,400 requests/s at a server that does 1,000, with a warm-up of 10 s. Until 14 s it does what the warm-up left.
+    #[test]
+    fn an_overloaded_server_completes_what_it_can_whichever_part_it_was_due_in() {
+        let mut load = open(1400.0, 30, |s| 400.0 * (s + 1) as f64);
+        load.warmup = record::Warmup::Seconds(10.0);
+        let of_warmup = |s: usize| (10..14).contains(&s);
+        let own = series(30, |s| if of_warmup(s) { 0.0 } else { 1000.0 });
+        let carried = series(30, |s| if of_warmup(s) { 1000.0 } else { 0.0 });
+        load.series.insert("throughput".into(), own);
+        load.series.insert(CARRIED.into(), carried);
+        let summary = summarise(&load);
+        assert_eq!(summary.throughput, Some(1000.0));
+        let offered = summary.offered.unwrap();
+        assert_eq!((offered.offered, offered.completed), (1400.0, 1000.0));
+        let expected = "unstable: the queue grows by 400 requests/s";
+        assert_eq!(offered.unstable.as_deref(), Some(expected));
+    }
+
+    /// 100 requests/s that take 2 s each: 200 are under way at each edge of the measured part.
+    #[test]
+    fn operations_under_way_at_the_edges_do_not_lower_the_throughput() {
+        let mut load = open(100.0, 20, |_| 0.0);
+        load.warmup = record::Warmup::Seconds(10.0);
+        let of_warmup = |s: usize| (10..12).contains(&s);
+        let own = series(20, |s| if of_warmup(s) { 0.0 } else { 100.0 });
+        let carried = series(20, |s| if of_warmup(s) { 100.0 } else { 0.0 });
+        load.series.insert("throughput".into(), own);
+        load.series.insert(CARRIED.into(), carried);
+        let summary = summarise(&load);
+        assert_eq!(summary.throughput, Some(100.0));
+        assert_eq!(summary.offered.unwrap().completed, 100.0);
     }
 
     /// Its own operations wait behind those of the warm-up.

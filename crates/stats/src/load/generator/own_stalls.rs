@@ -5,7 +5,7 @@
 
 use crate::inference::estimate::mean;
 use crate::load::measured::{measured, not_run, throughput as each_second};
-use crate::load::stability::is_full;
+use crate::load::stability::{carried, is_full};
 use hdrhistogram::Histogram;
 use record::claim::Percentile;
 use record::histogram::merged;
@@ -59,7 +59,8 @@ pub(crate) fn check(load: &Loaded, steady: &Steady, latency: &mut Latency) -> Op
 }
 
 /// The operations done per second of the measured part, in closed loop without the seconds in which the generator did not run: what
-/// it did not issue then is never issued. None if no second is left.
+/// it did not issue then is never issued. In open loop with those of the warm-up, but for a queue that was served in addition. None if no
+/// second is left.
 pub(crate) fn throughput(load: &Loaded, steady: &Steady) -> Option<f64> {
     let stood = match load.mode {
         Mode::Closed { .. } => not_run(load),
@@ -71,7 +72,8 @@ pub(crate) fn throughput(load: &Loaded, steady: &Steady) -> Option<f64> {
         .filter(|(_, second)| !stood.contains(second))
         .map(|(value, _)| value.unwrap_or(0.0))
         .collect();
-    mean(&kept)
+    let of_warmup = carried(load, steady) / kept.len() as f64;
+    mean(&kept).map(|own| own + of_warmup)
 }
 
 /// The generator's stalls of the measured part.
