@@ -48,9 +48,13 @@ pub(crate) fn reactors_full(load: &Loaded, cores: f64) -> Option<String> {
 
 /// On a shared machine the generator does not saturate its own cores. It takes CPU time from the server instead.
 fn machine_full(load: &Loaded, steady: &Steady, share: f64) -> Option<String> {
-    let busy = known(load.seconds("machine cpu"), steady);
-    let mean = busy.iter().sum::<f64>() / busy.len().max(1) as f64;
-    let used = mean / load.engine.cores.max(1e-9);
+    let mean = |name: &str| {
+        let seconds = known(load.seconds(name), steady);
+        seconds.iter().sum::<f64>() / seconds.len().max(1) as f64
+    };
+    // The hypervisor takes a CPU only from what wants to run on it.
+    let busy = mean("machine cpu") + mean("machine stolen");
+    let used = busy / load.engine.cores.max(1e-9);
     // More than all cores: a CPU quota allows this process less than its CPUs have, so saturation is unknown.
     let full = (FULL..=2.0 - FULL).contains(&used) && share >= SHARE_FULL;
     full.then(|| {
@@ -143,12 +147,19 @@ mod tests {
 
     /// A generator that uses so many of two cores, on a machine that uses so many of its own in the measured part.
     fn beside_a_server(generator: f64, machine: f64) -> Option<String> {
+        with_stolen(generator, machine, 0.0)
+    }
+
+    /// The same where the hypervisor takes so many.
+    fn with_stolen(generator: f64, machine: f64, stolen: f64) -> Option<String> {
         let mut load = load(1000, None);
         load.warmup = record::load::Warmup::Seconds(5.0);
         load.engine.reactors = 2;
         load.engine.cpu_user_s = generator * 20.0 - 1.0;
         let busy = series(20, |s| if s < 5 { 0.3 } else { machine });
         load.series.insert("machine cpu".into(), busy);
+        let taken = series(20, |_| stolen);
+        load.series.insert("machine stolen".into(), taken);
         summarise(&load).engine.limit
     }
 
@@ -159,6 +170,13 @@ mod tests {
         assert_eq!(beside_a_server(0.9, 1.8), None, "not full");
         assert_eq!(beside_a_server(0.3, 1.96), None, "a small part");
         assert_eq!(beside_a_server(0.9, 12.0), None, "a quota");
+    }
+
+    #[test]
+    fn a_cpu_of_which_the_hypervisor_takes_the_rest_is_saturated() {
+        let expected = "CPU saturated: the load generator used 45 % of the machine";
+        assert_eq!(with_stolen(0.9, 1.7, 0.25).as_deref(), Some(expected));
+        assert_eq!(with_stolen(0.9, 1.5, 0.25), None, "not full");
     }
 
     #[test]
