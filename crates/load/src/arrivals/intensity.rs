@@ -55,7 +55,7 @@ impl Intensity {
                 every_s,
                 burst_s,
             } => {
-                let (periods, rest_s) = ((at_s / every_s).floor(), at_s % every_s);
+                let (periods, rest_s) = divided(at_s, every_s);
                 let in_burst_s = periods * burst_s + rest_s.min(burst_s);
                 burst_rate * in_burst_s + rate * (at_s - in_burst_s)
             }
@@ -77,7 +77,7 @@ impl Intensity {
                 every_s,
                 burst_s,
             } => {
-                let place_s = from_s % every_s;
+                let (_, place_s) = divided(from_s, every_s);
                 let left_s = until_s - from_s;
                 let has_burst = place_s < burst_s || place_s + left_s > every_s;
                 let has_pause = place_s + left_s > burst_s && burst_s < every_s;
@@ -107,6 +107,12 @@ impl Intensity {
             Intensity::Ramp { from, to, over_s } => ramp_time_s(from, to, over_s, expected),
         }
     }
+}
+
+/// Whole periods until `at_s`, and the rest. The remainder of the two numbers is no such rest: 11.0 / 1.1 is 10, and 11.0 % 1.1 nearly 1.1.
+fn divided(at_s: f64, every_s: f64) -> (f64, f64) {
+    let periods = (at_s / every_s).floor();
+    (periods, (at_s - periods * every_s).max(0.0))
 }
 
 fn bursts_time_s(rate: f64, burst_rate: f64, every_s: f64, burst_s: f64, expected: f64) -> f64 {

@@ -257,6 +257,20 @@ fn the_rates_of_bursts_and_ramps_are_those_of_the_part_that_is_measured() {
     );
 }
 
+#[test]
+fn the_mean_rate_of_whole_periods_is_that_of_one_period_however_long_it_is() {
+    for (every_s, until_s) in [(1.1, 11.0), (0.1, 1.0), (0.8, 60.0), (1.5, 60.0)] {
+        let bursts = Arrivals::Bursts {
+            rate: 100.0,
+            burst_rate: 2_000.0,
+            every_s,
+            burst_s: every_s / 4.0,
+        };
+        let mean = bursts.rates(0.0, until_s).mean;
+        assert!((mean - 575.0).abs() < 1e-6, "{every_s}: {mean}");
+    }
+}
+
 proptest! {
     #[test]
     fn the_mean_rate_is_that_of_the_schedule(seed: u64, from_s in 0.0..40.0f64, ramp: bool) {
