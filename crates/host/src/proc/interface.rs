@@ -68,6 +68,13 @@ impl Interface {
     }
 }
 
+/// Whether it lies above others, which count its bytes too: a bond, a bridge, a VLAN.
+pub(super) fn is_stacked(name: &str) -> bool {
+    let files = fs::read_dir(Path::new(FOLDER).join(name));
+    let is_lower = |file: fs::DirEntry| file.file_name().as_encoded_bytes().starts_with(b"lower_");
+    files.is_ok_and(|files| files.flatten().any(is_lower))
+}
+
 /// Whether packets to the address stay on this machine: they cross the loopback interface, whatever its route says.
 fn is_own(address: Ipv4Addr) -> bool {
     address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
@@ -156,5 +163,6 @@ mod tests {
     fn an_interface_that_is_gone_has_no_counts() {
         assert_eq!(Interface::named("pronyc-none").carried(), None);
         assert!(Interface::named("lo").carried().is_some());
+        assert!(!is_stacked("pronyc-none") && !is_stacked("lo"));
     }
 }

@@ -1,5 +1,6 @@
 //! Counts of the whole machine: `/proc/stat` and `/proc/net/dev` (proc(5)).
 
+use super::interface::is_stacked;
 use super::seconds;
 use rustix::thread::CpuSet;
 use std::collections::BTreeMap;
@@ -78,9 +79,9 @@ impl Processors {
 }
 
 /// Bytes received and sent over all interfaces since boot. A byte over loopback counts once, though the kernel counts it as
-/// both received and sent.
+/// both received and sent, and so does one over a bond, a bridge or a VLAN, whose lower interfaces count it too.
 pub fn network_bytes() -> Option<u64> {
-    network(&fs::read_to_string("/proc/net/dev").ok()?)
+    network(&fs::read_to_string("/proc/net/dev").ok()?, is_stacked)
 }
 
 /// Bytes of the network namespace that a process has for itself; None if it shares that of prony.
@@ -90,17 +91,20 @@ pub fn network_bytes_of(pid: u32) -> Option<u64> {
     if Some(own) == namespace("self") {
         return None;
     }
-    network(&fs::read_to_string(format!("/proc/{pid}/net/dev")).ok()?)
+    let dev = fs::read_to_string(format!("/proc/{pid}/net/dev")).ok()?;
+    // What lies above what is not visible from here.
+    network(&dev, |_| false)
 }
 
 /// Parses, after two header lines, `name: bytes packets errs drop fifo frame compressed multicast bytes ...`: received, then
 /// sent.
-fn network(dev: &str) -> Option<u64> {
+fn network(dev: &str, is_stacked: impl Fn(&str) -> bool) -> Option<u64> {
     let interface = |line: &str| {
         let (name, fields) = line.split_once(':')?;
         let number = |n: usize| fields.split_whitespace().nth(n)?.parse::<u64>().ok();
         match name.trim() {
             "lo" => number(8),
+            name if is_stacked(name) => Some(0),
             _ => number(0)?.checked_add(number(8)?),
         }
     };
@@ -141,7 +145,16 @@ mod tests {
 
     #[test]
     fn a_byte_over_loopback_counts_once() {
-        assert_eq!(network(DEV), Some(3193 + 1_388_730_640 + 1_816_175));
+        let whole = 3193 + 1_388_730_640 + 1_816_175;
+        assert_eq!(network(DEV, |_| false), Some(whole));
+    }
+
+    #[test]
+    fn a_byte_over_a_bond_counts_once() {
+        let bond = "bond0: 1388730640 35932 0 0 0 0 0 0 1816175 22103 0 0 0 0 0 0\n";
+        let whole = 3193 + 1_388_730_640 + 1_816_175;
+        let dev = format!("{DEV}{bond}");
+        assert_eq!(network(&dev, |name| name == "bond0"), Some(whole));
     }
 
     #[test]
@@ -164,7 +177,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_the_parsers_panic(text in "(cpu |lo:|[0-9 :\n]){0,40}", cut in 0..DEV.len()) {
-            let _ = (parse(&text, |_| true), network(&text), network(&DEV[..cut]));
+            let _ = (parse(&text, |_| true), network(&text, |_| true));
+            let _ = network(&DEV[..cut], |_| false);
         }
     }
 }
