@@ -270,7 +270,7 @@ pub struct Conformance {
     pub counted: String,
     /// The name of the counted operations per minute: `NOTPM`.
     pub per_minute: String,
-    /// Counted operations per second; None if no second is left.
+    /// Counted operations per second, with those of the warm-up as in the throughput; None if no second is left.
     pub rate: Option<f64>,
     /// In the workload's order.
     pub operations: Vec<Conforming>,

@@ -6,6 +6,7 @@
 use super::accounts::account;
 use super::measured::{known, measured};
 use super::percentiles::quantile_ms;
+use super::stability::carried;
 use record::histogram::merged;
 use record::load::{LatencyKind, Loaded, Mode, Requirement, Standard, done_series};
 use record::{Conformance, Conforming, Steady};
@@ -42,9 +43,16 @@ pub(crate) fn conformance(
         per_minute: standard.per_minute.clone(),
         rate: counted
             .filter(|_| seconds > 0.0)
-            .map(|counted| counted.count as f64 / seconds),
+            .map(|counted| counted.count as f64 * with_warmup(load, steady) / seconds),
         operations,
     })
+}
+
+/// By how much more was done than the operations of the measured part, as the throughput counts it. What the warm-up left is known in all:
+/// its mix is that of the load.
+fn with_warmup(load: &Loaded, steady: &Steady) -> f64 {
+    let own: f64 = known(load.seconds("throughput"), steady).iter().sum();
+    1.0 + carried(load, steady) / own.max(1.0)
 }
 
 fn conforming(load: &Loaded, steady: &Steady, requirement: &Requirement) -> Conforming {
@@ -202,6 +210,22 @@ mod tests {
         let found = summary.conformance.unwrap();
         assert_eq!(found.operations[1].limit_met(), None);
         assert_eq!(found.rate, Some(10.0));
+    }
+
+    /// From 10 s to 25 s the server does what the warm-up left.
+    #[test]
+    fn the_rate_counts_what_the_throughput_counts() {
+        let mut load = load(10.0, 20);
+        load.mode = open(20.0, 40, |_| 0.0).mode;
+        let of_warmup = |s: usize| (10..25).contains(&s);
+        let orders = series(40, |s| if of_warmup(s) { 0.0 } else { 10.0 });
+        let own = series(40, |s| if of_warmup(s) { 0.0 } else { 20.0 });
+        let carried = series(40, |s| if of_warmup(s) { 20.0 } else { 0.0 });
+        load.series.insert(done_series("order"), orders);
+        load.series.insert("throughput".into(), own);
+        load.series.insert(record::CARRIED.into(), carried);
+        assert_eq!(summarise(&load).throughput, Some(20.0));
+        assert_eq!(of(&load).rate, Some(10.0));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 
 /// The version of the rules that made a summary. The store recomputes a summary of another version, so a changed rule raises it,
 /// and so does a new field of [`Summary`] whose default is wrong for older records.
-pub const RULES: u32 = 18;
+pub const RULES: u32 = 19;
 
 /// The summary that the store kept, or a new one.
 pub fn summary(load: &Loaded) -> Cow<'_, Summary> {
