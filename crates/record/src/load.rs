@@ -58,6 +58,12 @@ impl Loaded {
         self.seconds(name).get(second).copied().flatten()
     }
 
+    /// Operations done in a second, with those that were due in the warm-up; None if it could not be read.
+    pub fn done(&self, second: usize) -> Option<f64> {
+        let carried = self.at(CARRIED, second).unwrap_or(0.0);
+        self.at("throughput", second).map(|own| own + carried)
+    }
+
     /// Seconds in which operations were started; in older records, until the last operation ended.
     pub fn driven_s(&self) -> f64 {
         self.engine.until_s.unwrap_or(self.elapsed_s)

@@ -53,6 +53,23 @@ fn the_document_of_a_slim_record_has_its_verdicts_and_says_what_it_lacks() {
     insta::assert_snapshot!(outline(&Document::of(&run, &trials, Detail::Full)));
 }
 
+/// For 5 s the server does what the warm-up left.
+#[test]
+fn the_seconds_count_what_the_throughput_counts() {
+    let (run, mut trials) = timed::open();
+    let load = trials[2].load.as_mut().unwrap();
+    let throughput = load.series.get_mut("throughput").unwrap();
+    let mut carried = throughput.clone();
+    carried[..5].fill(Some(0.0));
+    carried[10..].fill(Some(0.0));
+    throughput[5..10].fill(Some(0.0));
+    load.series.insert(record::CARRIED.into(), carried);
+    load.summary = Some(stats::summarise(load));
+    let text = outline(&Document::of(&run, &trials, Detail::Full));
+    let seconds = "4 workers, open loop | 2 | 5 | 1,805 | 1,821 | 1,843 | 1,822 |";
+    assert!(text.contains(seconds), "{text}");
+}
+
 #[test]
 fn the_document_of_a_rate_search() {
     let (run, trials) = timed::searched();

@@ -3,7 +3,7 @@
 //! Purpose: every figure of a load reads the same seconds and the same histograms. Boundaries: `steady` chooses the measured part.
 
 use record::Steady;
-use record::load::{CARRIED, EngineStall, HistogramNote, LatencyKind, Loaded};
+use record::load::{EngineStall, HistogramNote, LatencyKind, Loaded};
 use std::collections::BTreeSet;
 
 /// A second counts for no stall, level shift or period from so much time on (s) in which the generator did not run. Less cannot halve
@@ -20,17 +20,13 @@ pub(crate) fn not_run(load: &Loaded) -> BTreeSet<u32> {
 /// Operations done in each whole second until nothing was started any more, whichever part they belong to; one that could not be read, or in which the load generator
 /// did not run, counts as the one before it.
 pub(crate) fn throughput(load: &Loaded) -> Vec<f64> {
-    let seconds = load.seconds("throughput");
     // Where only the last operation's end is known: that of a whole second lies a little before the second is over.
     let until_s = load.engine.until_s;
     let until_s = until_s.map_or(load.elapsed_s + 0.05, |until_s| until_s + 1e-6);
-    let whole = (until_s as usize).min(seconds.len());
+    let whole = (until_s as usize).min(load.seconds("throughput").len());
     let stood = not_run(load);
-    let carried = load.seconds(CARRIED);
-    let known = |second: usize| {
-        let done = seconds[second].filter(|_| !stood.contains(&(second as u32)))?;
-        Some(done + carried.get(second).copied().flatten().unwrap_or(0.0))
-    };
+    let has_run = |second: usize| !stood.contains(&(second as u32));
+    let known = |second: usize| load.done(second).filter(|_| has_run(second));
     let mut before = (0..whole).find_map(known).unwrap_or(0.0);
     let value = |second: usize| {
         before = known(second).unwrap_or(before);

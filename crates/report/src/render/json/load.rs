@@ -214,7 +214,7 @@ pub(super) fn samples(load: &Loaded, summary: &Summary) -> Vec<Sample> {
             Sample {
                 second,
                 measured: measured.contains(&second),
-                throughput: load.at("throughput", second),
+                throughput: load.done(second),
                 errors: load.at("errors", second),
                 retried: load.at("retried", second),
                 dropped: load.at("dropped", second),

@@ -2,7 +2,7 @@
 //!
 //! Boundaries: which cell is faster is decided by intervals over blocks, in the tables. A box shows how steady the seconds are.
 
-use crate::build::loads::grid::cell::{Block as OneBlock, Cell as Point};
+use crate::build::loads::grid::cell::Cell as Point;
 use crate::document::{Block, Boxes, Chart, Charts, Section, Series};
 use crate::names;
 use record::done_series;
@@ -65,14 +65,6 @@ impl Shown {
             },
         }
     }
-
-    fn of_block(&self, block: &OneBlock) -> Vec<f64> {
-        let steady = &block.summary.steady;
-        let seconds = block.load.seconds(&self.name).iter();
-        let measured = seconds.take(steady.until_s as usize);
-        let measured = measured.skip(steady.from_s as usize);
-        measured.flatten().copied().collect()
-    }
 }
 
 fn boxes(cells: &[&Point], series: &Shown) -> Boxes {
@@ -94,7 +86,7 @@ fn boxes(cells: &[&Point], series: &Shown) -> Boxes {
         let chosen = values.into_iter().step_by(every);
         drawn.seconds.extend(chosen.map(|value| (place, value)));
         for block in &cell.blocks {
-            if let Some(mean) = stats::mean(&series.of_block(block)) {
+            if let Some(mean) = stats::mean(&block.values(&series.name)) {
                 drawn.blocks.push((place, mean));
             }
         }

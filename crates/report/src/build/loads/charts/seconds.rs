@@ -10,7 +10,7 @@ use crate::document::{
     Table,
 };
 use crate::format;
-use record::{CARRIED, CARRIED_ERRORS, Percentiles};
+use record::{CARRIED_ERRORS, Percentiles};
 
 /// Points of a series, and of all series of a page.
 const POINTS_MAX: usize = 2000;
@@ -214,8 +214,7 @@ fn is_whole(block: &OneBlock, second: usize) -> bool {
 /// Arrivals in a second: operations that ended or were dropped in it, and the growth of the queue.
 fn arrivals(block: &OneBlock, second: usize) -> Option<f64> {
     let at = |name: &str| block.at(name, second).unwrap_or(0.0);
-    let carried = at(CARRIED) + at(CARRIED_ERRORS);
-    let ended = block.at("throughput", second)? + at("errors") + carried;
+    let ended = block.at("throughput", second)? + at("errors") + at(CARRIED_ERRORS);
     let before = second.checked_sub(1);
     let before = before.and_then(|before| block.at("queued", before));
     let grown = at("queued") - before.unwrap_or(0.0);

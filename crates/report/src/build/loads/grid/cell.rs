@@ -45,9 +45,20 @@ pub(crate) fn envelope(mut values: Vec<f64>) -> Option<[f64; 3]> {
 }
 
 impl Block<'_> {
-    /// The value of a series in a second.
+    /// The value of a series in a second. The throughput has what was due in the warm-up, as that of the summary.
     pub(crate) fn at(&self, series: &str, second: usize) -> Option<f64> {
-        self.load.at(series, second)
+        match series {
+            "throughput" => self.load.done(second),
+            _ => self.load.at(series, second),
+        }
+    }
+
+    /// The values of a series in the measured part.
+    pub(crate) fn values(&self, series: &str) -> Vec<f64> {
+        let steady = &self.summary.steady;
+        let measured = steady.from_s as usize..steady.until_s as usize;
+        let values = measured.filter_map(|second| self.at(series, second));
+        values.collect()
     }
 
     /// Why it was unstable, in words.
@@ -110,17 +121,8 @@ impl Cell<'_> {
 
     /// The values of a series in the measured parts of all blocks.
     pub(crate) fn values(&self, name: &str) -> Vec<f64> {
-        let of_block = |block: &Block| -> Vec<f64> {
-            let steady = &block.summary.steady;
-            let seconds = block.load.seconds(name).iter();
-            let measured = seconds.take(steady.until_s as usize);
-            measured
-                .skip(steady.from_s as usize)
-                .flatten()
-                .copied()
-                .collect()
-        };
-        self.blocks.iter().flat_map(of_block).collect()
+        let of_blocks = self.blocks.iter().flat_map(|block| block.values(name));
+        of_blocks.collect()
     }
 
     /// The mean of a series over the measured parts; none if it is not in the record.
