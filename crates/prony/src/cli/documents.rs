@@ -119,6 +119,9 @@ fn every_experiment_of_the_documents_is_valid() {
     for name in ["shop.sql", "queries.sql", "q.sql"] {
         std::fs::write(folder.path().join(name), "select 1;").unwrap();
     }
+    for name in ["old.cnf", "new.cnf"] {
+        std::fs::write(folder.path().join(name), "[mysqld]\nsync_binlog = 0\n").unwrap();
+    }
     let shown = folder.path().join("x.toml").display().to_string();
     let mut wrong = Vec::new();
     for (path, page) in documents() {
