@@ -62,11 +62,11 @@ enum Verb {
     Show(show::Args),
     /// Compare the same cells of different runs
     Compare(compare::Args),
-    /// Make one run of the records of the shards of a load (run --shard)
+    /// Combine the records of the shards of a load (run --shard) into one run
     Merge(merge::Args),
     /// Write report.html
     Report(report::Args),
-    /// Write the record of a run as one compressed file, without its seconds with --slim
+    /// Write the record of a run as one compressed file; --slim leaves out the seconds of its loads
     Pack(pack::Args),
     /// Benchmark without an experiment file: prony bench oltp-update-index --server mysql@5.6.14 --clients 1,8,64 --time 30s
     #[command(override_usage = "prony bench [OPTIONS] <WORKLOAD>")]
@@ -118,8 +118,8 @@ pub(crate) struct Results {
 /// What a run may do on an external server.
 #[derive(clap::Args)]
 struct Allow {
-    /// Allow dropping the tables that prony made on an external server; also tables of yours in prony's schema, but only those named
-    /// here (--allow-drop=part,supplier)
+    /// Allow dropping the tables that prony made on an external server; your own tables in prony's schema only if they are named here
+    /// (--allow-drop=part,supplier)
     #[arg(long, value_name = "TABLES", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     allow_drop: Option<String>,
     /// Allow setups, dumps, operations and queries to leave prony's own schema on an external server

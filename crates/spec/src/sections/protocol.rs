@@ -302,7 +302,7 @@ fn warmup(node: &Node) -> Option<WarmupSpec> {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "\"{0}\" is not a warm-up: write \"find\", a duration as \"10s\", or a share below 100% as \"50%\""
+    "\"{0}\" is not a warm-up: write \"find\", a duration such as \"10s\", or a share below 100% such as \"50%\""
 )]
 pub struct WarmupError(String);
 

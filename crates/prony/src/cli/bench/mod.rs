@@ -23,7 +23,7 @@ const DEFAULT_SERVER: &str = "mariadb";
 #[command(after_help = gate::EXIT)]
 pub(super) struct Args {
     /// tpcc, or oltp and an operation: oltp-point-select, oltp-update-index, oltp-read-write, ...; ssb and tpch run their
-    /// queries in rounds, sql your own; fileio needs no server
+    /// queries in rounds, and sql runs yours; fileio needs no server
     workload: String,
     /// Server to measure: mariadb, mysql@5.6.14, a DSN, or NAME=BUILD; further ones are compared with the first [default: mariadb]
     #[arg(long, value_name = "BUILD|DSN")]
@@ -51,10 +51,10 @@ pub(super) struct Args {
     /// Warm-up before the measured time: 2s, 50%, find
     #[arg(long)]
     warmup: Option<String>,
-    /// Servers take turns in slices of about this length, so that they are compared within the same seconds: auto, 1s; in rounds: query
+    /// Servers take turns in slices of about this length and are compared within the same seconds: auto, 1s; in rounds: query
     #[arg(long, conflicts_with = "rate")]
     slices: Option<String>,
-    /// Time for all blocks with --slices, without loading the data; it chooses --time and --blocks, as far as they are not given: 10m
+    /// Time for all blocks with --slices, without loading the data: 10m; it chooses those of --time and --blocks that are not given
     #[arg(long, value_name = "TIME", requires = "slices", conflicts_with = "dry")]
     within: Option<String>,
     /// Scale of ssb and tpch; warehouses of tpcc, about 86 MB each [default: 1]
@@ -156,7 +156,7 @@ struct Fileio {
     /// Bypass the page cache [default: true]
     #[arg(long, value_name = "true|false")]
     direct: Option<bool>,
-    /// When writes are made durable: never, each, group (each, with clients that wait sharing a sync), end (of the load), or after so many operations [default: never]
+    /// When writes are made durable: never, each, group (each, but waiting clients share a sync), end (of the load), or N: after every N operations [default: never]
     #[arg(long)]
     fsync: Option<String>,
     /// Operations in flight per client, with --engine io_uring or libaio [default: 1]

@@ -13,7 +13,7 @@ pub(super) const EXIT: &str = "Exit status:
   2    wrong command line or file, or nothing to gate
   3    a trial failed or is invalid; --gate: or something was not measured
   130  interrupted; resume it with: prony run --resume RUN
-Without --gate, show and compare exit with 0 also where trials failed or are invalid.";
+Without --gate, show and compare exit with 0 even if trials failed or are invalid.";
 
 /// Trials that are named one by one on stderr.
 const MOST_FAULTS: usize = 5;

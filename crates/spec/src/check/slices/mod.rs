@@ -201,7 +201,7 @@ fn of_claims(experiment: &Experiment) -> Vec<Late> {
                 "the claim \"{}\" is about {what}, which pauses would change",
                 claim.says
             ),
-            "ask it in an experiment of its own".into(),
+            "test it in an experiment of its own".into(),
         ))
     });
     late.collect()
