@@ -136,6 +136,22 @@ fn the_code_that_a_page_names_exists() {
     only_exceptions(missing, &[], "these pages name code that does not exist");
 }
 
+#[test]
+fn every_flag_has_a_row_on_the_page_about_json() {
+    let source = text(&root().join("crates/record/src/trial/flag.rs"));
+    let words = source.lines().filter_map(|line| {
+        let declared = line.trim().strip_suffix("\",")?;
+        let (_, word) = declared.split_once(" = \"")?;
+        Some(word.to_string())
+    });
+    let words: BTreeSet<String> = words.collect();
+    assert!(words.contains("wrong_answer"), "{words:?}");
+    let page = text(&root().join("docs/JSON.md"));
+    let has_no_row = |word: &String| !page.contains(&format!("\n| `{word}` |"));
+    let missing = words.into_iter().filter(has_no_row).collect();
+    only_exceptions(missing, &[], "describe these flags in docs/JSON.md");
+}
+
 /// What a reader stumbles over. Each has a plain word in its place.
 const BANNED: [&str; 16] = [
     " pronys ",
