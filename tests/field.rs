@@ -96,7 +96,7 @@ const MEASURED: [Measured; 29] = [
 const REFUSED: [Refused; 13] = [
     (
         "--setup header.sql --load v=header.csv --queries header-q.sql",
-        &["header.csv:1: the header names \"title\", which is no column of v"],
+        &["header.csv:1: the header names \"title\", which is not a column of v"],
     ),
     (
         "--setup plain-a.sql --queries outfile-q.sql",
@@ -126,7 +126,7 @@ const REFUSED: [Refused; 13] = [
     ),
     (
         "--dump failed.sql --queries again-q.sql",
-        &["failed.sql:1: this line is a message and no SQL"],
+        &["failed.sql:1: this line is a message, not SQL"],
     ),
     (
         "--dump rollback.sql --load t=outfile.csv --queries count-t.sql",
@@ -135,7 +135,7 @@ const REFUSED: [Refused; 13] = [
     // Values that a server would change without a warning.
     (
         "--setup exact.sql --load x=rounded.csv --queries exact-q.sql",
-        &["rounded.csv:1: \"19.99\" for the column n has digits behind the point"],
+        &["rounded.csv:1: \"19.99\" for the column n has decimal places"],
     ),
     (
         "--setup exact.sql --load x=day-first.csv --queries exact-q.sql",

@@ -415,7 +415,7 @@ fn a_shard_that_comes_during_the_load_is_refused_and_no_shard_is_resumed() {
     let resumed = bench.run(&["run", "--resume", "@latest"]);
     assert_eq!(resumed.status, 2);
     assert!(
-        resumed.stderr.contains("start all shards anew"),
+        resumed.stderr.contains("start all shards again"),
         "{}",
         resumed.stderr
     );

@@ -157,7 +157,7 @@ fn resumed(args: &Args, name: &str) -> Result<Request, Failure> {
     }
     if let Some(sharing) = &run.sharing {
         return Err(Failure::usage(format!(
-            "{name} is {}, and the other shards would not measure again with it; start all shards anew",
+            "{name} is {}, and the other shards would not measure again with it; start all shards again",
             sharing.text()
         )));
     }

@@ -30,7 +30,7 @@ pub(crate) fn value(load: &Loaded, cell: &Cell, value: &Value) -> Result<f64, St
             found.map_err(|why| format!("{}: {why}", value.words()))
         }
         Value::Recovery(_) | Value::Audit(_) => {
-            Err(format!("{} is no value of a load", value.words()))
+            Err(format!("{} is not a value of a load", value.words()))
         }
         Value::Counter(name) => Ok(counter(load, name)? / operations(&summary)?),
         Value::Quotient(over, under) => match counter(load, under)? {

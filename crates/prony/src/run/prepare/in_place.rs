@@ -275,7 +275,7 @@ fn found(dataset: &dyn Dataset, session: &mut Session) -> Result<Found, ServerEr
 /// Explains why tables that somebody or an earlier load has changed are not measured.
 fn not_as_loaded(server: &str, dataset: &dyn Dataset, says: &str) -> String {
     format!(
-        "server {server}: the tables in {} are not what was loaded ({}): {says}; load them anew with --allow-drop, or before each trial with reload = true in the workload's section",
+        "server {server}: the tables in {} are not what was loaded ({}): {says}; load them again with --allow-drop, or before each trial with reload = true in the workload's section",
         dataset.schema(),
         dataset.summary()
     )
@@ -284,7 +284,7 @@ fn not_as_loaded(server: &str, dataset: &dyn Dataset, says: &str) -> String {
 /// Explains why changed tables are not measured.
 fn changed(server: &str, dataset: &dyn Dataset) -> String {
     format!(
-        "server {server}: an earlier run has changed the tables in {} ({}), and a trial must start from the loaded rows; add reload = true to the workload's section to load them anew before each trial, or use a build that prony starts",
+        "server {server}: an earlier run has changed the tables in {} ({}), and a trial must start from the loaded rows; add reload = true to the workload's section to load them again before each trial, or use a build that prony starts",
         dataset.schema(),
         dataset.summary()
     )
@@ -352,7 +352,7 @@ pub(crate) fn enter(held: &Held, trial: &mut Trial) {
     let differs: Vec<String> = held.differs().into_iter().chain(sampled).collect();
     if !differs.is_empty() {
         let text = format!(
-            "the tables are not those that were loaded: {}; load them anew before each trial with reload = true in the workload's section",
+            "the tables are not those that were loaded: {}; load them again before each trial with reload = true in the workload's section",
             differs.join("; ")
         );
         trial.flag(FlagKind::DataMoved, text);
@@ -386,7 +386,7 @@ pub(crate) fn check_changes(servers: &[ServerSpec], wanted: &[String]) -> Result
         let trials = wanted.iter().filter(is_here).count();
         if trials > 1 {
             return Err(RunError::Usage(format!(
-                "server {} ({}) has no snapshot, and each of its {trials} trials changes the tables that the next one starts from; add reload = true to the workload's section to load them anew before each trial, or use a build that prony starts",
+                "server {} ({}) has no snapshot, and each of its {trials} trials changes the tables that the next one starts from; add reload = true to the workload's section to load them again before each trial, or use a build that prony starts",
                 spec.name, spec.build
             )));
         }

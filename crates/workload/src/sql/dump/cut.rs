@@ -40,14 +40,14 @@ pub(crate) enum Cause {
     SecondHead { first: String, second: String },
     #[error("{0}")]
     Foreign(&'static str),
-    #[error("this line is a message and no SQL, so the program that wrote the file failed: {0}")]
+    #[error("this line is a message, not SQL: the program that wrote the file failed: {0}")]
     Message(String),
     #[error(
         "it reads the file {0:?}, and {1}; put the file beside the dump, or write its statements here"
     )]
     NotSourced(String, io::Error),
     #[error(
-        "it reads the file {0:?}, and this text is in no file that it could lie beside; write its statements here"
+        "it reads the file {0:?}, but this text is not in a file, so there is no folder to read from; write its statements here"
     )]
     NoFolder(String),
     #[error(

@@ -34,7 +34,7 @@ pub(crate) fn script(folder: &Path) -> io::Result<String> {
         () if has("@.json") => of_shell(folder, &names),
         () if has("metadata") => of_mydumper(&names),
         () => Err(refused(
-            "the folder is no dump of MySQL Shell (@.json) or of mydumper (metadata); name a file; of mysqldump --tab, join the .sql files into one, and load each .txt file (--load TABLE=TABLE.txt)",
+            "the folder is not a dump of MySQL Shell (@.json) or of mydumper (metadata); name a file; for mysqldump --tab, join the .sql files into one, and load each .txt file (--load TABLE=TABLE.txt)",
         )),
     }
 }
@@ -468,7 +468,7 @@ mod tests {
     #[test]
     fn what_is_no_complete_dump_of_one_schema_is_refused() {
         for (files, says) in [
-            (&[("a.sql", "")][..], "no dump of MySQL Shell"),
+            (&[("a.sql", "")][..], "not a dump of MySQL Shell"),
             (&[("@.json", "")], "@.done.json last"),
             (
                 &[

@@ -51,8 +51,8 @@ const FOREIGN: [(&[u8], &str); 5] = [
     (b"{", JSON),
 ];
 const OF_OTHERS: &str = "this is a dump of PostgreSQL or SQLite, whose SQL no server of the MySQL family takes; write the tables as a setup, and load the rows from CSV files (--setup, --load TABLE=FILE)";
-const XML: &str = "this is XML and no SQL; write the dump without --xml";
-const JSON: &str = "this is JSON and no SQL; write a dump, or CSV files for --load TABLE=FILE";
+const XML: &str = "this is XML, not SQL; write the dump without --xml";
+const JSON: &str = "this is JSON, not SQL; write a dump, or CSV files for --load TABLE=FILE";
 /// What begins messages of programs that were redirected into the file. Those of 5.6 have no name before their warnings.
 const PROGRAMS: [&str; 6] = [
     "mysqldump",

@@ -219,7 +219,7 @@ impl<'a> Load<'a> {
     ) -> Result<u64, String> {
         let Some(folder) = self.sources.creation.folder() else {
             return Err(format!(
-                "the statement reads the file {file:?}, and this text is in no file that it could lie beside; write --load TABLE=FILE, or load = {{ TABLE = {file:?} }}"
+                "the statement reads the file {file:?}, but this text is not in a file, so there is no folder to read from; write --load TABLE=FILE, or load = {{ TABLE = {file:?} }}"
             ));
         };
         let unreadable = |cause: std::io::Error| format!("the statement reads {file:?}: {cause}");

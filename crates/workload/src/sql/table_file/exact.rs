@@ -32,17 +32,17 @@ pub(super) struct Moment {
     digits: usize,
 }
 
-const FRACTION: &str = "has digits behind the point, and the column holds whole numbers";
-const DIGITS: &str = "has more digits behind the point than the column keeps";
+const FRACTION: &str = "has decimal places, and the column holds whole numbers";
+const DIGITS: &str = "has more decimal places than the column keeps";
 const NEAREST: &str = "is a whole number of which the column keeps only the first digits";
 const DAY_FIRST: &str = "does not begin with a year of four digits, and servers read a date from the year on; write it as 2026-11-25";
 const TIME_OF_DAY: &str = "has a time of day, and the column holds dates";
 const NO_COLON: &str = "has no colons, and servers take its last two digits for seconds and those before them for minutes; write it as 01:00:00";
-const SECONDS: &str = "has more digits of a second than the column keeps";
+const SECONDS: &str = "has more fractional digits of a second than the column keeps";
 const OFFSET: &str = "has a time zone, and the column keeps none";
-const SHORT_YEAR: &str = "is no year of four digits";
+const SHORT_YEAR: &str = "is not a year of four digits";
 const POSITION: &str =
-    "is no member of the column, and servers take a number for the position of one";
+    "is not a member of the column, and servers take a number for the position of one";
 
 impl Exact {
     /// `column_type` as information_schema has it: `datetime(3)`.

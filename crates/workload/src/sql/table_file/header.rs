@@ -90,7 +90,7 @@ fn mistaken(name: &str, columns: &[Column], file: &TableFile) -> String {
         ),
     };
     format!(
-        "the header names {name:?}, which is no column of {}; it has {}{way}",
+        "the header names {name:?}, which is not a column of {}; it has {}{way}",
         file.table,
         columns.join(", ")
     )
@@ -142,7 +142,7 @@ mod tests {
     fn a_header_with_a_name_that_is_no_column_is_refused() {
         let says = header("id,title,price\n", None).unwrap_err();
         assert!(
-            says.contains("\"title\", which is no column of orders; it has id, Region, price")
+            says.contains("\"title\", which is not a column of orders; it has id, Region, price")
                 && says.contains("header = false"),
             "{says}"
         );

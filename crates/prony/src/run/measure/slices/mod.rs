@@ -258,7 +258,7 @@ impl Group<'_> {
             Err(_) if interrupt::asked() => return Err("prony was interrupted".into()),
             Err(error) => {
                 kill().map_err(|killed| {
-                    format!("a server could neither be stopped between two slices ({error}) nor killed ({killed}), so it ran on beside the others")
+                    format!("a server could neither be stopped between two slices ({error}) nor killed ({killed}), so it kept running beside the others")
                 })?;
                 self.end(host, Some(format!(
                     "the server could not be stopped between two slices, and was killed: {error}"

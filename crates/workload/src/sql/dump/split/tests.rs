@@ -200,7 +200,7 @@ fn warnings_of_programs_that_were_redirected_into_the_file_are_passed_over() {
     }
     for line in ["mysqldump: Got error: 1045", "/opt/mysqldump: Error 2013"] {
         let cut = all(format!("{line}\n")).unwrap_err().to_string();
-        assert!(cut.contains("a message and no SQL"), "{cut}");
+        assert!(cut.contains("a message, not SQL"), "{cut}");
     }
     for line in ["-- of /usr/bin/mysql: x", "/* of /usr/bin/mysql: x */"] {
         assert_eq!(sql(&format!("{line}\nselect 1;")), ["select 1"]);
