@@ -209,7 +209,7 @@ fn the_settings_of_a_my_cnf_are_those_of_a_file_and_the_record_keeps_them() {
     assert_eq!(experiment.servers[1].settings, settings);
     let said = crate::advice(&experiment);
     assert!(
-        said[0].starts_with("my.cnf: ignored: datadir;"),
+        said[0].starts_with("my.cnf: ignored: datadir; prony sets"),
         "{said:?}"
     );
     let again = self::read(&experiment.source).unwrap();
