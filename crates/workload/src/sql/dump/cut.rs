@@ -40,7 +40,7 @@ pub(crate) enum Cause {
     SecondHead { first: String, second: String },
     #[error("{0}")]
     Foreign(&'static str),
-    #[error("this line is a message, not SQL: the program that wrote the file failed: {0}")]
+    #[error("this line is a message, not SQL; the program that wrote the file failed: {0}")]
     Message(String),
     #[error(
         "it reads the file {0:?}, and {1}; put the file beside the dump, or write its statements here"
