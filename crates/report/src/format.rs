@@ -38,6 +38,24 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
+/// How a ratio with this interval is written: with more digits where rounding would hide that the interval excludes 1.
+pub(crate) fn ratio_within(ci: Option<(f64, f64)>) -> fn(f64) -> String {
+    match ci.is_some_and(is_hidden) {
+        true => beside_1,
+        false => ratio,
+    }
+}
+
+/// Whether an interval excludes 1 and begins or ends so near to it that it would read as if it did not.
+pub(crate) fn is_hidden((low, high): (f64, f64)) -> bool {
+    let nearest = if low > 1.0 { low } else { high };
+    (low > 1.0 || high < 1.0) && ratio(nearest) == "1.00"
+}
+
+pub(crate) fn beside_1(value: f64) -> String {
+    format!("{value:.4}")
+}
+
 pub(crate) fn interval((low, high): (f64, f64), figure: impl Fn(f64) -> String) -> String {
     format!("{} to {}", figure(low), figure(high))
 }
@@ -218,6 +236,17 @@ mod tests {
         assert_eq!(ratio(1.7), "1.70");
         assert_eq!(ratio(39.04), "39.0");
         assert_eq!(ratio(0.0123), "0.0123");
+    }
+
+    #[test]
+    fn a_ratio_whose_interval_excludes_1_does_not_read_as_1() {
+        let written = |value: f64, ci| ratio_within(Some(ci))(value);
+        assert_eq!(written(1.0032, (1.0011, 1.0054)), "1.0032");
+        assert_eq!(written(0.9968, (0.9946, 0.9989)), "0.9968");
+        assert_eq!(written(1.0032, (0.9981, 1.0084)), "1.00");
+        assert_eq!(written(1.02, (1.01, 1.03)), "1.02");
+        assert_eq!(written(8.2, (8.1, f64::INFINITY)), "8.20");
+        assert_eq!(ratio_within(None)(1.0032), "1.00");
     }
 
     #[test]

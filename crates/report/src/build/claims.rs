@@ -146,7 +146,7 @@ fn published(judged: &Judged) -> Cell {
 
 /// `1.78`, and of a bound `>= 8.20`; `-` where the record has none.
 pub(crate) fn measured(judged: &Judged) -> String {
-    let ratio = judged.measured.map(format::ratio);
+    let ratio = judged.measured.map(format::ratio_within(judged.ci));
     match (ratio, judged.limit) {
         (Some(ratio), Some(Limit::AtLeast)) => format!(">= {ratio}"),
         (Some(ratio), Some(Limit::AtMost)) => format!("<= {ratio}"),
@@ -157,10 +157,11 @@ pub(crate) fn measured(judged: &Judged) -> String {
 
 /// `1.71 to 1.86`, and of a bound `8.10 or more`.
 pub(crate) fn interval(judged: &Judged) -> String {
+    let written = format::ratio_within(judged.ci);
     match (judged.ci, judged.limit) {
-        (Some((low, _)), Some(Limit::AtLeast)) => format!("{} or more", format::ratio(low)),
-        (Some((_, high)), Some(Limit::AtMost)) => format!("{} or less", format::ratio(high)),
-        (Some(ci), None) => format::interval(ci, format::ratio),
+        (Some((low, _)), Some(Limit::AtLeast)) => format!("{} or more", written(low)),
+        (Some((_, high)), Some(Limit::AtMost)) => format!("{} or less", written(high)),
+        (Some(ci), None) => format::interval(ci, written),
         (None, _) => "-".to_string(),
     }
 }

@@ -109,17 +109,24 @@ fn threshold(subject: &Subject) -> String {
     }
 }
 
+/// With more digits where it is small, and where rounding would make it 1.
 fn figure(ratio: f64) -> String {
-    if ratio < 0.1 {
-        format!("{ratio:.4}")
-    } else {
-        format!("{ratio:.2}")
+    let short = format!("{ratio:.2}");
+    match ratio < 0.1 || (short == "1.00" && ratio != 1.0) {
+        true => format!("{ratio:.4}"),
+        false => short,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_threshold_beside_1_is_not_written_as_1() {
+        let written = [1.0, 0.996, 1.0049, 1.02, 0.05].map(figure);
+        assert_eq!(written, ["1.00", "0.9960", "1.0049", "1.02", "0.0500"]);
+    }
 
     #[test]
     fn values_that_nobody_claimed_anything_about_are_no_claims() {

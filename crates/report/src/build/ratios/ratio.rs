@@ -58,14 +58,14 @@ impl Way {
         format!(
             "{}{}× {}",
             self.bound(),
-            format::ratio(self.factor),
+            format::ratio_within(self.ci)(self.factor),
             self.word()
         )
     }
 
     /// `1.70 to 2.20`; none with one block.
     pub(crate) fn interval(&self) -> Option<String> {
-        self.interval_by(format::ratio)
+        self.interval_by(format::ratio_within(self.ci))
     }
 
     /// `1.9×`, with as many decimals as its interval needs.
@@ -100,6 +100,7 @@ impl Way {
         let low = self.ci.map_or(self.factor, |(low, _)| low);
         match low.min(self.factor) {
             _ if value >= 1000.0 => format::count(value.round()),
+            _ if self.ci.is_some_and(format::is_hidden) => format::beside_1(value),
             smallest if smallest < 1.5 => format!("{value:.2}"),
             smallest if smallest < 10.0 => format!("{value:.1}"),
             _ => format!("{value:.0}"),
@@ -134,5 +135,15 @@ mod tests {
             ..way(2.0, (1.0, 1.0))
         };
         assert_eq!(written(once), "2.0× slower (one block, no interval)");
+    }
+
+    #[test]
+    fn a_difference_that_is_decided_is_not_rounded_to_1() {
+        let near = || way(1.0032, (1.0011, 1.0054));
+        assert_eq!(near().words(), "1.0032× slower");
+        assert_eq!(near().interval().as_deref(), Some("1.0011 to 1.0054"));
+        let short = format!("{}{}", near().short_words(), near().short_interval());
+        assert_eq!(short, "1.0032× slower (1.0011 to 1.0054)");
+        assert_eq!(way(1.0032, (0.998, 1.008)).words(), "1.00× slower");
     }
 }

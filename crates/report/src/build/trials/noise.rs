@@ -131,15 +131,9 @@ fn twice(document: &Document, control: &Control) -> String {
     format!("A/A control, the same setup twice: {figure}")
 }
 
-/// `1.03 (0.91 to 1.16)`, with more digits where rounding would hide that the interval excludes 1.
+/// `1.03 (0.91 to 1.16)`
 fn found(twice: &Twice) -> String {
-    let reads_as_1 = |end: f64| format::ratio(end) == "1.00";
-    let ends_at_1 = |(low, high): (f64, f64)| reads_as_1(low) || reads_as_1(high);
-    let is_hidden = twice.differs() && twice.ci.is_some_and(ends_at_1);
-    let written = |ratio: f64| match is_hidden {
-        true => format!("{ratio:.4}"),
-        false => format::ratio(ratio),
-    };
+    let written = format::ratio_within(twice.ci);
     let ci = twice.ci.map(|ci| format::interval(ci, written));
     let ci = ci.map(|ci| format!(" ({ci})")).unwrap_or_default();
     written(twice.measured) + &ci

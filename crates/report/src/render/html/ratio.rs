@@ -135,15 +135,16 @@ fn label(tick: f64) -> String {
 
 /// What is drawn, for a reader that does not see it.
 fn in_words(ratio: &Ratio) -> String {
-    let mut text = format!("Measured {}", format::ratio(ratio.measured));
+    let written = format::ratio_within(ratio.interval);
+    let mut text = format!("Measured {}", written(ratio.measured));
     match ratio.interval {
         Some((low, high)) if high.is_infinite() => {
-            text += &format!(", 95 % CI {} or more", format::ratio(low));
+            text += &format!(", 95 % CI {} or more", written(low));
         }
         Some((0.0, high)) => {
-            text += &format!(", 95 % CI {} or less", format::ratio(high));
+            text += &format!(", 95 % CI {} or less", written(high));
         }
-        Some(ci) => text += &format!(", 95 % CI {}", format::interval(ci, format::ratio)),
+        Some(ci) => text += &format!(", 95 % CI {}", format::interval(ci, written)),
         None => text += ", no interval",
     }
     if let Some(published) = ratio.published {
