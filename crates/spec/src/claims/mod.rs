@@ -26,6 +26,8 @@ const KEYS: [&str; 11] = [
     "finds",
     "text",
 ];
+/// Published ratios and widths that differ by less are equal: the error of computing them.
+const ROUNDING: f64 = 1e-9;
 const EXAMPLE_CELL: &str = "of = { server = \"5.6\", round = \"hot\" }";
 
 pub(crate) fn claims(file: &Section, names: &Names) -> Vec<Claim> {
@@ -45,7 +47,7 @@ fn claim(section: &Section, names: &Names) -> Option<Claim> {
         .and_then(|node| node.positive("published = 1.8"));
     let subject = match (section.get("finds"), section.get("among")) {
         (Some(finds), _) => finding(section, &finds, names),
-        (None, Some(among)) => spread(section, &among, names),
+        (None, Some(among)) => spread(section, published, &among, names),
         (None, None) => ratio(section, published, names),
     };
     Some(Claim {
@@ -141,7 +143,7 @@ fn bound(section: &Section, published: Option<f64>) -> Option<Bound> {
         return None;
     }
     match (given.first(), published) {
-        (Some(node), _) if node.key == "within" => width(node).map(Bound::Within),
+        (Some(node), _) if node.key == "within" => within(node, published).map(Bound::Within),
         (Some(node), _) => limit(node, published),
         (None, Some(ratio)) if ratio != 1.0 => Some(Bound::halfway(ratio)),
         (None, Some(_)) => {
@@ -182,7 +184,19 @@ fn limit(node: &Node, published: Option<f64>) -> Option<Bound> {
     Some(bound)
 }
 
-/// Reads `within`: 0.04, or "4%". A number from 1 on is refused as a slip for percent.
+/// Reads `within`, in which the published ratio must lie.
+fn within(node: &Node, published: Option<f64>) -> Option<f64> {
+    let width = width(node)?;
+    let most = (1.0 + width) * (1.0 + ROUNDING);
+    if let Some(ratio) = published.filter(|ratio| ratio.max(1.0 / ratio) > most) {
+        let says = "the published ratio does not meet this threshold";
+        let help = format!("\"within\" is about 1: write a threshold that {ratio} meets");
+        node.note(says, format!("{ratio} is published"), help);
+    }
+    Some(width)
+}
+
+/// Reads 0.04, or "4%". A number from 1 on is refused as a slip for percent.
 fn width(node: &Node) -> Option<f64> {
     if let Some(text) = node.value.as_str() {
         let share = unit::share(text).ok().filter(|share| *share > 0.0);
@@ -208,7 +222,12 @@ fn width(node: &Node) -> Option<f64> {
     None
 }
 
-fn spread(section: &Section, among: &Node, names: &Names) -> Option<Subject> {
+fn spread(
+    section: &Section,
+    published: Option<f64>,
+    among: &Node,
+    names: &Names,
+) -> Option<Subject> {
     refuse(
         section,
         &["of", "to", "at_least", "at_most", "text"],
@@ -223,7 +242,7 @@ fn spread(section: &Section, among: &Node, names: &Names) -> Option<Subject> {
     let example = "within = 0.04 (the maximum is at most 4 % above the minimum)";
     let within = section
         .require("[[claim]]", "within", example)
-        .and_then(|node| width(&node));
+        .and_then(|node| within(&node, published));
     Some(Subject::Spread {
         value: value?,
         among: cell?,

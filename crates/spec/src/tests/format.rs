@@ -89,11 +89,29 @@ fn settings_may_be_numbers_booleans_and_strings() {
 fn the_default_threshold_is_the_square_root_of_the_published_ratio() {
     assert_eq!(bound("published = 1.44"), Bound::AtLeast(1.2));
     assert_eq!(bound("published = 0.25"), Bound::AtMost(0.5));
-    assert_eq!(bound("published = 1.44\nwithin = 0.1"), Bound::Within(0.1));
+    assert_eq!(bound("published = 1.1\nwithin = 0.1"), Bound::Within(0.1));
     assert_eq!(bound("at_most = 2"), Bound::AtMost(2.0));
     assert_eq!(bound("within = \"500%\""), Bound::Within(5.0));
     let consistent = bound("published = 0.5\nat_least = 0.2");
     assert_eq!(consistent, Bound::AtLeast(0.2));
+}
+
+#[test]
+fn a_published_ratio_lies_within_the_width_that_is_claimed() {
+    let mistakes = |claim: &str| {
+        let claim = format!("[[claim]]\nsays = \"s\"\nvalue = \"elapsed\"\n{claim}");
+        let read = read(&format!("{RIGHT}{claim}"));
+        let all = read.err().map(|error| error.mistakes().len());
+        all.unwrap_or(0)
+    };
+    let cells = "of = { server = \"5.5\" }\nto = { server = \"5.6\" }\n";
+    let among = "among = { round = \"cold\" }\n";
+    for cells in [cells, among] {
+        let with = |published: &str| mistakes(&format!("{cells}within = 0.04\n{published}"));
+        assert_eq!(with("published = 1.04"), 0);
+        assert_eq!(with("published = 1.5"), 1);
+    }
+    assert_eq!(mistakes(&format!("{cells}published = 0.5\nwithin = 0.1")), 1);
 }
 
 #[test]
