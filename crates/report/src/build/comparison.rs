@@ -43,6 +43,7 @@ impl Comparison {
         let mut differences = differences::of_environments(&runs);
         differences.extend(experiments);
         differences.extend(differences::of_slices(&trials));
+        differences.extend(differences::of_loads(&trials));
         differences.extend(differences::of_datasets(&trials));
         let (settings, in_some) = differences::of_settings(&trials);
         differences.extend(settings);

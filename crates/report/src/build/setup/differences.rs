@@ -3,7 +3,7 @@
 use crate::build::trials::failures::{Other, OtherOf};
 use crate::document::{Difference, DifferenceKind};
 use crate::format;
-use record::{Run, ServerIdentity, Trial, listed};
+use record::{Run, ServerIdentity, Trial, Warmup, listed};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Digits of a binary's hash that distinguish two builds.
@@ -43,14 +43,20 @@ const CONFOUNDING: [&str; 7] = [
 ];
 /// How trials were measured: in slices, in turns, or one after another.
 const HOW: &str = "how trials were measured";
+/// The warm-up of loads, and how long they were measured after it: the file says it, or the command line.
+const WARM_UP: &str = "warm-up";
+const MEASURED: &str = "measured time";
+/// Times of loads that differ by less are the same question: a longer one finds fuller logs and other pages in memory.
+const TIMES: f64 = 1.25;
 /// What of an experiment makes it another question, besides its workload.
-const ASKED: [&str; 6] = [
+const ASKED: [&str; 7] = [
     "event",
     HOW,
+    WARM_UP,
+    MEASURED,
     "protocol.preload",
     "protocol.series",
     "protocol.unit",
-    "protocol.warmup",
 ];
 /// Keys of a workload that say where its data comes from. The data itself is compared by its fingerprint.
 const OF_DATA: [&str; 4] = ["accept_warnings", "dump", "load", "schema"];
@@ -188,6 +194,40 @@ pub(crate) fn of_slices(trials: &[Vec<Trial>]) -> Option<Difference> {
     of_trials(DifferenceKind::Experiment, HOW, trials, words)
 }
 
+/// How the loads of the runs differ in their times; empty where a run has none.
+pub(crate) fn of_loads(trials: &[Vec<Trial>]) -> Vec<Difference> {
+    let warm_up = |trial: &Trial| match trial.load.as_ref()?.warmup {
+        Warmup::Seconds(seconds) => Some(format!("{seconds} s")),
+        Warmup::Find => Some("find".to_string()),
+    };
+    let warm_up = of_trials(DifferenceKind::Experiment, WARM_UP, trials, warm_up);
+    let in_all = |found: &Difference| found.values.iter().all(Option::is_some);
+    let warm_up = warm_up.filter(in_all).into_iter();
+    warm_up.chain(of_measured_times(trials)).collect()
+}
+
+/// Of the longest loads. One that a full queue or an event ended is as short as its server made it.
+fn of_measured_times(trials: &[Vec<Trial>]) -> Option<Difference> {
+    let longest_s = |trials: &Vec<Trial>| {
+        let loads = trials.iter().filter_map(|trial| trial.load.as_ref());
+        let whole = loads.filter(|load| load.engine.stopped.is_none());
+        let measured_s = whole.map(|load| load.driven_s() - load.warmup.known_s());
+        measured_s.filter(|seconds| *seconds > 0.0).reduce(f64::max)
+    };
+    let all: Vec<f64> = trials.iter().map(longest_s).collect::<Option<_>>()?;
+    let first = *all.first()?;
+    let value = |seconds: f64| match (seconds / first).ln().abs() > TIMES.ln() {
+        true => Some(format!("{seconds:.0} s")),
+        false => Some(format!("{first:.0} s")),
+    };
+    let found = Difference {
+        kind: DifferenceKind::Experiment,
+        what: MEASURED.to_string(),
+        values: all.into_iter().map(value).collect(),
+    };
+    Some(found).filter(differs)
+}
+
 /// What the trials of each run have, each value once, if the runs differ in it; none for a run without such a trial.
 fn of_trials(
     kind: DifferenceKind,
@@ -286,7 +326,7 @@ mod tests {
             "variant.new.workload.queries.text",
             "workload.sql.operation.load.statements",
             "event",
-            "protocol.warmup",
+            "protocol.unit",
         ] {
             assert!(names(what), "{what}");
         }
@@ -299,6 +339,42 @@ mod tests {
         ] {
             assert!(!names(what), "{what}");
         }
+    }
+
+    #[test]
+    fn loads_with_another_warm_up_or_time_are_another_question_wherever_it_is_set() {
+        let of = |warmup: Warmup, until_s: f64, stopped: Option<&str>| {
+            let mut load = record::Loaded {
+                warmup,
+                ..record::Loaded::default()
+            };
+            load.engine.until_s = Some(until_s);
+            load.engine.stopped = stopped.map(String::from);
+            let mut trial = Trial::unmeasured(TrialKey::default(), 0);
+            trial.load = Some(Box::new(load));
+            vec![trial]
+        };
+        let named = |new: Vec<Trial>| -> Vec<String> {
+            let old = of(Warmup::Seconds(10.0), 70.0, None);
+            let found = of_loads(&[old, new]);
+            let confounded = confounding(&found).into_iter();
+            confounded.map(|one| one.sentence).collect()
+        };
+        let says = |what: &str| {
+            format!(
+                "run 2 differs from run 1 in {what}, so the ratios are not those of the servers alone: measure both in one run"
+            )
+        };
+        assert!(named(of(Warmup::Seconds(10.0), 75.0, None)).is_empty());
+        let cold = named(of(Warmup::Seconds(0.0), 60.0, None));
+        assert_eq!(cold, [says("warm-up")]);
+        let short = named(of(Warmup::Seconds(10.0), 20.0, None));
+        assert_eq!(short, [says("measured time")]);
+        let both = named(of(Warmup::Find, 20.0, None));
+        assert_eq!(both, [says("warm-up and measured time")]);
+        let full = named(of(Warmup::Seconds(10.0), 20.0, Some("the queue was full")));
+        assert!(full.is_empty());
+        assert!(named(Vec::new()).is_empty(), "a run without loads");
     }
 
     #[test]
