@@ -1,5 +1,6 @@
 //! Shapes in timed loads that claims test for.
 
+use crate::load::stall;
 use crate::series::sight;
 use crate::tables::loads::{Counted, counted, with_load};
 use crate::values::cells;
@@ -258,9 +259,12 @@ fn too_short(summary: &Summary, seeking: Seeking) -> Option<String> {
     let at_edge = at_edge.filter(|_| seeking != Seeking::Period);
     let drops = sight.drops_every_s;
     let drops = drops.filter(|_| seeking != Seeking::LevelShift);
+    let stops = stall::too_few(summary);
+    let stops = stops.filter(|_| seeking == Seeking::Steady);
     most.map(|seen| sight::too_short(sight, seen))
         .or_else(|| at_edge.map(sight::near_the_edge))
         .or_else(|| drops.map(sight::few_drops))
+        .or(stops)
 }
 
 fn look(counted: &Counted, finding: &Finding) -> Result<Looked, String> {
@@ -312,7 +316,11 @@ fn look(counted: &Counted, finding: &Finding) -> Result<Looked, String> {
                 ),
             }
         }
-        Finding::Stall => has_or(summary.stalled(), "no stall"),
+        Finding::Stall => match (summary.stalled(), stall::too_few(summary)) {
+            (Some(stalled), _) => Looked::Has(stalled),
+            (None, Some(why)) => Looked::TooShort(why),
+            (None, None) => Looked::HasNot("no stall".to_string()),
+        },
         Finding::LevelShift => shape(summary, Seeking::LevelShift),
         Finding::Period => shape(summary, Seeking::Period),
         Finding::Steady => shape(summary, Seeking::Steady),

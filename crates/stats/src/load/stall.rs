@@ -7,7 +7,8 @@ use super::measured::{not_run, throughput};
 use super::stability::{BACKLOG_S, queued_before};
 use crate::series::running::{self, Usual};
 use record::load::{Loaded, Mode, done_series};
-use record::{Moved, Stall, State, Steady};
+use record::number::rate as rate_text;
+use record::{Moved, Stall, State, Steady, Summary};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -64,6 +65,19 @@ fn stall(run: &[usize], lost: &Lost, late: &BTreeMap<usize, f64>) -> Stall {
             .filter(|_| operations_lost == 0.0),
         moved: Vec::new(),
     }
+}
+
+/// Why a closed loop does not tell whether its server stopped for a second: so few operations are missing by chance. None where it tells, and
+/// in an open loop, whose late operations tell it too.
+pub(crate) fn too_few(summary: &Summary) -> Option<String> {
+    let rate = summary.throughput.filter(|_| summary.offered.is_none())?;
+    let least = CHANCE * CHANCE;
+    (rate < least).then(|| {
+        format!(
+            "{} ops/s are too few to tell a stall of 1 s from chance, {least} would do",
+            rate_text(rate, 1)
+        )
+    })
 }
 
 /// The seconds with too few operations.
@@ -300,6 +314,19 @@ mod tests {
     fn a_load_that_does_one_operation_in_ten_seconds_has_no_stalls() {
         let load = closed(|s| if s % 10 == 0 { 1.0 } else { 0.0 }, 600);
         assert!(summarise(&load).stalls.is_empty());
+    }
+
+    #[test]
+    fn a_stop_of_a_second_is_found_at_the_rates_that_are_said_to_tell_it() {
+        for rate in [0.0, 3.0, 10.0, 15.0, 17.0, 100.0] {
+            let stopped = closed(move |s| if s == 50 { 0.0 } else { rate }, 120);
+            let found = summarise(&stopped);
+            let tells = too_few(&found).is_none();
+            assert_eq!(tells, !found.stalls.is_empty(), "{rate}");
+        }
+        let text = too_few(&summarise(&closed(|_| 3.0, 120))).unwrap();
+        assert!(text.starts_with("3.0 ops/s are too few"), "{text}");
+        assert_eq!(too_few(&summarise(&open(3.0, 120, |_| 0.0))), None);
     }
 
     #[test]

@@ -20,6 +20,19 @@ fn shapes_of_less_than_20_seconds_are_not_available() {
     assert_eq!(verdict, Verdict::NotReproduced);
 }
 
+/// A second without any of three operations is chance, so what was not seen may be there.
+#[test]
+fn a_load_of_few_operations_leaves_a_claim_on_stalls_undecided() {
+    let verdict = |rate: f64| {
+        let trials = [0, 1, 2].map(|block| closed(block, 8, rate));
+        finds(&trials, Finding::Stall, Cell::default())
+    };
+    let (few, reason) = verdict(3.0);
+    assert_eq!(few, Verdict::Inconclusive, "{reason}");
+    assert!(reason.contains("too few to tell a stall"), "{reason}");
+    assert_eq!(verdict(30.0).0, Verdict::NotReproduced);
+}
+
 /// Bursts of 40 s in every minute: the throughput falls with the arrivals.
 #[test]
 fn a_schedule_that_changes_its_rate_shows_no_shape_of_the_server() {
