@@ -97,6 +97,7 @@ impl Environment {
         let mut found = self.surroundings(other);
         let release = |version: &str| version.split(' ').next().map(String::from);
         found.retain(|(what, ours, theirs)| what != "prony" || release(ours) != release(theirs));
+        found.extend(self.conditions.differences(&other.conditions));
         for (name, ours, theirs) in self.other_servers(other) {
             found.push((format!("server {name}"), describe(ours), describe(theirs)));
         }
@@ -196,6 +197,25 @@ mod tests {
             "mariadb 10.11.11 (10.11.11-MariaDB-0+deb12u1, binary aaaaaaaaaaaa)"
         );
         assert!(is.starts_with("mariadb 10.11.18 ("), "{is}");
+    }
+
+    #[test]
+    fn a_machine_at_another_pace_is_another_environment() {
+        let at = |governor: Option<&str>, load_at_start: f64| Environment {
+            conditions: Conditions {
+                governor: governor.map(String::from),
+                load_at_start: Some(load_at_start),
+                ..Conditions::default()
+            },
+            ..with("10.11.18", "", "")
+        };
+        let before = at(Some("performance"), 0.1);
+        let (what, was, is) = before.differences(&at(Some("powersave"), 0.1)).remove(0);
+        let found = [what, was, is];
+        assert_eq!(found, ["governor", "performance", "powersave"]);
+        let busier = at(Some("performance"), 1.5);
+        assert!(before.differences(&busier).is_empty());
+        assert!(before.differences(&at(None, 0.1)).is_empty());
     }
 
     #[test]
