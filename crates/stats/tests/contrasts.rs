@@ -450,6 +450,7 @@ fn what_makes_one_side_alone_another_measurement_is_named() {
         FlagKind::HintIgnored,
         FlagKind::LoopVolume,
         FlagKind::NotRecovered,
+        FlagKind::SettingAdjusted,
         FlagKind::SmallerThanCaches,
         FlagKind::SwitchIgnored,
         FlagKind::WarmUpBacklog,
@@ -465,6 +466,9 @@ fn what_makes_one_side_alone_another_measurement_is_named() {
         assert!(named(false, true).is_some_and(|why| why.contains("not alike")));
         assert!(named(true, false).is_some());
         assert_eq!(named(true, true), None);
+        let mut failed = of(false);
+        (failed.1.iter_mut()).for_each(|trial| trial.fail("the server ended"));
+        assert_eq!(compared(of(true), failed).basis.one_sided, None);
     }
 }
 

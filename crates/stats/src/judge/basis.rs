@@ -336,7 +336,7 @@ const NEVER_ASKED: [FlagKind; 7] = [
 ];
 
 /// The same, where a level other than the server may have made it.
-const OF_ONE_SIDE: [FlagKind; 11] = [
+const OF_ONE_SIDE: [FlagKind; 12] = [
     FlagKind::DataNotHeld,
     FlagKind::EventsOff,
     FlagKind::FilesOverwritten,
@@ -344,6 +344,7 @@ const OF_ONE_SIDE: [FlagKind; 11] = [
     FlagKind::LoopVolume,
     FlagKind::NotPreloaded,
     FlagKind::NotRecovered,
+    FlagKind::SettingAdjusted,
     FlagKind::SmallerThanCaches,
     FlagKind::SwitchIgnored,
     FlagKind::VolatileVolume,
@@ -358,7 +359,7 @@ fn one_sided(old: &[&Trial], new: &[&Trial]) -> Option<String> {
         .or_else(|| event(old, new))
 }
 
-/// The first flag of these kinds of one side, of which the other has none.
+/// The first flag of these kinds of one side, of which the other has none. None where a side has no valid trial.
 fn of_one_side(kinds: &[FlagKind], old: &[&Trial], new: &[&Trial]) -> Option<String> {
     let alone = |own: &[&Trial], other: &[&Trial]| {
         let is_alone = |kind: &FlagKind| flags(other).all(|(_, flag)| flag.kind != *kind);
@@ -366,6 +367,7 @@ fn of_one_side(kinds: &[FlagKind], old: &[&Trial], new: &[&Trial]) -> Option<Str
         let found = own.find(|(_, flag)| is_alone(&flag.kind));
         found.map(|(trial, flag)| format!("{}: {}", trial.key, flag.text))
     };
+    valid(old).zip(valid(new)).next()?;
     alone(new, old).or_else(|| alone(old, new))
 }
 
