@@ -232,12 +232,19 @@ fn unlike_data(old: &Trial, new: &Trial) -> Option<String> {
             };
             Some(format!("{about}{rows}"))
         }
-        _ => are_far(bytes(old), bytes(new), SIZES).then(|| {
-            format!(
-                "{} bytes of data against {}",
-                old.data_bytes, new.data_bytes
-            )
-        }),
+        _ => {
+            // Files of a load without a server are as large as the load requests.
+            let most = match old.key.server {
+                Some(_) => SIZES,
+                None => EQUAL,
+            };
+            are_far(bytes(old), bytes(new), most).then(|| {
+                format!(
+                    "{} bytes of data against {}",
+                    old.data_bytes, new.data_bytes
+                )
+            })
+        }
     }
 }
 
@@ -273,6 +280,23 @@ mod tests {
         assert_eq!(unlike_data(&ten, &about), None);
         let says = unlike_data(&ten, &twice).unwrap();
         assert_eq!(says, "about 10 rows against 21 rows");
+    }
+
+    #[test]
+    fn files_are_compared_with_files_of_their_size_alone() {
+        let of = |server: Option<&str>, data_bytes: u64| Trial {
+            key: TrialKey {
+                server: server.map(String::from),
+                ..TrialKey::default()
+            },
+            data_bytes,
+            ..Trial::unmeasured(TrialKey::default(), 0)
+        };
+        let unlike = |server, bytes| unlike_data(&of(server, 1000), &of(server, bytes));
+        assert_eq!(unlike(None, 1000), None);
+        let says = unlike(None, 1500);
+        assert_eq!(says.as_deref(), Some("1000 bytes of data against 1500"));
+        assert_eq!(unlike(Some("an older record"), 1500), None);
     }
 
     #[test]
