@@ -343,6 +343,21 @@ fn a_shape_that_does_not_hold_gives_the_trials_without_it_as_the_reason() {
 }
 
 #[test]
+fn a_stable_load_that_left_requests_undone_does_not_say_that_all_were_served() {
+    let left = |block| {
+        let mut trial = open(block, 16, 2.0, |s| if s == 59 { 3.0 } else { 0.0 });
+        let open = trial.load.as_mut().unwrap().open.as_mut();
+        open.unwrap().dropped = 12;
+        trial
+    };
+    let trials = [left(0), left(1), left(2)];
+    let (verdict, reason) = finds(&trials, Finding::Unstable, Cell::default());
+    assert_eq!(verdict, Verdict::NotReproduced);
+    let says = "stable: of the requests 12 were dropped and 3 were waiting at the end";
+    assert!(reason.contains(says), "{reason}");
+}
+
+#[test]
 fn one_block_of_a_shape_is_no_verdict() {
     let trials = [open(0, 16, 2.0, |_| 0.0)];
     let (verdict, reason) = finds(&trials, Finding::Unstable, Cell::default());

@@ -8,7 +8,7 @@ use crate::values::words;
 use record::claim::{Cell, Finding};
 use record::number::{grouped, plural};
 use record::trial::{EventNote, Trial, TrialState};
-use record::{AuditNote, FlagKind, Seen, Shape, Summary};
+use record::{AuditNote, FlagKind, Offered, Seen, Shape, Summary, listed};
 use statrs::distribution::{Binomial, DiscreteCDF};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -295,7 +295,7 @@ fn look(counted: &Counted, finding: &Finding) -> Result<Looked, String> {
             let offered = summary.offered.as_ref();
             let offered = offered
                 .ok_or("only an open loop can be unstable, and this load is a closed loop")?;
-            has_or(offered.unstable.clone(), "stable: all requests were served")
+            has_or(offered.unstable.clone(), &stable(offered))
         }
         Finding::Losses => look_for_losses(counted.trial, true)?,
         Finding::NoLosses => look_for_losses(counted.trial, false)?,
@@ -328,6 +328,21 @@ fn look(counted: &Counted, finding: &Finding) -> Result<Looked, String> {
             return Err("a timed load has no plans".to_string());
         }
     })
+}
+
+/// What became of the requests of a stable load: few may have been dropped, or wait at its end.
+fn stable(offered: &Offered) -> String {
+    let counted =
+        |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", grouped(count)));
+    let left = [
+        counted(offered.dropped, "were dropped"),
+        counted(offered.queued_at_end, "were waiting at the end"),
+    ];
+    let left: Vec<String> = left.into_iter().flatten().collect();
+    match left.is_empty() {
+        true => "stable: all requests were served".to_string(),
+        false => format!("stable: of the requests {}", listed(&left)),
+    }
 }
 
 /// The counts are those of all trials together, see `losses`.
