@@ -377,6 +377,27 @@ fn a_run_on_another_machine_is_named_in_headline_and_gate() {
 }
 
 #[test]
+fn another_memory_or_niceness_is_another_machine_and_a_little_less_memory_is_not() {
+    let says = |memory: f64, nice: i32| {
+        let (comparison, gate) = changed(|new| {
+            let environment = &mut new.run.environment;
+            environment.memory_bytes = (environment.memory_bytes as f64 * memory) as u64;
+            environment.conditions.nice = Some(nice);
+        });
+        let undecided = gate.count(CheckResult::Undecided);
+        (comparison.headline.to_string(), undecided)
+    };
+    let (headline, undecided) = says(0.5, 0);
+    let named = "Run 2 differs from run 1 in memory, so";
+    assert!(headline.contains(named), "{headline}");
+    assert_eq!(undecided, 1);
+    assert_eq!(says(0.97, 0).1, 0);
+    let (headline, undecided) = says(1.0, 10);
+    assert!(headline.contains("in niceness, so"), "{headline}");
+    assert_eq!(undecided, 1);
+}
+
+#[test]
 fn a_machine_that_runs_at_another_pace_is_named_and_undecided() {
     let (comparison, gate) = changed(|new| {
         let conditions = &mut new.run.environment.conditions;

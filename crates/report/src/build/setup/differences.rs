@@ -31,14 +31,19 @@ pub(crate) fn of_environments(runs: &[Run]) -> Vec<Difference> {
 
 /// The name of the rules that made the figures.
 const RULES: &str = "rules of the figures";
+/// The memory of the machine (bytes), of which a kernel takes a little more or less.
+const MEMORY: &str = "memory";
+const MEMORIES: f64 = 1.1;
 /// What of the environments changes the figures of any server: the machine, and the rules.
-const CONFOUNDING: [&str; 7] = [
+const CONFOUNDING: [&str; 9] = [
     "machine",
     "cpu",
     "cores",
+    MEMORY,
     "governor",
     "turbo",
     "file system",
+    "niceness",
     RULES,
 ];
 /// How trials were measured: in slices, in turns, or one after another.
@@ -79,6 +84,7 @@ pub(crate) fn confounding(all: &[Difference]) -> Vec<Confounded> {
     let one = |(place, same): (usize, &'static str)| {
         let other = all.iter().filter(|one| should_be_same(one) == Some(same));
         let other = other.filter(|one| one.values[place] != one.values[0]);
+        let other = other.filter(|one| one.what != MEMORY || is_other_memory(one, place));
         let parts: Vec<String> = other.map(|one| one.what.clone()).collect();
         let (run, what) = (place + 1, listed(&parts));
         let sentence = format!(
@@ -92,6 +98,12 @@ pub(crate) fn confounding(all: &[Difference]) -> Vec<Confounded> {
     };
     let each = (1..runs).flat_map(|place| [MACHINE, WORKLOAD].map(|same| (place, same)));
     each.filter_map(one).collect()
+}
+
+fn is_other_memory(memory: &Difference, place: usize) -> bool {
+    let bytes = |place: usize| memory.values[place].as_ref()?.parse::<f64>().ok();
+    let both = bytes(0).zip(bytes(place));
+    both.is_some_and(|(first, own)| (own / first).ln().abs() > MEMORIES.ln())
 }
 
 const MACHINE: &str = "machine and rules";
