@@ -63,6 +63,8 @@ const ASKED: [&str; 7] = [
     "protocol.series",
     "protocol.unit",
 ];
+/// Parameters of bursts and ramps: other ones can have the same mean, minimum and maximum.
+const ARRIVALS: &str = ".arrivals.";
 /// Keys of a workload that say where its data comes from. The data itself is compared by its fingerprint.
 const OF_DATA: [&str; 4] = ["accept_warnings", "dump", "load", "schema"];
 /// The ends of those that say where a text comes from, which is recorded beside them.
@@ -121,7 +123,10 @@ fn should_be_same(one: &Difference) -> Option<&'static str> {
             let is_work = !is_path && parts.take(2).all(|part| !OF_DATA.contains(&part));
             is_work.then_some(WORKLOAD)
         }
-        DifferenceKind::Experiment => ASKED.contains(&what).then_some(WORKLOAD),
+        DifferenceKind::Experiment => {
+            let is_asked = ASKED.contains(&what) || what.contains(ARRIVALS);
+            is_asked.then_some(WORKLOAD)
+        }
         DifferenceKind::Data | DifferenceKind::Setting => None,
     }
 }
@@ -339,6 +344,7 @@ mod tests {
             "workload.sql.operation.load.statements",
             "event",
             "protocol.unit",
+            "load.open.arrivals.bursts.every",
         ] {
             assert!(names(what), "{what}");
         }
