@@ -63,8 +63,9 @@ const ASKED: [&str; 7] = [
     "protocol.series",
     "protocol.unit",
 ];
-/// Parameters of bursts and ramps: other ones can have the same mean, minimum and maximum.
+/// Parameters of arrivals: other ones can have the same mean, minimum and maximum. Of a trace it is the path.
 const ARRIVALS: &str = ".arrivals.";
+const TRACE: &str = ".trace";
 /// Keys of a workload that say where its data comes from. The data itself is compared by its fingerprint.
 const OF_DATA: [&str; 4] = ["accept_warnings", "dump", "load", "schema"];
 /// The ends of those that say where a text comes from, which is recorded beside them.
@@ -124,8 +125,8 @@ fn should_be_same(one: &Difference) -> Option<&'static str> {
             is_work.then_some(WORKLOAD)
         }
         DifferenceKind::Experiment => {
-            let is_asked = ASKED.contains(&what) || what.contains(ARRIVALS);
-            is_asked.then_some(WORKLOAD)
+            let is_of_arrivals = what.contains(ARRIVALS) && !what.ends_with(TRACE);
+            (ASKED.contains(&what) || is_of_arrivals).then_some(WORKLOAD)
         }
         DifferenceKind::Data | DifferenceKind::Setting => None,
     }
@@ -352,6 +353,7 @@ mod tests {
             "workload.sql.dump",
             "workload.sql.load.orders",
             "workload.sql.queries.file",
+            "load.open.arrivals.trace",
             "protocol.blocks",
             "settings.sync_binlog",
         ] {
