@@ -364,7 +364,7 @@ fn of_failing(failing: Failing, allowed: &Allowed) -> Check {
         FailingOf::Tables => ("same data", 0.0),
         FailingOf::Clients => ("clients as the limit", 0.0),
         FailingOf::OneSided => ("same conditions", 0.0),
-        FailingOf::Pauses => ("settings about time", 0.0),
+        FailingOf::Hidden => ("conditions of both sides", 0.0),
     };
     let passes = match failing.of {
         FailingOf::Work(_) => most.min(allowed.tolerance),

@@ -293,7 +293,6 @@ pub(crate) fn contrasts(
             new_is_uncertain: new.1,
             subject: compared.clone(),
             basis: Basis {
-                pauses: basis.pauses.filter(|_| pair.are_paired),
                 other_tables: basis.other_tables.filter(|_| pair.are_paired),
                 other_data: pair.other_data.clone(),
                 other_answer: pair.other_answer.clone(),

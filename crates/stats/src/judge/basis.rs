@@ -70,8 +70,9 @@ pub struct Basis {
     /// What happened to a trial of one side and to none of the other, so that they did not do the same: the first flag, or an event of every
     /// trial. Of sides that differ in more than server and run, only a flag that no level asks for. None for rows that do.
     pub one_sided: Option<String>,
-    /// Why pauses may have changed a ratio of servers that took turns; None between runs, and for shapes.
-    pub pauses: Option<String>,
+    /// What of all sides hides how fast their servers are: the query cache answered, or pauses changed what servers that took turns do. None for
+    /// shapes.
+    pub hidden: Option<String>,
     /// How the user's own tables differ on two servers of a run; None between runs, whose data `other_data` compares.
     pub other_tables: Option<String>,
     /// How the data of two runs differ; None within a run.
@@ -175,7 +176,11 @@ impl Basis {
                 [new, old] if alike.is_empty() => of_one_side(&NEVER_ASKED, old, new),
                 _ => alike.iter().find_map(|(old, new)| one_sided(old, new)),
             },
-            pauses: value.and_then(|_| pauses(&sides)),
+            hidden: value.and_then(|value| {
+                let is_speed = value.used() == Use::Speed;
+                let cached = is_speed.then(|| cached(&sides)).flatten();
+                cached.or_else(|| pauses(&sides))
+            }),
             other_tables: alike
                 .iter()
                 .find_map(|(old, new)| same_tables::other(old, new)),
@@ -369,6 +374,16 @@ fn of_one_side(kinds: &[FlagKind], old: &[&Trial], new: &[&Trial]) -> Option<Str
     };
     valid(old).zip(valid(new)).next()?;
     alone(new, old).or_else(|| alone(old, new))
+}
+
+/// On all sides: the cache of one side alone is in `one_sided`.
+fn cached(sides: &[Vec<&Trial>]) -> Option<String> {
+    let each = sides
+        .iter()
+        .map(|side| flags(side).find(|(_, flag)| flag.kind == FlagKind::QueryCache));
+    let all: Vec<(&Trial, &Flag)> = each.collect::<Option<_>>()?;
+    let (trial, flag) = all.first()?;
+    Some(format!("{}: {}", trial.key, flag.text))
 }
 
 /// Servers with the same values of these settings are paused alike, whatever a third one has.

@@ -19,7 +19,7 @@ pub(crate) struct Failing {
     pub(crate) of: FailingOf,
     /// `50 % of the operations of new failed, 0 % of old`
     pub(crate) sentence: String,
-    /// Of the shares of operations, from 0 to 1; None for rows per operation, for tables, clients, conditions and pauses, and where both sides lost
+    /// Of the shares of operations, from 0 to 1; None for rows per operation, for tables, clients and conditions, and where both sides lost
     /// transactions.
     pub(crate) difference: Option<f64>,
     /// The difference may be chance.
@@ -50,8 +50,8 @@ pub(crate) enum FailingOf {
     Clients,
     /// What happened on one side alone.
     OneSided,
-    /// Pauses that change what the servers' settings do.
-    Pauses,
+    /// What of both sides hides how fast their servers are.
+    Hidden,
 }
 
 /// The sides of the claims whose shares differ by `least` or more, each pair once.
@@ -208,8 +208,8 @@ fn all(row: &str, (of, to): (&str, &str), basis: &Basis, least: f64) -> Vec<Fail
     // These name their trial.
     let clients = basis.clients_limit.clone();
     let clients = clients.map(|why| failing(FailingOf::Clients, why, None));
-    let pauses = basis.pauses.clone();
-    let pauses = pauses.map(|why| failing(FailingOf::Pauses, why, None));
+    let hidden = basis.hidden.clone();
+    let hidden = hidden.map(|why| failing(FailingOf::Hidden, why, None));
     let one_sided = basis.one_sided.as_ref().map(|what| {
         let sentence = format!("{what}, and no trial of the other side has that");
         failing(FailingOf::OneSided, sentence, None)
@@ -217,7 +217,7 @@ fn all(row: &str, (of, to): (&str, &str), basis: &Basis, least: f64) -> Vec<Fail
     let failed = of_shares(FailingOf::Failures, &basis.failed);
     let dropped = of_shares(FailingOf::Dropped, &basis.dropped);
     let first = [lost, failed, dropped].into_iter().flatten();
-    let last = [tables, clients, one_sided, pauses].into_iter().flatten();
+    let last = [tables, clients, one_sided, hidden].into_iter().flatten();
     first.chain(work).chain(last).collect()
 }
 

@@ -140,3 +140,24 @@ fn work_of_the_background_that_one_side_gave_up_fails() {
     let status = case.recorded().of_run(&gating, When::Now);
     assert_eq!(status, Some(Status::ClaimFailed));
 }
+
+#[test]
+fn what_hides_the_speed_of_both_sides_is_undecided() {
+    let paused: fn(&mut Vec<Trial>) = |trials| {
+        for trial in trials.iter_mut() {
+            let text = format!("flush_time of {}", trial.key.server_name());
+            trial.flag(FlagKind::PausesMatter, text);
+        }
+    };
+    let cached: fn(&mut Vec<Trial>) = |trials| {
+        for trial in trials.iter_mut() {
+            trial.flag(FlagKind::QueryCache, "the query cache answered");
+        }
+    };
+    for spoil in [paused, cached] {
+        let case = Case::spoilt(spoil).recorded();
+        let status = |mode: Mode| case.of_run(&gating(Some(mode)), When::Now);
+        assert_eq!(status(Mode::Decided), Some(Status::Done));
+        assert_eq!(status(Mode::Strict), Some(Status::ClaimFailed));
+    }
+}
