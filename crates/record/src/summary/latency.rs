@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Percentiles {
     pub count: u64,
-    /// Further arrivals that were dropped or still queued at the end. Percentiles count them as longer than any measured latency;
+    /// Further arrivals that were dropped, held back by a full queue, or still queued at the end. Percentiles count them as longer than any measured latency;
     /// mean and maximum exclude them.
     pub unanswered: u64,
     pub mean_ms: f64,

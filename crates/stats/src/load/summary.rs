@@ -8,14 +8,14 @@ use super::measured::{known, measured, throughput, to_the_end};
 use super::percentiles::of_notes;
 use super::{accounts, conformance, stability, stale_reads, stall, steady};
 use crate::series::{batches, change, period, shift, sight};
-use record::load::{CARRIED, LatencyKind, Loaded, Mode, UNCOUNTED, Warmup};
+use record::load::{CARRIED, HELD_MS, LatencyKind, Loaded, Mode, UNCOUNTED, Warmup};
 use record::trial::Trial;
 use record::{Latency, Percentiles, Shape, Steady, Summary};
 use std::borrow::Cow;
 
 /// The version of the rules that made a summary. The store recomputes a summary of another version, so a changed rule raises it,
 /// and so does a new field of [`Summary`] whose default is wrong for older records.
-pub const RULES: u32 = 19;
+pub const RULES: u32 = 20;
 
 /// The summary that the store kept, or a new one.
 pub fn summary(load: &Loaded) -> Cow<'_, Summary> {
@@ -157,10 +157,14 @@ fn latency(load: &Loaded, steady: &Steady, operation: Option<&str>) -> Latency {
     }
 }
 
-/// Arrivals that were dropped or still queued at the end.
+/// Arrivals that were dropped, held back by a full queue, or still queued at the end.
 fn unanswered(load: &Loaded, steady: &Steady) -> f64 {
     let open = load.open.as_ref();
-    to_the_end(load, "dropped", steady) + open.map_or(0.0, |open| open.queued_at_end as f64)
+    let queued = open.map_or(0.0, |open| open.queued_at_end as f64);
+    // The schedule did not continue during the stall: its arrivals would have been the latest ones.
+    let held_s = to_the_end(load, HELD_MS, steady) / 1e3;
+    let held = held_s * load.mode.rate().unwrap_or(0.0);
+    to_the_end(load, "dropped", steady) + held + queued
 }
 
 /// How many operations of any name have a latency of this kind.
@@ -391,6 +395,25 @@ mod tests {
         let load = with_response(load, 60, |_| vec![5 * MS; 1000]);
         let response = summarise(&load).latency.response.unwrap();
         assert_eq!(response.unanswered, 100);
+    }
+
+    /// The schedule pauses for a second, during a stall of the server.
+    #[test]
+    fn arrivals_that_a_full_queue_held_back_are_in_the_percentiles() {
+        let held = |ms: f64| {
+            let mut load = open(100.0, 60, |_| 0.0);
+            let paused = series(60, |s| if s == 30 { ms } else { 0.0 });
+            load.series.insert(HELD_MS.into(), paused);
+            summarise(&with_response(load, 60, |_| vec![5 * MS; 100]))
+        };
+        let paused = held(1000.0);
+        assert_eq!(paused.offered.unwrap().unstable, None);
+        let response = paused.latency.response.unwrap();
+        assert_eq!(response.unanswered, 100);
+        assert!(response.p95_ms.is_some());
+        assert_eq!(response.p99_ms, None);
+        let response = held(0.0).latency.response.unwrap();
+        assert!(response.p99_ms.is_some());
     }
 
     #[test]
