@@ -5,7 +5,8 @@ use super::series_of::{SeriesOf, series_of};
 use crate::inference::estimate::Estimate;
 use crate::inference::holm;
 use crate::inference::ratio::{CONFIDENCE, LogMean};
-use record::claim::Percentile;
+use crate::values::resolution;
+use record::claim::{Percentile, Value};
 use record::load::{LatencyKind, Mode};
 use record::run::Question;
 use record::trial::Trial;
@@ -120,13 +121,20 @@ fn ties(known: &BTreeMap<u32, ByBlock>, best: u32) -> Vec<u32> {
     numbers.iter().copied().filter(is_tied).collect()
 }
 
-/// The two-sided p value against "both are equal", paired by block.
+const P99: Value = Value::Latency {
+    kind: LatencyKind::Response,
+    percentile: Percentile::P99,
+};
+
+/// The two-sided p value against "both are equal", paired by block. A p99 is no more certain than the steps of the histograms.
 fn p_of_equal(one: &ByBlock, other: &ByBlock) -> f64 {
     let pairs = one
         .iter()
         .filter_map(|(block, value)| Some((*value, *other.get(block)?)));
     let (of, to): (Vec<f64>, Vec<f64>) = pairs.unzip();
-    LogMean::of_ratios(&of, &to).map_or(1.0, |ratio| ratio.p_other_than(1.0))
+    let least = 2.0 * resolution::of_histogram(&P99);
+    let ratio = LogMean::of_ratios(&of, &to).map(|ratio| ratio.varying_by(least));
+    ratio.map_or(1.0, |ratio| ratio.p_other_than(1.0))
 }
 
 #[cfg(test)]
@@ -164,6 +172,15 @@ mod tests {
             // 5 % and two standard errors.
             assert!(wrong <= 40, "{settings} settings: {wrong} of {RUNS}");
         }
+    }
+
+    #[test]
+    fn percentiles_within_a_step_of_the_histograms_are_tied() {
+        let at = |ms: f64| -> ByBlock { (0..3).map(|block| (block, ms)).collect() };
+        let near = BTreeMap::from([(8, at(5.0)), (16, at(5.0025))]);
+        assert_eq!(ties(&near, 8), [16]);
+        let far = BTreeMap::from([(8, at(5.0)), (16, at(6.0))]);
+        assert!(ties(&far, 8).is_empty());
     }
 
     #[test]
