@@ -415,6 +415,16 @@ fn a_machine_that_runs_at_another_pace_is_named_and_undecided() {
 }
 
 #[test]
+fn the_json_of_a_comparison_has_its_doubts() {
+    let (comparison, _) = changed(|new| {
+        let flag = |trial: &mut Trial| trial.flag(FlagKind::QueryCache, "it was cached");
+        new.trials.iter_mut().for_each(flag);
+    });
+    let json = report::comparison_json(&comparison);
+    assert!(json.contains("it was cached"), "{json}");
+}
+
+#[test]
 fn figures_by_other_rules_are_a_difference() {
     let (comparison, gate) = changed(|new| {
         new.run.slim = Some(record::Slim {

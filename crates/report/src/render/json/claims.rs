@@ -1,12 +1,12 @@
 //! The keys of a claim with its verdict.
 
-use super::{failed, finite, why, work};
+use super::{doubts, failed, finite, why, without_nulls, work};
 use crate::document::Claim;
 use serde_json::{Value, json};
 
 pub(super) fn claim(claim: &Claim) -> Value {
     let (judged, basis) = (&claim.judged, &claim.basis);
-    json!({
+    let keys = json!({
         "says": judged.claim.says,
         "published": judged.claim.published,
         "measured": judged.measured,
@@ -21,6 +21,8 @@ pub(super) fn claim(claim: &Claim) -> Value {
         "failed_share": basis.failed.as_ref().map(failed),
         "other_work": work(&basis.other_work),
         "reason": judged.reason,
+        "doubts": doubts(basis),
         "why": claim.why.as_ref().map(why::explained),
-    })
+    });
+    without_nulls(keys, &["doubts"])
 }

@@ -1,6 +1,8 @@
 //! The keys of a comparison: of servers in one run, and of runs.
 
-use super::{control, drift, failed, finite, levels, progress, without_nulls, work, written};
+use super::{
+    control, doubts, drift, failed, finite, levels, progress, without_nulls, work, written,
+};
 use crate::build::ratios::contrasts::word;
 use crate::document::{Comparison, Difference, DifferenceKind, Faults};
 use crate::format;
@@ -82,7 +84,8 @@ pub(super) fn contrast(contrast: &Contrast) -> Value {
         "other_work": work(&basis.other_work),
         "other_data": basis.other_data,
         "other_answer": basis.other_answer,
+        "doubts": doubts(basis),
         "reason": judged.reason,
     });
-    without_nulls(keys, &["without"])
+    without_nulls(keys, &["without", "doubts"])
 }

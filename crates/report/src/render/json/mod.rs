@@ -22,7 +22,7 @@ use record::{
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use stats::{Control, Drift, FailedShares, OtherWork, Progress};
+use stats::{Basis, Control, Drift, FailedShares, OtherWork, Progress};
 use std::collections::BTreeMap;
 
 /// The version of the keys in docs/JSON.md. A key that is added leaves it; one that changes its meaning or goes raises it.
@@ -108,6 +108,18 @@ fn work(all: &[OtherWork]) -> Option<Value> {
     let work = all.iter().find(|work| work.is_named())?;
     let (operation, what) = (&work.operation, work.word());
     Some(json!({ "operation": operation, "what": what, "old": work.old, "new": work.new }))
+}
+
+/// What keeps a strict gate from passing although the figures are decided, in sentences; None without a doubt.
+fn doubts(basis: &Basis) -> Option<Vec<&str>> {
+    let all = [
+        &basis.clients_limit,
+        &basis.other_tables,
+        &basis.one_sided,
+        &basis.hidden,
+    ];
+    let all: Vec<&str> = all.into_iter().flatten().map(String::as_str).collect();
+    (!all.is_empty()).then_some(all)
 }
 
 /// The A/A control.
