@@ -450,6 +450,7 @@ fn what_makes_one_side_alone_another_measurement_is_named() {
         FlagKind::HintIgnored,
         FlagKind::LoopVolume,
         FlagKind::NotRecovered,
+        FlagKind::QuorumLost,
         FlagKind::SettingAdjusted,
         FlagKind::SmallerThanCaches,
         FlagKind::SwitchIgnored,

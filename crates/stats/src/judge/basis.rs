@@ -341,7 +341,7 @@ const NEVER_ASKED: [FlagKind; 7] = [
 ];
 
 /// The same, where a level other than the server may have made it.
-const OF_ONE_SIDE: [FlagKind; 12] = [
+const OF_ONE_SIDE: [FlagKind; 13] = [
     FlagKind::DataNotHeld,
     FlagKind::EventsOff,
     FlagKind::FilesOverwritten,
@@ -349,6 +349,7 @@ const OF_ONE_SIDE: [FlagKind; 12] = [
     FlagKind::LoopVolume,
     FlagKind::NotPreloaded,
     FlagKind::NotRecovered,
+    FlagKind::QuorumLost,
     FlagKind::SettingAdjusted,
     FlagKind::SmallerThanCaches,
     FlagKind::SwitchIgnored,
