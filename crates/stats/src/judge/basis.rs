@@ -14,6 +14,7 @@ use crate::values::{load_value, resolution, words};
 use record::claim::{Cell, Claim, Subject, Use, Value};
 use record::load::THREADS;
 use record::{Account, Flag, FlagKind, LoadFactor, Question, Summary, Trial, TrialState};
+use std::cmp::Ordering;
 
 /// The factors that a comparison of servers or runs is about.
 const SERVER: &str = "server";
@@ -86,6 +87,8 @@ pub struct Basis {
 pub struct FailedShares {
     /// The one whose shares differ most; None for all of the mix together.
     pub operation: Option<String>,
+    /// The row of both sides whose shares differ most, by the factors that are averaged over; None for all rows together.
+    pub row: Option<String>,
     pub old: f64,
     pub new: f64,
     /// The failures are so few that chance may explain how they differ.
@@ -149,8 +152,6 @@ impl Basis {
         let worked = differing_in(is_server_or_load).into_iter();
         let alike = differing_in(is_server);
         let dropped = alike.iter().filter_map(|(old, new)| dropped(old, new));
-        let by_difference =
-            |a: &FailedShares, b: &FailedShares| a.difference().total_cmp(&b.difference());
         Basis {
             unmeasured: unmeasured
                 .find_map(|(cell, side)| unmeasured_row(cell, side, is_on_losses(claim))),
@@ -160,7 +161,7 @@ impl Basis {
                 .filter(|value| value.used() == Use::Speed)
                 .and_then(|_| sides.iter().flatten().copied().find_map(clients_limit)),
             failed: match (&claim.subject, sides.as_slice()) {
-                (_, [new, old]) => failed(old, new),
+                (Subject::Ratio { of, to, .. }, [new, old]) => failed_by_row([of, to], old, new),
                 (Subject::Spread { .. }, [among]) => failed_among(among),
                 _ => None,
             },
@@ -208,13 +209,40 @@ fn are_same_setups(of: &Cell, to: &Cell, is_free: fn(&str) -> bool) -> bool {
 }
 
 /// The levels of the other factors.
-fn rest<L>(levels: &[(String, L)], is_free: fn(&str) -> bool) -> Vec<&(String, L)> {
+fn rest<L>(levels: &[(String, L)], is_free: impl Fn(&str) -> bool) -> Vec<&(String, L)> {
     let levels = levels.iter();
     levels.filter(|(factor, _)| !is_free(factor)).collect()
 }
 
 /// The trials of an old and a new side.
 type Sides<'t> = (Vec<&'t Trial>, Vec<&'t Trial>);
+
+/// The trials of both sides row by row, of factors that neither cell names, with the words for each row.
+fn by_rows<'t>(
+    named: [&Cell; 2],
+    old: &[&'t Trial],
+    new: &[&'t Trial],
+) -> Vec<(String, Sides<'t>)> {
+    let is_named = |factor: &str| {
+        let mut levels = named.iter().flat_map(|cell| &cell.levels);
+        levels.any(|(named, _)| named == factor)
+    };
+    let words = |trial: &Trial| {
+        let server = trial.key.server.as_deref();
+        let levels = rest(&trial.key.levels, is_named);
+        let levels: Vec<(String, String)> = levels.into_iter().cloned().collect();
+        row_words((server.filter(|_| !is_named(SERVER)), &levels))
+    };
+    let rows = |trials: &[&'t Trial]| {
+        cells::by_key(trials.iter().map(|trial| (words(trial), *trial)))
+    };
+    let of_old = rows(old);
+    let pair = |(row, new): (String, Vec<&'t Trial>)| {
+        let (_, old) = of_old.iter().find(|(other, _)| *other == row)?;
+        Some((row, (old.clone(), new)))
+    };
+    rows(new).into_iter().filter_map(pair).collect()
+}
 
 /// The rows that differ from an earlier one in their server, if at all, and free factors alone, with that one.
 fn same_setups<'t>(trials: &[&'t Trial], is_free: fn(&str) -> bool) -> Vec<Sides<'t>> {
@@ -255,6 +283,23 @@ fn uncertain(trials: &[Trial], sides: &[&Cell], value: &Value) -> Option<String>
 /// Whether the claim is on losses, which an audited trial shows that is invalid for speed.
 fn is_on_losses(claim: &Claim) -> bool {
     matches!(&claim.subject, Subject::Finds { finding, .. } if finding.is_on_losses())
+}
+
+fn by_difference(a: &FailedShares, b: &FailedShares) -> Ordering {
+    a.difference().total_cmp(&b.difference())
+}
+
+/// Of all rows together, or of the one that differs more, unless by chance: failures of one row are not averaged away.
+fn failed_by_row(named: [&Cell; 2], old: &[&Trial], new: &[&Trial]) -> Option<FailedShares> {
+    let of_row = |(row, (old, new)): (String, Sides)| {
+        let found = failed(&old, &new).filter(|found| !found.is_chance)?;
+        Some(FailedShares {
+            row: Some(row),
+            ..found
+        })
+    };
+    let rows = by_rows(named, old, new).into_iter().filter_map(of_row);
+    rows.chain(failed(old, new)).max_by(by_difference)
 }
 
 /// Of the two rows whose shares differ most.
@@ -439,6 +484,7 @@ fn failed(old: &[&Trial], new: &[&Trial]) -> Option<FailedShares> {
     let (old, new) = (sums(old), sums(new));
     let shares = |operation: Option<&str>, old: &Account, new: &Account| FailedShares {
         operation: operation.map(String::from),
+        row: None,
         old: old.failed_share(),
         new: new.failed_share(),
         is_chance: are_few(old, new),
@@ -470,6 +516,7 @@ fn dropped(old: &[&Trial], new: &[&Trial]) -> Option<FailedShares> {
     let (of_old, of_new) = (sums(old), sums(new));
     let shares = FailedShares {
         operation: None,
+        row: None,
         old: share(of_old),
         new: share(of_new),
         is_chance: of_old.0.max(of_new.0) <= FEW,

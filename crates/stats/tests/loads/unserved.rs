@@ -85,3 +85,45 @@ fn a_queue_that_fills_during_warm_up_makes_the_load_unstable() {
     let (verdict, _) = finds(&trials, Finding::Stall, Cell::default());
     assert_eq!(verdict, Verdict::NotAvailable);
 }
+
+/// So many operations of a row, of which so many failed.
+fn failing(server: &str, clients: u32, starts: u64, errors: u64) -> Trial {
+    let mut trial = closed(0, clients, 1000.0);
+    trial.key.server = Some(server.into());
+    let load = trial.load.as_mut().unwrap();
+    let mut summary = summarise(load);
+    summary.accounts = vec![Account {
+        name: "update".into(),
+        is_in_mix: true,
+        starts,
+        ends: starts,
+        done: starts - errors,
+        errors,
+        ..Account::default()
+    }];
+    load.summary = Some(summary);
+    trial
+}
+
+#[test]
+fn failures_in_one_row_of_a_side_are_not_averaged_away() {
+    let failed = |errors: u64| {
+        let trials = [
+            failing("old", 8, 90_000, 0),
+            failing("old", 64, 10_000, 0),
+            failing("new", 8, 90_000, 0),
+            failing("new", 64, 10_000, errors),
+        ];
+        let (new, old) = (cell("server", "new"), cell("server", "old"));
+        let claim = Claim {
+            says: String::new(),
+            subject: ratio(Value::Throughput, new, old, 0.9),
+            published: None,
+        };
+        Basis::of(&claim, &trials).failed.unwrap()
+    };
+    let found = failed(500);
+    assert_eq!((found.new, found.old), (0.05, 0.0));
+    assert_eq!(found.row.as_deref(), Some("clients 64"));
+    assert_eq!(failed(2).row, None, "two by chance");
+}

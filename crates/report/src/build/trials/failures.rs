@@ -234,12 +234,14 @@ fn failed_sentence((of, to): (&str, &str), shares: &FailedShares) -> String {
         Some(operation) => format!("{operation} on {of}"),
         None => format!("the operations of {of}"),
     };
+    let row = shares.row.iter().map(|row| format!(" at {row}"));
+    let row: String = row.collect();
     let (new, old) = (share(shares, shares.new), share(shares, shares.old));
     let chance = match shares.is_chance {
         true => ", which may be chance",
         false => "",
     };
-    format!("{new} of {what} failed, {old} of {to}{chance}")
+    format!("{new} of {what} failed{row}, {old} of {to}{chance}")
 }
 
 fn dropped_sentence((of, to): (&str, &str), shares: &FailedShares) -> String {

@@ -100,7 +100,8 @@ fn progress(progress: Progress) -> Value {
 
 /// Shares of failed operations that differ, from 0 to 1. Without an operation: all of the mix.
 fn failed(shares: &FailedShares) -> Value {
-    json!({ "operation": shares.operation, "old": shares.old, "new": shares.new })
+    let keys = json!({ "operation": shares.operation, "row": shares.row, "old": shares.old, "new": shares.new });
+    without_nulls(keys, &["row"])
 }
 
 /// The first operation that does other work on one side.
