@@ -143,7 +143,8 @@ impl Basis {
         let differing_in = |free: fn(&str) -> bool| -> Vec<Sides> {
             match (&claim.subject, sides.as_slice()) {
                 (Subject::Ratio { of, to, .. }, [new, old]) if are_same_setups(of, to, free) => {
-                    vec![(old.clone(), new.clone())]
+                    let rows = by_rows([of, to], old, new).into_iter();
+                    rows.map(|(_, sides)| sides).collect()
                 }
                 (Subject::Spread { .. }, [among]) => same_setups(among, free),
                 _ => Vec::new(),
