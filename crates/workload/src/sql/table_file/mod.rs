@@ -18,6 +18,7 @@ use super::dump;
 use super::losses;
 use super::user_file::{file_name, not_opened};
 use crate::loader::warnings::{self, Values};
+use crate::sql_text::lexer::{Lexer, Quoting};
 use crate::{LoadError, held, schema};
 use check::Check;
 use columns::Column;
@@ -180,7 +181,7 @@ impl TableFile {
         }
         let table = schema::quoted(&self.table);
         let before = schema::count(session, &table).map_err(&failed)?;
-        let sql = self.statement(&format!("CHARACTER SET utf8mb4 {options}"));
+        let sql = self.statement(&with_charset(options));
         let loaded = session.load(&sql, Box::new(move |to| io::copy(&mut file, to).map(drop)));
         let loaded = loaded.map_err(|cause| self.refused(&cause))?;
         if !accepts {
@@ -305,6 +306,15 @@ fn targets(columns: &[Column], syntax: Syntax) -> String {
     }
 }
 
+/// The clauses with the character set of the file: their own, which comes first, or that of most files.
+fn with_charset(options: &str) -> String {
+    let first = Lexer::new(options.as_bytes(), Quoting::default()).next();
+    match first.is_some_and(|first| first.is_one_of(&["CHARACTER", "CHAR", "CHARSET"])) {
+        true => options.to_string(),
+        false => format!("CHARACTER SET utf8mb4 {options}"),
+    }
+}
+
 /// The name of the file in LOAD DATA. The server requests the file by it, and some servers lack characters in names.
 fn sent_name(name: &str) -> String {
     let is_plain = |c: &char| c.is_ascii_graphic() && !matches!(c, '\'' | '\\');
@@ -369,6 +379,22 @@ mod tests {
             let sent = sent("0,a\n", options, accepts).unwrap();
             let at = |word: &str| sent.iter().position(|sql| sql.starts_with(word)).unwrap();
             assert!(at(mode) < at("LOAD DATA"), "{sent:?}");
+        }
+    }
+
+    #[test]
+    fn the_character_set_that_options_name_is_the_only_one() {
+        for (options, clauses) in [
+            ("LINES STARTING BY ''", "CHARACTER SET utf8mb4 LINES"),
+            (
+                "CHARACTER SET latin1 LINES STARTING BY ''",
+                "CHARACTER SET latin1 LINES",
+            ),
+            ("charset binary", "charset binary"),
+        ] {
+            let sent = sent("1\ta\n", Some(options), false).unwrap();
+            let load = format!("INTO TABLE `t` {clauses}");
+            assert!(sent.iter().any(|sql| sql.contains(&load)), "{sent:?}");
         }
     }
 

@@ -104,7 +104,7 @@ impl<R: BufRead> Reader<R> {
         match std::str::from_utf8(&self.text) {
             Ok(_) => Ok(true),
             Err(_) => Err(self.mistake(
-                "the line is no UTF-8 text; convert the file (iconv -f WINDOWS-1252 -t UTF-8)",
+                "the line is no UTF-8 text; convert the file (iconv -f WINDOWS-1252 -t UTF-8), or let the server read it: options with CHARACTER SET latin1, or CHARACTER SET binary for the bytes of a BLOB",
             )),
         }
     }
