@@ -21,6 +21,9 @@ const COMMAS_IN_DOUBT: &str = "the line has as many fields between semicolons as
 const BLANK_IN_DOUBT: &str =
     "the line is blank: remove it, or write \"\" for an empty text, or null = \"\" if it is NULL";
 
+/// What is wrong with a second header.
+const HEADER_AGAIN: &str = "the line has the names of the columns again, as in files that were joined: remove it, or name the files one by one (load = { TABLE = [\"a.csv\", \"b.csv\"] }); if it is a row, quote a field";
+
 /// The texts of a column: how many are not NULL, and the sum of their CRC-32, as `SUM(CRC32(column))` gives it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Texts {
@@ -147,10 +150,17 @@ impl<R: BufRead> Rows<R> {
     fn write(&mut self, to: &mut dyn Write, sent: &mut Sent) -> Result<(), Stop> {
         let mut buffer = Vec::with_capacity(2 * BUFFER_BYTES);
         let mut is_there = self.reader.len() > 0;
+        let mut header = Vec::new();
         if std::mem::take(&mut self.is_header) && is_there {
+            header = self.reader.raw().trim_ascii_end().to_vec();
             is_there = self.reader.read()?;
         }
+        // In one column the name may be a value.
+        let may_come_again = self.columns.len() > 1 && !header.is_empty();
         while is_there {
+            if may_come_again && self.reader.raw().trim_ascii_end() == header {
+                return Err(Stop::Mistake(self.reader.mistake(HEADER_AGAIN)));
+            }
             self.record(&mut buffer, sent)?;
             if buffer.len() >= BUFFER_BYTES {
                 to.write_all(&buffer)?;
@@ -379,6 +389,22 @@ mod tests {
         assert_eq!(sent.texts[1].unwrap().count, 4);
         let lines: Vec<u64> = (1..=5).map(|record| sent.line_of(record)).collect();
         assert_eq!(lines, [2, 3, 6, 7, 8]);
+    }
+
+    #[test]
+    fn marks_within_files_that_were_joined_are_mistakes() {
+        for text in [
+            "id,name\n1,a\nid,name\n2,b\n",
+            "id,name\r\n1,a\r\nid,name",
+            "id,name\n1,a\n\u{feff}2,b\n",
+        ] {
+            let (_, sent) = send(text, &["text", "text"], "\\N", true);
+            let mistake = sent.mistake.unwrap();
+            assert_eq!(mistake.line, 3, "{text}");
+            assert!(mistake.says.contains("that were joined"), "{mistake:?}");
+        }
+        let (written, _) = send("word\na\nword\n", &["text"], "\\N", true);
+        assert_eq!(written, "a\nword\n");
     }
 
     /// The mistake that is found in a line with tabs.

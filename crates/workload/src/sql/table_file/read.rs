@@ -96,6 +96,12 @@ impl<R: BufRead> Reader<R> {
         if !self.more()? {
             return Ok(false);
         }
+        // That at the start of the file is no part of its text.
+        if self.raw.starts_with("\u{feff}".as_bytes()) {
+            return Err(self.mistake(
+                "the line begins with a byte order mark, as in files that were joined: remove it, or name the files one by one",
+            ));
+        }
         match self.syntax {
             Syntax::Csv => self.csv()?,
             Syntax::Tsv => self.escaped()?,
