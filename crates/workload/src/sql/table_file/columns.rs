@@ -28,8 +28,10 @@ pub(super) struct Column {
     pub is_bit: bool,
     /// A TIMESTAMP that is NOT NULL, where servers store the current time for NULL, depending on explicit_defaults_for_timestamp.
     pub is_stamped: bool,
-    /// Filled by the server, or not in `SELECT *`.
-    is_hidden: bool,
+    /// Computed by the server, which takes no value for it.
+    pub is_generated: bool,
+    /// Not in `SELECT *`.
+    is_invisible: bool,
 }
 
 impl Column {
@@ -44,20 +46,26 @@ impl Column {
         };
         // MySQL 8 calls a default that is an expression DEFAULT_GENERATED.
         let extra = extra.to_ascii_uppercase().replace("DEFAULT_GENERATED", "");
-        let hidden = ["GENERATED", "VIRTUAL", "PERSISTENT", "INVISIBLE"];
+        let generated = ["GENERATED", "VIRTUAL", "PERSISTENT"];
+        let is_generated = generated.iter().any(|word| extra.contains(word));
         Column {
             name: name.to_string(),
             compared,
-            exact: Exact::from_column_type(column_type),
+            exact: if is_generated {
+                Exact::Any
+            } else {
+                Exact::from_column_type(column_type)
+            },
             is_bit: data_type.eq_ignore_ascii_case("bit"),
             is_stamped: false,
-            is_hidden: hidden.iter().any(|word| extra.contains(word)),
+            is_generated,
+            is_invisible: extra.contains("INVISIBLE"),
         }
     }
 
-    /// Whether a file without a header has a field for it.
+    /// Whether `SELECT *` has it.
     pub(super) fn is_shown(&self) -> bool {
-        !self.is_hidden
+        !self.is_invisible
     }
 }
 
@@ -73,9 +81,10 @@ pub(super) fn read(session: &mut Session, file: &TableFile) -> Result<Vec<Column
     let text = |row, column| reply.text(row, column).unwrap_or_default();
     let column = |row| {
         let is_timestamp = text(row, 1).to_ascii_lowercase().starts_with("timestamp");
+        let column = Column::new(&text(row, 0), &text(row, 1), &text(row, 2));
         Column {
-            is_stamped: is_timestamp && text(row, 3) == "NO",
-            ..Column::new(&text(row, 0), &text(row, 1), &text(row, 2))
+            is_stamped: is_timestamp && text(row, 3) == "NO" && !column.is_generated,
+            ..column
         }
     };
     let columns: Vec<Column> = (0..reply.rows.len()).map(column).collect();

@@ -2,7 +2,7 @@
 
 use super::TableFile;
 use super::columns::Column;
-use super::read::{Mistake, Reader};
+use super::read::{Form, Mistake, Reader};
 use std::io::BufRead;
 
 /// The columns that the first record names, in its order; None: it is a row.
@@ -96,10 +96,27 @@ fn mistaken(name: &str, columns: &[Column], file: &TableFile) -> String {
     )
 }
 
-/// The columns of a file without a header.
-pub(super) fn all(columns: &[Column]) -> Vec<Column> {
-    let shown = columns.iter().filter(|column| column.is_shown());
-    shown.cloned().collect()
+/// The columns of a file without a header, from its first record.
+///
+/// # Errors
+/// The record has as many fields as `SELECT *` returns, with those of generated columns: only a header says which they are.
+pub(super) fn all<R: BufRead>(
+    first: &Reader<R>,
+    columns: &[Column],
+) -> Result<Vec<Column>, Mistake> {
+    let shown = columns.iter().filter(|column| column.is_shown()).cloned();
+    let (generated, given): (Vec<Column>, Vec<Column>) =
+        shown.partition(|column| column.is_generated);
+    // An empty field at the end may be that of a separator behind the last one.
+    let is_whole = first.len() == given.len() + generated.len()
+        && first.fields().last() != Some((b"", Form::Plain));
+    match generated.first().filter(|_| is_whole) {
+        None => Ok(given),
+        Some(column) => Err(first.mistake(format!(
+            "the line has a field for the generated column {} too, and its place is not certain: write the names of the columns into a line above, and prony passes over that field",
+            column.name
+        ))),
+    }
 }
 
 #[cfg(test)]
@@ -179,10 +196,18 @@ mod tests {
             column("b", "DEFAULT_GENERATED"),
             column("c", "PERSISTENT"),
         ];
-        let names: Vec<String> = all(&columns)
-            .into_iter()
-            .map(|column| column.name)
-            .collect();
-        assert_eq!(names, ["id", "b"]);
+        let all = |line: &str| {
+            let mut reader = Reader::new(line.as_bytes(), Syntax::Csv);
+            reader.read().unwrap();
+            let all = super::all(&reader, &columns).map_err(|mistake| mistake.says)?;
+            let names = all.into_iter().map(|column| column.name);
+            Ok::<Vec<String>, String>(names.collect())
+        };
+        let given = vec!["id".to_string(), "b".to_string()];
+        for line in ["1,2\n", "1,2,3\n", "1,2,,\n", ""] {
+            assert_eq!(all(line).as_ref(), Ok(&given), "{line}");
+        }
+        let says = all("1,2,3,4\n").unwrap_err();
+        assert!(says.contains("the generated column a too"), "{says}");
     }
 }

@@ -121,7 +121,10 @@ impl TableFile {
         let mut reader = Reader::new(file, syntax).separated_by(separator);
         reader.read_first().map_err(mistaken)?;
         let named = header::read(&reader, columns, self).map_err(mistaken)?;
-        let wanted = named.as_ref().unwrap_or(&header::all(columns)).clone();
+        let wanted = match &named {
+            Some(named) => named.clone(),
+            None => header::all(&reader, columns).map_err(mistaken)?,
+        };
         // A header or the line `sep=,` says that commas separate the fields.
         let is_unsaid = self.separator.is_none() && named.is_none() && reader.line == 1;
         let check = Check::new(session, self, &wanted)?;
@@ -286,12 +289,15 @@ impl TableFile {
     }
 }
 
-/// Where the fields go: `(a, b)`. A BIT column has a number, and in the servers' own text the bytes of its value.
+/// Where the fields go: `(a, b)`. A BIT column has a number, and in the servers' own text the bytes of its value. The value of a generated
+/// column goes nowhere.
 fn targets(columns: &[Column], syntax: Syntax) -> String {
     let (mut fields, mut sets) = (Vec::new(), Vec::new());
     for (n, column) in columns.iter().enumerate() {
         let name = schema::quoted(&column.name);
-        if column.is_bit && syntax != Syntax::Tsv {
+        if column.is_generated {
+            fields.push(format!("@generated{n}"));
+        } else if column.is_bit && syntax != Syntax::Tsv {
             fields.push(format!("@bit{n}"));
             sets.push(format!("{name} = CAST(@bit{n} AS UNSIGNED)"));
         } else {
@@ -339,6 +345,16 @@ mod tests {
             "(`a`, @bit1) SET `b` = CAST(@bit1 AS UNSIGNED)"
         );
         assert_eq!(targets(&bits, Syntax::Tsv), "(`a`, `b`)");
+    }
+
+    #[test]
+    fn the_field_of_a_generated_column_goes_nowhere() {
+        let columns = [
+            Column::new("a", "int", ""),
+            Column::new("b", "bit", "VIRTUAL GENERATED"),
+            Column::new("c", "int", "DEFAULT_GENERATED"),
+        ];
+        assert_eq!(targets(&columns, Syntax::Csv), "(`a`, @generated1, `c`)");
     }
 
     /// The statements by which a file with this text is loaded into two columns.
