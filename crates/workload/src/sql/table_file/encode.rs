@@ -193,7 +193,7 @@ impl<R: BufRead> Rows<R> {
             if n > 0 {
                 buffer.push(b'\t');
             }
-            let is_word = form == Form::Plain && matches!(text, b"NULL" | b"null");
+            let is_word = form == Form::Plain && is_null_word(text);
             if self.is_null_in_doubt && is_word {
                 return Err(Stop::Mistake(self.reader.mistake(null_in_doubt(text))));
             }
@@ -281,6 +281,15 @@ impl<R: BufRead> Rows<R> {
         });
         format!("the line has {fields}, and {columns} are expected{separator}")
     }
+}
+
+/// Whether a program may have written NULL so: as a word in any case, alone or in brackets as in `(NULL)`.
+fn is_null_word(field: &[u8]) -> bool {
+    let word = match field {
+        [b'(', word @ .., b')'] | [b'<', word @ .., b'>'] | [b'[', word @ .., b']'] => word,
+        word => word,
+    };
+    word.eq_ignore_ascii_case(b"null")
 }
 
 /// What is wrong with a field that has the word NULL.
@@ -421,6 +430,9 @@ mod tests {
         for (line, says) in [
             ("1\tNULL\n", "a field is the word NULL"),
             ("1\tnull\n", "a field is the word null"),
+            ("1\tNull\n", "a field is the word Null"),
+            ("1\t(NULL)\n", "a field is the word (NULL)"),
+            ("1\t<null>\n", "a field is the word <null>"),
             ("1\t\"Smith, John\"\n", "a field is in quotes"),
             ("1\t\"5\"\" pipe\"\n", "a field is in quotes"),
         ] {
@@ -428,7 +440,9 @@ mod tests {
             assert!(mistake.starts_with(says), "{mistake}");
             assert_eq!(mistake_between_tabs(line, false), None, "{line}");
         }
-        assert_eq!(mistake_between_tabs("1\t\"Great!\"\n", true), None);
+        for line in ["1\t\"Great!\"\n", "1\t(null>\n", "1\tnullable\n"] {
+            assert_eq!(mistake_between_tabs(line, true), None, "{line}");
+        }
     }
 
     #[test]
