@@ -11,6 +11,9 @@ use std::sync::{Arc, Mutex};
 /// Text that is collected before it is sent.
 const BUFFER_BYTES: usize = 64 << 10;
 
+/// What messages show of a value.
+const SHOWN_BYTES: usize = 80;
+
 /// What is wrong with a field in quotes between tabs.
 const QUOTES_IN_DOUBT: &str = "a field is in quotes: if they are those of CSV, write load.TABLE = { file = \"...\", separator = \"\\t\" }; if they are part of the text, write options = \"FIELDS TERMINATED BY '\\t' ENCLOSED BY ''\"";
 
@@ -243,7 +246,7 @@ impl<R: BufRead> Rows<R> {
         let doubt = column.exact.doubt(text)?;
         Some(format!(
             "{:?} for the column {} {doubt}: the server would store another value without a word; correct the value or the column, or accept it with --accept-warnings (accept_warnings = true)",
-            String::from_utf8_lossy(text),
+            String::from_utf8_lossy(&text[..text.len().min(SHOWN_BYTES)]),
             column.name
         ))
     }

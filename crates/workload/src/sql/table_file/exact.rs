@@ -20,6 +20,8 @@ pub(super) enum Exact {
     Double,
     Moment(Moment),
     Year,
+    /// Bytes, which some programs write as hexadecimal digits.
+    Bytes,
     /// One of the members, or several of a SET. As the server writes the type: `enum('a','b')`.
     Member(String),
 }
@@ -41,6 +43,7 @@ const NO_COLON: &str = "has no colons, and servers take its last two digits for 
 const SECONDS: &str = "has more fractional digits of a second than the column keeps";
 const OFFSET: &str = "has a time zone, and the column keeps none";
 const SHORT_YEAR: &str = "is not a year of four digits";
+const HEXADECIMAL: &str = "is written in hexadecimal digits, which servers do not decode (options = \"... (id, @c) SET photo = UNHEX(SUBSTRING(@c, 3))\" does)";
 const POSITION: &str =
     "is not a member of the column, and servers take a number for the position of one";
 
@@ -65,6 +68,9 @@ impl Exact {
             "datetime" | "timestamp" => moment(true, true),
             "time" => moment(false, true),
             "year" => Exact::Year,
+            "binary" | "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" => {
+                Exact::Bytes
+            }
             "enum" | "set" => Exact::Member(column_type),
             _ => Exact::Any,
         }
@@ -73,13 +79,15 @@ impl Exact {
     /// Why a server would store another value than this text; None if it would not, or would say so.
     pub(super) fn doubt(&self, text: &[u8]) -> Option<&'static str> {
         // Texts can be long.
-        if *self == Exact::Any {
-            return None;
+        match self {
+            Exact::Any => return None,
+            Exact::Bytes => return is_hexadecimal(text).then_some(HEXADECIMAL),
+            _ => {}
         }
         let text = std::str::from_utf8(text).ok()?.trim();
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         match self {
-            Exact::Any => None,
+            Exact::Any | Exact::Bytes => None,
             Exact::Whole if is_number => None,
             Exact::Whole => {
                 let number = text.parse::<f64>().ok()?;
@@ -112,6 +120,16 @@ impl Exact {
                 (is_number && !is_member()).then_some(POSITION)
             }
         }
+    }
+}
+
+/// Whether bytes are written as `0x4865` or `\x4865`.
+fn is_hexadecimal(text: &[u8]) -> bool {
+    match text {
+        [b'0' | b'\\', b'x' | b'X', digits @ ..] => {
+            digits.len() > 1 && digits.iter().all(u8::is_ascii_hexdigit)
+        }
+        _ => false,
     }
 }
 
@@ -222,6 +240,8 @@ mod tests {
             ("datetime", "2020-12-24T12:00:00+02:00", OFFSET),
             ("datetime", "2020-12-24T12:00:00Z", OFFSET),
             ("year(4)", "15", SHORT_YEAR),
+            ("blob", "0x48656C6c6F", HEXADECIMAL),
+            ("varbinary(16)", "\\x4865", HEXADECIMAL),
             ("enum('a','b')", "2", POSITION),
             ("set('a','b')", "3", POSITION),
         ] {
@@ -267,6 +287,9 @@ mod tests {
             ("time", "0"),
             ("time(1)", "12:00:00.6"),
             ("year", "2015"),
+            ("blob", "0x4865 and more"),
+            ("binary(2)", "0x"),
+            ("text", "0x4865"),
             ("enum('1','2')", "2"),
             ("enum('a','b')", "a"),
             ("varchar(9)", "1.5"),
