@@ -14,9 +14,10 @@ pub(super) fn read<R: BufRead>(
     columns: &[Column],
     file: &TableFile,
 ) -> Result<Option<Vec<Column>>, Mistake> {
-    let texts = first
-        .fields()
-        .map(|(text, _)| String::from_utf8_lossy(text).trim().to_string());
+    let texts = first.fields().map(|(text, _)| {
+        let text = String::from_utf8_lossy(text);
+        without_table(text.trim(), &file.table).to_string()
+    });
     let mut names: Vec<String> = texts.collect();
     // A line of a .tbl file ends with the separator.
     if names.len() > 1 && names.last().is_some_and(String::is_empty) {
@@ -48,6 +49,14 @@ pub(super) fn read<R: BufRead>(
         (None, _) if !is_any => Ok(None),
         (_, Some((name, _))) => Err(first.mistake(mistaken(name, columns, file))),
         (_, None) => Ok(None),
+    }
+}
+
+/// The name of the column in `orders.id`, as Hive writes it.
+fn without_table<'n>(name: &'n str, table: &str) -> &'n str {
+    match name.split_once('.') {
+        Some((own, column)) if own.eq_ignore_ascii_case(table) => column,
+        _ => name,
     }
 }
 
@@ -150,7 +159,8 @@ mod tests {
     #[test]
     fn a_first_line_of_column_names_is_a_header_and_gives_their_order() {
         let names = Some(vec!["price".to_string(), "id".to_string()]);
-        assert_eq!(header("\"price\", ID\r\n", None), Ok(names));
+        assert_eq!(header("\"price\", ID\r\n", None), Ok(names.clone()));
+        assert_eq!(header("orders.price,Orders.id\n", None), Ok(names));
         assert_eq!(header("1,north,2.5\n", None), Ok(None));
         assert_eq!(header("id,price\n", Some(false)), Ok(None));
     }
