@@ -53,7 +53,7 @@ const FOREIGN: [(&[u8], &str); 5] = [
 const OF_OTHERS: &str = "this is a dump of PostgreSQL or SQLite, whose SQL no server of the MySQL family takes; write the tables as a setup, and load the rows from CSV files (--setup, --load TABLE=FILE)";
 const XML: &str = "this is XML, not SQL; write the dump without --xml";
 const JSON: &str = "this is JSON, not SQL; write a dump, or CSV files for --load TABLE=FILE";
-/// What begins messages of programs that were redirected into the file. Those of 5.6 have no name before their warnings.
+/// What begins messages of programs that were redirected into the file, in any case. Those of 5.6 have no name before their warnings.
 const PROGRAMS: [&str; 6] = [
     "mysqldump",
     "mariadb-dump",
@@ -64,6 +64,9 @@ const PROGRAMS: [&str; 6] = [
 ];
 /// A message names its program in fewer bytes.
 const PROGRAM_BYTES: usize = 200;
+/// What a client prints before it reads a password.
+const PROMPT: &[u8] = b"Enter password:";
+const GENERAL_LOG: &str = "this is the general log of a server and no SQL; write its queries as statements that end in ;, or give the slow log (long_query_time = 0), which prony reads as it is";
 
 impl<'a> Input<'a> {
     pub(super) fn new(name: &str, from: impl BufRead + 'a) -> Input<'a> {
@@ -162,7 +165,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Whether the line is a warning of the program that wrote the file.
+    /// Whether the line is a warning of the program that wrote the file, its prompt, or the head of a server's log.
     ///
     /// # Errors
     /// It says that the program failed, or the file is another program's.
@@ -170,6 +173,12 @@ impl<'a> Input<'a> {
         let line = self.bytes.trim_ascii();
         if let Some((_, says)) = FOREIGN.iter().find(|(mark, _)| line.starts_with(mark)) {
             return Err(self.cut(Cause::Foreign(says)));
+        }
+        if is_of_general_log(line) {
+            return Err(self.cut(Cause::Foreign(GENERAL_LOG)));
+        }
+        if line == PROMPT || is_head_of_log(line) {
+            return Ok(true);
         }
         if !is_of_program(line) {
             return Ok(false);
@@ -204,8 +213,33 @@ fn is_of_program(line: &[u8]) -> bool {
     let Some((program, _)) = start.split_once(": ") else {
         return false;
     };
-    let name = program.rsplit('/').next();
-    !program.contains(' ') && name.is_some_and(|name| PROGRAMS.contains(&name))
+    let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    let name = name.strip_suffix(".exe").unwrap_or(name);
+    let is_name = |known: &&str| known.eq_ignore_ascii_case(name);
+    !program.contains(' ') && PROGRAMS.iter().any(is_name)
+}
+
+/// Whether it is one of the lines that a server writes into its logs at each start.
+///
+/// As in the slow logs of MySQL 5.6 to 8.4.
+fn is_head_of_log(line: &[u8]) -> bool {
+    let is_port = |start: &[u8]| start.eq_ignore_ascii_case(b"tcp port: ");
+    line.ends_with(b". started with:")
+        || line.get(..10).is_some_and(is_port)
+        || (line.starts_with(b"Time") && line.ends_with(b"Argument"))
+}
+
+/// Whether it is an entry of the general log: `2026-01-05T10:00:00.000000Z\t    8 Query\tselect 1`.
+fn is_of_general_log(line: &[u8]) -> bool {
+    const COMMANDS: [&str; 6] = ["Connect", "Query", "Init", "Prepare", "Execute", "Quit"];
+    if !line.first().is_some_and(u8::is_ascii_digit) {
+        return false;
+    }
+    let entry = line.split(|byte| *byte == b'\t').nth(1);
+    let entry = String::from_utf8_lossy(entry.unwrap_or_default());
+    let mut words = entry.split_whitespace();
+    words.next().is_some_and(|id| id.parse::<u64>().is_ok())
+        && words.next().is_some_and(|word| COMMANDS.contains(&word))
 }
 
 /// Of a dump of mysqldump: `-- Host: localhost    Database: shop`; of MySQL Shell with `    Table: orders` behind it; of phpMyAdmin:

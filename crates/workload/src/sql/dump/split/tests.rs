@@ -194,6 +194,9 @@ fn warnings_of_programs_that_were_redirected_into_the_file_are_passed_over() {
     for line in [
         "mysqldump: [Warning] Using a password on the command line interface can be insecure.",
         "Warning: Using a password on the command line interface can be insecure.",
+        "WARNING: option --ssl-verify-server-cert is disabled, because of an insecure passwordless login.",
+        "C:\\mysql\\bin\\mysqldump.exe: [Warning] A partial dump from a server that has GTIDs.",
+        "Enter password: \r",
         "/usr/bin/mysqldump: Deprecated program name. It will be removed in a future release, use '/usr/bin/mariadb-dump' instead",
     ] {
         assert_eq!(sql(&format!("{line}\nselect 1;\n")), ["select 1"]);
@@ -217,11 +220,24 @@ fn files_of_other_programs_are_named() {
         ("PRAGMA foreign_keys=OFF;\n", "of PostgreSQL or SQLite"),
         ("<?xml version=\"1.0\"?>\n", "without --xml"),
         ("{\"a\": 1}\n", "is JSON"),
+        (
+            "Tcp port: 3306  Unix socket: /run/mysqld.sock\nTime                 Id Command    Argument\n260105 10:00:00\t    8 Query\tselect 1\n",
+            "the general log of a server",
+        ),
     ] {
         let cut = all(text).unwrap_err().to_string();
         assert!(cut.contains(says), "{cut}");
     }
     assert!(all("select 1\n< 2;").is_ok(), "within a statement");
+}
+
+#[test]
+fn a_slow_log_is_a_text_of_statements() {
+    let log = "/usr/sbin/mysqld, Version: 8.0.33 (MySQL Community Server - GPL). started with:\nTcp port: 3306  Unix socket: /run/mysqld/mysqld.sock\nTime                 Id Command    Argument\n# Time: 2026-01-05T10:00:00.000000Z\n# User@Host: app[app] @ localhost []  Id:     8\n# Query_time: 0.000300  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 0\nuse shop;\nSET timestamp=1767607200;\nselect 1;\n# administrator command: Quit;\n";
+    assert_eq!(
+        sql(log),
+        ["USE shop", "SET timestamp=1767607200", "select 1"]
+    );
 }
 
 #[test]
