@@ -27,7 +27,7 @@ pub(crate) enum Cause {
         opened_by: Option<(&'static str, u64)>,
     },
     #[error(
-        "the file ends without the line {0:?} that the program it comes from writes last: it is incomplete"
+        "the file ends without the line {0:?} that the program it comes from writes last: it is incomplete, or that line was removed (then add it)"
     )]
     NotCompleted(&'static str),
     #[error(

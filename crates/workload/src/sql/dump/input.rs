@@ -21,6 +21,8 @@ pub(super) struct Input<'a> {
     is_of_phpmyadmin: bool,
     begun: u32,
     committed: u32,
+    /// The comment at its start names Navicat.
+    is_of_navicat: bool,
     /// The schema that the head names.
     database: Option<String>,
 }
@@ -29,7 +31,7 @@ pub(super) struct Input<'a> {
 /// Ace and SQLyog set notes again last.
 ///
 /// Sources: `write_header` and `write_footer` in `client/mysqldump.cc`, `format_dump_end` in `client/dump/sql_formatter.cc`.
-const MARKS: [(&[u8], &str); 6] = [
+const MARKS: [(&[u8], &str); 8] = [
     (b"-- MySQL dump ", "-- Dump completed"),
     (b"-- MariaDB dump ", "-- Dump completed"),
     (b"-- Dump created by MySQL pump", "-- Dump end time:"),
@@ -40,7 +42,14 @@ const MARKS: [(&[u8], &str); 6] = [
     ),
     // Scripts of MySQL Workbench, and Sakila.
     (b"SET @OLD_UNIQUE_CHECKS=", "SET UNIQUE_CHECKS"),
+    // The time of the export.
+    (b"-- Adminer ", "-- 20"),
+    (NAVICAT, "SET FOREIGN_KEY_CHECKS = 1;"),
 ];
+/// Others write this line too.
+const NAVICAT: &[u8] = b"SET FOREIGN_KEY_CHECKS = 0;";
+/// The lines of a file that may name Navicat.
+const NAVICAT_LINES: u64 = 3;
 const PHPMYADMIN: &[u8] = b"-- phpMyAdmin SQL Dump";
 /// How files of other programs begin, and what to do with them.
 const FOREIGN: [(&[u8], &str); 5] = [
@@ -81,6 +90,7 @@ impl<'a> Input<'a> {
             is_of_phpmyadmin: false,
             begun: 0,
             committed: 0,
+            is_of_navicat: false,
             database: None,
         }
     }
@@ -122,6 +132,7 @@ impl<'a> Input<'a> {
             Ok(0) => Ok(false),
             Ok(_) => {
                 self.line += 1;
+                self.is_of_navicat |= self.line <= NAVICAT_LINES && is_of_navicat(&self.bytes);
                 Ok(true)
             }
             Err(cause) => Err(self.cut(Cause::Unreadable(cause))),
@@ -135,7 +146,7 @@ impl<'a> Input<'a> {
     pub(super) fn note(&mut self) -> Result<(), Cut> {
         let line = self.bytes.trim_ascii();
         for ((head, end), unended) in MARKS.iter().zip(&mut self.unended) {
-            if line.starts_with(head) {
+            if line.starts_with(head) && (*head != NAVICAT || self.is_of_navicat) {
                 // People go on with a script of Workbench, and clients run a last statement without a delimiter.
                 self.is_dump |= !head.starts_with(b"SET ");
                 *unended += 1;
@@ -205,6 +216,12 @@ impl<'a> Input<'a> {
             Ok(())
         }
     }
+}
+
+/// " Navicat Premium Data Transfer"
+fn is_of_navicat(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    line.starts_with(b"Navicat ") && line.ends_with(b" Data Transfer")
 }
 
 /// Whether the line begins as a message does: `/usr/bin/mysqldump: `.

@@ -141,6 +141,22 @@ fn a_dump_without_comments_or_of_another_program_has_a_last_line_too() {
 }
 
 #[test]
+fn exports_of_adminer_and_navicat_end_with_a_line_of_their_own() {
+    let navicat = "/*\n Navicat Premium Data Transfer\n*/\n";
+    let checks = "SET FOREIGN_KEY_CHECKS = 0;\nselect 1;\n";
+    for (head, end) in [
+        ("-- Adminer 4.8.1 MySQL dump\n", "-- 2026-01-05 10:00:00"),
+        (navicat, "SET FOREIGN_KEY_CHECKS = 1;"),
+    ] {
+        let cut = format!("{head}{checks}");
+        let says = all(&cut).unwrap_err().to_string();
+        assert!(says.contains("ends without the line"), "{head}: {says}");
+        assert!(all(format!("{cut}{end}\n")).is_ok(), "{head}");
+    }
+    assert_eq!(all(checks).unwrap().len(), 2, "a text of somebody else");
+}
+
+#[test]
 fn a_script_of_workbench_that_goes_on_may_end_without_a_delimiter() {
     let script = "SET @OLD_UNIQUE_CHECKS=@@UNIQUE_CHECKS;\nSET UNIQUE_CHECKS=@OLD_UNIQUE_CHECKS;\n";
     assert_eq!(all(format!("{script}select 1")).unwrap().len(), 3);
