@@ -139,6 +139,14 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// Removes a byte order mark at the start of the line, as in files that were joined.
+    pub(super) fn drop_mark(&mut self) {
+        let mark = "\u{feff}".as_bytes();
+        if self.bytes.starts_with(mark) {
+            self.bytes.drain(..mark.len());
+        }
+    }
+
     /// Takes note of the head or the end of a dump.
     ///
     /// # Errors

@@ -189,6 +189,7 @@ impl<'a> Statements<'a> {
             if !is_between {
                 return Ok(true);
             }
+            self.input.drop_mark();
             self.input.note()?;
             if !self.is_for_client()? || self.pending.is_some() || self.is_over {
                 return Ok(true);

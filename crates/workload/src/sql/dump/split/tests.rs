@@ -157,6 +157,16 @@ fn exports_of_adminer_and_navicat_end_with_a_line_of_their_own() {
 }
 
 #[test]
+fn a_byte_order_mark_between_joined_files_is_no_text() {
+    let dump = "\u{feff}-- MySQL dump 10.13\nselect 1;\n-- Dump completed\n";
+    assert_eq!(sql(&dump.repeat(2)), ["select 1", "select 1"]);
+    let cut = dump.repeat(2).replace("-- Dump completed\n", "");
+    assert!(all(cut).is_err(), "the heads are seen");
+    let text = "insert into t values ('\n\u{feff}');";
+    assert_eq!(sql(text), ["insert into t values ('\n\u{feff}')"]);
+}
+
+#[test]
 fn a_script_of_workbench_that_goes_on_may_end_without_a_delimiter() {
     let script = "SET @OLD_UNIQUE_CHECKS=@@UNIQUE_CHECKS;\nSET UNIQUE_CHECKS=@OLD_UNIQUE_CHECKS;\n";
     assert_eq!(all(format!("{script}select 1")).unwrap().len(), 3);
