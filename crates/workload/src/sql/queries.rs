@@ -120,6 +120,8 @@ struct Group {
 #[derive(Default)]
 struct Sets {
     statements: Vec<String>,
+    /// The only variable of the last one, if its value is one word.
+    last: Option<(Scope, String)>,
     first: Vec<String>,
     of_user: Vec<String>,
     has_query: bool,
@@ -241,7 +243,17 @@ impl Sets {
     /// The SET changes more than the session, or would change what the next round measures.
     fn add(&mut self, statement: &Statement, tokens: &[Token]) -> Result<(), QueryMistake> {
         let line = statement.line as usize;
-        for one in assignments(tokens) {
+        let all = assignments(tokens);
+        // A slow log sets the time above each query, and the last one counts.
+        let only = match &all[..] {
+            [one] if one.value.len() == 1 => Some((one.scope, one.name.clone())),
+            _ => None,
+        };
+        if only.is_some() && only == self.last {
+            self.statements.pop();
+        }
+        self.last = only;
+        for one in all {
             let is_of_session = one.scope == Scope::Session && !one.is_of_accounts();
             let Assignment { scope, name, .. } = one;
             match scope {
@@ -510,15 +522,16 @@ mod tests {
 
     #[test]
     fn the_sets_above_a_query_run_before_it() {
+        let before = |text: &str| -> Vec<usize> {
+            let found = queries(text).unwrap().queries.into_iter();
+            found.map(|query| query.before.len()).collect()
+        };
         let text =
             "set @a = 1, sql_mode = '';\nselect @a;\nset sql_mode = 'ANSI', @b = 2;\nselect @b";
-        let before: Vec<usize> = queries(text)
-            .unwrap()
-            .queries
-            .iter()
-            .map(|query| query.before.len())
-            .collect();
-        assert_eq!(before, [1, 2]);
+        assert_eq!(before(text), [1, 2]);
+        let log = "set a = 1; set timestamp = 1; select 1; set timestamp = 2; select 2";
+        assert_eq!(before(log), [2, 2]);
+        assert_eq!(before("set @a = 1; set @a = @a + 1; select @a"), [2]);
     }
 
     #[test]
