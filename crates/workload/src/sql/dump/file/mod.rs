@@ -73,7 +73,7 @@ pub(crate) fn open(path: &Path, read: Arc<AtomicU64>) -> io::Result<Source> {
     }
     let expanded: Box<dyn Read + Send> = match start {
         _ if start.starts_with(GZIP) => Box::new(MultiGzDecoder::new(file)),
-        _ if start.starts_with(ZSTD) => Box::new(Frames {
+        _ if start.starts_with(ZSTD) || is_skippable(start) => Box::new(Frames {
             from: Some(Frame::Next(file)),
         }),
         _ => return text(path, Box::new(file)),
@@ -168,6 +168,13 @@ impl Read for Counted {
     }
 }
 
+/// Whether a frame of a zstd file has no content: pzstd writes one before each other frame, and seekable files end with one.
+///
+/// Source: "Skippable Frames" in RFC 8878.
+fn is_skippable(start: &[u8]) -> bool {
+    matches!(start, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+}
+
 /// The frames of a zstd file, one after another; the decoder reads only one.
 struct Frames<R: BufRead> {
     /// None after an error.
@@ -176,8 +183,11 @@ struct Frames<R: BufRead> {
 
 enum Frame<R: BufRead> {
     Next(R),
-    Open(Box<StreamingDecoder<R, ruzstd::decoding::FrameDecoder>>),
+    Open(Box<StreamingDecoder<Whole<R>, ruzstd::decoding::FrameDecoder>>),
 }
+
+/// A frame whose first bytes were looked at, with what follows it.
+type Whole<R> = io::Chain<io::Cursor<[u8; 4]>, R>;
 
 impl<R: BufRead> Read for Frames<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -188,7 +198,17 @@ impl<R: BufRead> Read for Frames<R> {
                     if from.fill_buf()?.is_empty() {
                         return Ok(0);
                     }
-                    let decoder = StreamingDecoder::new(from).map_err(io::Error::other)?;
+                    let mut start = [0; 4];
+                    from.read_exact(&mut start)?;
+                    if is_skippable(&start) {
+                        from.read_exact(&mut start)?;
+                        let length = u64::from(u32::from_le_bytes(start));
+                        io::copy(&mut (&mut from).take(length), &mut io::sink())?;
+                        self.from = Some(Frame::Next(from));
+                        continue;
+                    }
+                    let whole = io::Cursor::new(start).chain(from);
+                    let decoder = StreamingDecoder::new(whole).map_err(io::Error::other)?;
                     self.from = Some(Frame::Open(Box::new(decoder)));
                 }
                 Some(Frame::Open(mut decoder)) => match decoder.read(buffer)? {
@@ -200,7 +220,8 @@ impl<R: BufRead> Read for Frames<R> {
                                 "its content does not have the checksum that zstd wrote: copy the file again",
                             ));
                         }
-                        self.from = Some(Frame::Next(decoder.into_inner()));
+                        let (_, from) = decoder.into_inner().into_inner();
+                        self.from = Some(Frame::Next(from));
                     }
                     length => {
                         self.from = Some(Frame::Open(decoder));
@@ -255,6 +276,14 @@ mod tests {
             let (text, _) = read(&[part.clone(), part].concat()).unwrap();
             assert_eq!(text, [TEXT, TEXT].concat());
         }
+    }
+
+    #[test]
+    fn frames_of_zstd_without_content_are_passed_over() {
+        let skipped = [&[0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0][..], b"size"].concat();
+        let parts = [&skipped[..], &zstd(), &skipped, &zstd(), &skipped];
+        let (text, _) = read(&parts.concat()).unwrap();
+        assert_eq!(text, [TEXT, TEXT].concat());
     }
 
     #[test]
