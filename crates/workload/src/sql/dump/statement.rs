@@ -70,7 +70,7 @@ pub(crate) struct Filter {
 /// What a statement with rows begins with.
 const ROWS: [&str; 2] = ["INSERT", "REPLACE"];
 /// The first words of statements of a dump that concern the server it comes from, or its accounts. FLUSH changes no data.
-const OF_ANOTHER_SERVER: [(&str, &str); 19] = [
+const OF_ANOTHER_SERVER: [(&str, &str); 20] = [
     ("GRANT", ""),
     ("REVOKE", ""),
     ("CREATE", "USER"),
@@ -85,6 +85,7 @@ const OF_ANOTHER_SERVER: [(&str, &str); 19] = [
     ("CHANGE", "REPLICATION"),
     ("START", "SLAVE"),
     ("START", "REPLICA"),
+    ("START", "ALL"),
     ("STOP", "SLAVE"),
     ("STOP", "REPLICA"),
     ("STOP", "ALL"),
@@ -374,6 +375,7 @@ mod tests {
             "SET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ 'a:1-5'",
             "/*!50606 SET GLOBAL INNODB_STATS_AUTO_RECALC=OFF */",
             "CHANGE MASTER TO MASTER_LOG_FILE='a'",
+            "START ALL SLAVES",
             "SET @@SESSION.SQL_LOG_BIN= 0",
             "flush /*!50503 binary */ logs",
             "GRANT ALL ON shop.* TO 'app'@'%' IDENTIFIED BY 'x'",
