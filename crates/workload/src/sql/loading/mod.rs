@@ -17,6 +17,7 @@ use crate::loader::warnings::{self, Values};
 use crate::schema;
 use crate::schema::held::{self, Look};
 use crate::schema::marker::{self, Marker};
+use crate::sql_text::lexer::{Lexer, Quoting};
 use crate::{LoadError, Loaded, Progress, Unit};
 use expected_rows::Rows;
 use server::{ServerError, Session};
@@ -355,7 +356,23 @@ fn refused(sql: &[u8], cause: &ServerError) -> String {
             "; the dump comes from a server that knows {name}: replace it for all servers (--replace {name}={EVERYWHERE}, or replace = {{ {name} = \"{EVERYWHERE}\" }}), or leave this server out"
         ),
     });
-    format!("the server says {cause}, to: {}{fix}", beginning(sql))
+    let way = match cause {
+        ServerError::Refused { code: 1064, .. } if is_cut_body(sql) => {
+            "; the statement ends at a semicolon of its body: write DELIMITER // above it, // behind its END, and DELIMITER ; below"
+        }
+        _ => "",
+    };
+    format!("the server says {cause}, to: {}{fix}{way}", beginning(sql))
+}
+
+/// Whether it is the beginning of a trigger or a routine, whose body goes on behind the semicolon.
+fn is_cut_body(sql: &[u8]) -> bool {
+    const PROGRAMS: [&str; 4] = ["TRIGGER", "PROCEDURE", "FUNCTION", "EVENT"];
+    let mut tokens = Lexer::new(sql, Quoting::default());
+    tokens.next().is_some_and(|first| first.is("CREATE"))
+        && tokens.any(|token| token.is_one_of(&PROGRAMS))
+        && tokens.any(|token| token.is("BEGIN"))
+        && !tokens.last().is_some_and(|last| last.is("END"))
 }
 
 /// A collation that all servers from 5.5 on know.
@@ -395,6 +412,19 @@ mod tests {
         let (whole, longer) = ("ä".repeat(SHOWN_CHARS), "ä".repeat(1 << 20));
         assert!(says(&whole).ends_with(&whole));
         assert!(says(&longer).ends_with(&format!("{whole} ...")));
+    }
+
+    #[test]
+    fn a_body_that_was_cut_at_its_first_semicolon_has_a_hint() {
+        let body = "create trigger t before insert on a for each row begin set new.b = 1";
+        assert!(says(body).contains("write DELIMITER //"), "{}", says(body));
+        for sql in [
+            "create trigger t before insert on a for each row begin end",
+            "create table `begin` (a int",
+            "insert into trigger_log values ('begin')",
+        ] {
+            assert!(!says(sql).contains("DELIMITER"), "{sql}");
+        }
     }
 
     /// Loads the sources on a server that refuses statements with the word `wrong`, and whose tables have the columns `first` and `last`.
