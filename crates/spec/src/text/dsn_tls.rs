@@ -46,6 +46,7 @@ impl DsnSecurity {
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Option<()> {
         match (name, value) {
             ("tls", mode) => self.tls = TlsMode::from_name(mode)?,
+            ("ssl-mode" | "ssl_mode", mode) => self.tls = TlsMode::from_client(mode)?,
             ("get_server_public_key", "true") => self.server_key = ServerKey::Requested,
             ("get_server_public_key", "false") => self.server_key = ServerKey::Refused,
             (_, "") => return None,
@@ -80,6 +81,15 @@ impl TlsMode {
         ]
         .into_iter()
         .find(|mode| mode.name() == Some(name))
+    }
+
+    /// The words of the clients' option: `VERIFY_CA`. PREFERRED has no mode here: it may not encrypt.
+    fn from_client(word: &str) -> Option<TlsMode> {
+        match word.to_ascii_lowercase().replace('_', "-").as_str() {
+            "off" => None,
+            "disabled" => Some(TlsMode::Off),
+            name => TlsMode::from_name(name),
+        }
     }
 
     fn name(self) -> Option<&'static str> {
@@ -125,10 +135,25 @@ mod tests {
     }
 
     #[test]
+    fn modes_may_have_the_words_of_the_clients() {
+        for (value, name) in [
+            ("REQUIRED", "tls=required"),
+            ("VERIFY_CA", "tls=verify-ca"),
+            ("verify_identity", "tls=verify-identity"),
+            ("DISABLED", "tls=off"),
+        ] {
+            let mut read = DsnSecurity::default();
+            read.set("ssl-mode", value).unwrap();
+            assert_eq!(read.parameters(), [name], "{value}");
+        }
+    }
+
+    #[test]
     fn unknown_modes_and_missing_files_are_refused() {
         for (name, value) in [
             ("tls", "preferred"),
             ("tls", ""),
+            ("ssl-mode", "PREFERRED"),
             ("tls_ca", ""),
             ("get_server_public_key", "1"),
             ("ssl", "1"),
