@@ -136,7 +136,7 @@ fn completed(mut dsn: Dsn, options: &Options) -> Dsn {
         dsn.host = host.clone();
     }
     // Clients take localhost for the socket. A port in the DSN says that TCP is meant.
-    if dsn.host == "localhost" && dsn.open.port {
+    if dsn.host == "localhost" && dsn.open.port && !options.is_tcp {
         let mut known = SOCKETS.iter().map(PathBuf::from);
         let own = options.socket.clone();
         dsn.socket = own.or_else(|| known.find(|path| path.exists()));
@@ -161,6 +161,7 @@ mod tests {
             host: None,
             port: Some(3307),
             socket: Some("/run/own.sock".into()),
+            is_tcp: false,
         };
         let of = |text: &str| {
             let dsn = completed(text.parse().unwrap(), &options);
@@ -180,6 +181,12 @@ mod tests {
         );
         let other = "mysql://me@db:3307";
         assert_eq!(of("mysql://me:x@db/"), (other.into(), Some("x".into())));
+        let options = Options {
+            is_tcp: true,
+            ..options
+        };
+        let dsn = completed("mysql:///".parse().unwrap(), &options);
+        assert_eq!(dsn.to_string(), "mysql://bench@localhost:3307");
     }
 
     #[test]

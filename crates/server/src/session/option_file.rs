@@ -34,6 +34,8 @@ pub(crate) struct Options {
     pub host: Option<String>,
     pub port: Option<u16>,
     pub socket: Option<PathBuf>,
+    /// `protocol=tcp`: no socket for localhost.
+    pub is_tcp: bool,
 }
 
 /// The sections that every client reads, in any case.
@@ -104,6 +106,7 @@ impl Options {
             "host" => self.host = Some(value),
             "port" => self.port = value.parse().ok(),
             "socket" => self.socket = Some(value.into()),
+            "protocol" => self.is_tcp = value.eq_ignore_ascii_case("tcp"),
             _ => {}
         }
     }
@@ -126,7 +129,7 @@ mod tests {
 
     #[test]
     fn only_what_is_under_client_counts() {
-        let text = "[mysqld]\npassword=no\n[client]  # all clients\nuser = me\npassword = yes\nport=3307\nhost = db\nsocket=/s\n[mysql]\npassword=neither\n";
+        let text = "[mysqld]\npassword=no\n[client]  # all clients\nuser = me\npassword = yes\nport=3307\nhost = db\nsocket=/s\nprotocol=TCP\n[mysql]\npassword=neither\n";
         let options = read(text);
         assert_eq!(
             options,
@@ -136,6 +139,7 @@ mod tests {
                 host: Some("db".into()),
                 port: Some(3307),
                 socket: Some("/s".into()),
+                is_tcp: true,
             }
         );
     }
