@@ -191,6 +191,10 @@ impl<R: BufRead> Rows<R> {
         if self.are_commas_in_doubt && sent.records == 0 && self.may_be_semicolons() {
             return Err(Stop::Mistake(self.reader.mistake(COMMAS_IN_DOUBT)));
         }
+        if self.escapes.is_some() && sent.records == 0 && self.has_single_quotes() {
+            let says = self.single_quotes_in_doubt();
+            return Err(Stop::Mistake(self.reader.mistake(says)));
+        }
         sent.begin(self.reader.line);
         for (n, (text, form)) in self.reader.fields().enumerate() {
             if n > 0 {
@@ -238,6 +242,28 @@ impl<R: BufRead> Rows<R> {
         self.columns.len() > 1
             && fields.clone().count() == self.columns.len()
             && fields.all(|field| field.is_none_or(is_decimal))
+    }
+
+    /// Whether each field of the record that is no number is in single quotes.
+    fn has_single_quotes(&self) -> bool {
+        let is_quoted = |(text, form): (&[u8], Form)| {
+            form == Form::Plain && matches!(text, [b'\'', .., b'\''])
+        };
+        let is_number = |text: &[u8]| {
+            let text = std::str::from_utf8(text).unwrap_or_default();
+            text.parse::<f64>().is_ok()
+        };
+        let is_one = |(text, form): (&[u8], Form)| {
+            is_quoted((text, form)) || is_number(text) || text.is_empty() || text == self.null
+        };
+        self.reader.fields().any(is_quoted) && self.reader.fields().all(is_one)
+    }
+
+    fn single_quotes_in_doubt(&self) -> String {
+        let options = self.reader.options().replace("'\\\"'", "''''");
+        format!(
+            "all texts of the line are in single quotes, which are no quotes of CSV (RFC 4180): if they are quotes, write {options}, with IGNORE 1 LINES below a header; if they are part of the texts, write null = \"\\\\N\""
+        )
     }
 
     /// Why the server would store another value without saying so.
@@ -467,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn csv_that_seems_to_have_the_escapes_of_servers_is_refused() {
+    fn csv_that_seems_to_have_escapes_or_other_quotes_is_refused() {
         let line_of_mistake = |text: &str| {
             let (_, sent) = sent((text, Syntax::Csv), &["int", "text"], |rows| {
                 rows.escapes = Some(Escapes::default());
@@ -479,9 +505,20 @@ mod tests {
             ("1,\"a\\\nb\"\n2,\\N\n", Some(3)),
             ("1,\\N\n2,\"C:\\temp\"\n", None),
             ("1,\"\\\\server\"\n", None),
+            ("-1.5,'north'\n", Some(1)),
+            ("\\N,'it''s'\n", Some(1)),
+            ("a,'north'\n", None),
+            ("1,\"'a'\"\n", None),
+            ("1,'\n", None),
+            ("1,a\n2,'b'\n", None),
         ] {
             assert_eq!(line_of_mistake(text), line, "{text}");
         }
+        let (_, sent) = sent(("1,'a'\n", Syntax::Csv), &["int", "text"], |rows| {
+            rows.escapes = Some(Escapes::default());
+        });
+        let says = sent.mistake.unwrap().says;
+        assert!(says.contains("ENCLOSED BY ''''\", with"), "{says}");
     }
 
     #[test]
