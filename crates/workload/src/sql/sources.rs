@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 /// The version of the rules of loading. Snapshots of other rules may hold other rows, and are not used.
-const RULES: &str = "rules 8";
+const RULES: &str = "rules 9";
 /// Bytes in a server for each byte of a compressed file: it expands first.
 const EXPANDED_BYTES_PER_BYTE: u64 = 6;
 
