@@ -23,7 +23,7 @@ use crate::{LoadError, held, schema};
 use check::Check;
 use columns::Column;
 use encode::{Escapes, Rows, Sent};
-use read::{Mistake, Reader, Syntax};
+use read::{Mistake, Reader, Syntax, ending};
 use server::{ServerError, Session};
 use std::io::{self, BufRead as _};
 use std::path::PathBuf;
@@ -84,8 +84,7 @@ impl TableFile {
         read: Arc<AtomicU64>,
         accepts: bool,
     ) -> Result<u64, LoadError> {
-        let end = self.path.extension().map(|end| end.to_ascii_lowercase());
-        let is_other = end.is_some_and(|end| OTHER_FORMS.iter().any(|other| end == *other));
+        let is_other = OTHER_FORMS.contains(&ending(&self.name()).as_str());
         if is_other && self.options.is_none() && self.separator.is_none() {
             return Err(self.says(
                 "prony reads rows from CSV, text with tabs and .tbl; write the file as CSV (for JSON jq -r '[.id, .name] | @csv')".into(),
@@ -345,6 +344,22 @@ mod tests {
             "(`a`, @bit1) SET `b` = CAST(@bit1 AS UNSIGNED)"
         );
         assert_eq!(targets(&bits, Syntax::Tsv), "(`a`, `b`)");
+    }
+
+    #[test]
+    fn a_compressed_file_of_json_is_refused_by_its_name() {
+        let mut session = Session::Scripted(Box::new(|_: &str| Ok(Reply::default())));
+        let file = TableFile {
+            table: "t".into(),
+            path: "t.jsonl.GZ".into(),
+            options: None,
+            header: None,
+            null: None,
+            separator: None,
+        };
+        let loaded = file.load(&mut session, Arc::default(), false);
+        let says = loaded.unwrap_err().to_string();
+        assert!(says.contains("write the file as CSV"), "{says}");
     }
 
     #[test]

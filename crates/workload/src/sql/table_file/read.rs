@@ -22,16 +22,21 @@ pub(super) enum Syntax {
 }
 
 impl Syntax {
-    /// By the ending of the name, without that of a compression.
+    /// By the ending of the name.
     pub(super) fn from_name(name: &str) -> Syntax {
-        let name = name.to_ascii_lowercase();
-        let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
-        match name.rsplit_once('.') {
-            Some((_, "tsv" | "txt")) => Syntax::Tsv,
-            Some((_, "tbl")) => Syntax::Tbl,
+        match ending(name).as_str() {
+            "tsv" | "txt" => Syntax::Tsv,
+            "tbl" => Syntax::Tbl,
             _ => Syntax::Csv,
         }
     }
+}
+
+/// The ending of the name in lower case, without that of a compression.
+pub(super) fn ending(name: &str) -> String {
+    let name = name.to_ascii_lowercase();
+    let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
+    name.rsplit_once('.').unwrap_or_default().1.to_string()
 }
 
 /// What is wrong with a line.
