@@ -37,13 +37,27 @@ const OTHERS: [(&[u8], &str, &str); 8] = [
     (b"LZIP", "lzip", "lzip -dk"),
 ];
 /// Formats that are no text: their first bytes, and what they are.
-const NO_TEXT: [(&[u8], &str); 5] = [
+const NO_TEXT: [(&[u8], &str); 8] = [
     (b"PAR1", "a Parquet file"),
     (b"Obj\x01", "an Avro file"),
     (b"ORC", "an ORC file"),
     (b"SQLite format 3\0", "a database file of SQLite"),
     (b"PGDMP", "an archive of pg_dump"),
+    (b"ARROW1", "an Arrow file"),
+    (b"\xd0\xcf\x11\xe0", SHEET),
+    (b"\0\x01\0\0Standard ", "a database of Access"),
 ];
+const SHEET: &str = "a file of a spreadsheet program";
+/// What a download holds in place of the file: how it begins, in lower case, and what to do.
+const NO_FILES: [(&[u8], &str); 3] = [
+    (
+        b"version https://git-lfs.github.com/",
+        "it is a pointer of Git LFS to the file: download that (git lfs pull)",
+    ),
+    (b"<!doctype html", WEB_PAGE),
+    (b"<html", WEB_PAGE),
+];
+const WEB_PAGE: &str = "it is a web page: download the file itself (on GitHub by the button Raw)";
 /// Files of programs for tables are zip archives.
 const SHEETS: [&str; 3] = ["xlsx", "xlsm", "ods"];
 /// Where the mark of a tar archive lies, and the mark.
@@ -64,6 +78,9 @@ pub(crate) fn open(path: &Path, read: Arc<AtomicU64>) -> io::Result<Source> {
         return Err(io::Error::other(format!(
             "it is {what}, which prony does not read: write it as CSV (--load TABLE=FILE.csv)"
         )));
+    }
+    if let Some(says) = no_file(start) {
+        return Err(io::Error::other(says));
     }
     if let Some((_, name, unpack)) = OTHERS.iter().find(|(mark, ..)| start.starts_with(mark)) {
         return Err(io::Error::other(format!(
@@ -86,10 +103,21 @@ pub(crate) fn open(path: &Path, read: Arc<AtomicU64>) -> io::Result<Source> {
 fn no_text(path: &Path, start: &[u8]) -> Option<&'static str> {
     let extension = path.extension().map(|end| end.to_ascii_lowercase());
     if extension.is_some_and(|end| SHEETS.iter().any(|sheet| end == *sheet)) {
-        return Some("a file of a spreadsheet program");
+        return Some(SHEET);
     }
     let (_, what) = NO_TEXT.iter().find(|(mark, _)| start.starts_with(mark))?;
     Some(what)
+}
+
+/// What is wrong with a download that is not the file.
+fn no_file(start: &[u8]) -> Option<&'static str> {
+    let start = start.trim_ascii_start();
+    let begins = |mark: &[u8]| {
+        let start = start.get(..mark.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(mark))
+    };
+    let (_, says) = NO_FILES.iter().find(|(mark, _)| begins(mark))?;
+    Some(says)
 }
 
 /// The text without a byte order mark, as UTF-8 if it is UTF-16.
@@ -330,6 +358,9 @@ mod tests {
             ),
             (b"BZh91AY", "compressed with bzip2"),
             (b"PAR1\x15\x04", "a Parquet file, which prony does not read"),
+            (b"\xd0\xcf\x11\xe0\xa1", "a file of a spreadsheet program"),
+            (b"version https://git-lfs.github.com/spec", "git lfs pull"),
+            (b"\n<!DOCTYPE html>\n<html>", "a web page"),
             (
                 b"PK\x03\x04\x14",
                 "compressed with zip: unpack it first (unzip",
