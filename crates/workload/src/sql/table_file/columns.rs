@@ -63,6 +63,13 @@ impl Column {
         }
     }
 
+    /// In a file with tabs a BIT column has the bytes of its number, as servers write them.
+    pub(super) fn takes_bytes(&mut self) {
+        if self.is_bit && !self.is_generated {
+            self.exact = Exact::Bits;
+        }
+    }
+
     /// Whether `SELECT *` has it.
     pub(super) fn is_shown(&self) -> bool {
         !self.is_invisible

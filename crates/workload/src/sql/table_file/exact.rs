@@ -22,6 +22,8 @@ pub(super) enum Exact {
     Year,
     /// Bytes, which some programs write as hexadecimal digits.
     Bytes,
+    /// The bytes of a number: a BIT column, where the server takes them from a file with tabs.
+    Bits,
     /// One of the members, or several of a SET. As the server writes the type: `enum('a','b')`.
     Member(String),
 }
@@ -44,6 +46,7 @@ const SECONDS: &str = "has more fractional digits of a second than the column ke
 const OFFSET: &str = "has a time zone, and the column keeps none";
 const SHORT_YEAR: &str = "is not a year of four digits";
 const HEXADECIMAL: &str = "is written in hexadecimal digits, which servers do not decode (options = \"... (id, @c) SET photo = UNHEX(SUBSTRING(@c, 3))\" does)";
+const BITS: &str = "is written in digits, whose bytes the server takes for the number, so that 1 becomes 49 (separator = \"\\t\" reads numbers)";
 const POSITION: &str =
     "is not a member of the column, and servers take a number for the position of one";
 
@@ -88,6 +91,7 @@ impl Exact {
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         match self {
             Exact::Any | Exact::Bytes => None,
+            Exact::Bits => is_number.then_some(BITS),
             Exact::Whole if is_number => None,
             Exact::Whole => {
                 let number = text.parse::<f64>().ok()?;
@@ -247,6 +251,14 @@ mod tests {
         ] {
             let found = Exact::from_column_type(column_type).doubt(text.as_bytes());
             assert_eq!(found, Some(doubt), "{column_type} {text}");
+        }
+    }
+
+    #[test]
+    fn digits_are_in_doubt_where_their_bytes_are_taken() {
+        assert_eq!(Exact::Bits.doubt(b"1"), Some(BITS));
+        for bytes in [&b"\x01"[..], b"\xff\xfe", b""] {
+            assert_eq!(Exact::Bits.doubt(bytes), None);
         }
     }
 

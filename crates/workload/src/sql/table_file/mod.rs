@@ -120,10 +120,13 @@ impl TableFile {
         let mut reader = Reader::new(file, syntax).separated_by(separator);
         reader.read_first().map_err(mistaken)?;
         let named = header::read(&reader, columns, self).map_err(mistaken)?;
-        let wanted = match &named {
+        let mut wanted = match &named {
             Some(named) => named.clone(),
             None => header::all(&reader, columns).map_err(mistaken)?,
         };
+        if syntax == Syntax::Tsv {
+            wanted.iter_mut().for_each(Column::takes_bytes);
+        }
         // A header or the line `sep=,` says that commas separate the fields.
         let is_unsaid = self.separator.is_none() && named.is_none() && reader.line == 1;
         let check = Check::new(session, self, &wanted)?;
