@@ -39,6 +39,9 @@ const BY_SETTING: &str = "requires innodb_file";
 /// Data truncated for a column. As a note: digits or a time of day that the column has no place for.
 const TRUNCATED: u16 = 1265;
 
+/// Warnings of older codes are in [`HARMLESS`].
+const NEW: u16 = 3000;
+
 /// Where the values of a statement come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Values {
@@ -89,11 +92,16 @@ fn first(shown: &Reply, values: Values) -> Option<Loss> {
         let is_loss = match level.as_str() {
             "Note" => values == Values::Given && code == TRUNCATED,
             _ if code == OPTION_IGNORED => message.contains(BY_SETTING),
-            _ => !HARMLESS.contains(&code) && !message.contains("deprecated"),
+            _ => !HARMLESS.contains(&code) && !is_about_syntax(code, &message),
         };
         is_loss.then_some(Loss { code, message })
     });
     losses.into_iter().next()
+}
+
+/// Whether a warning says that something is deprecated. A value or a column may have the word too.
+fn is_about_syntax(code: u16, message: &str) -> bool {
+    code >= NEW && message.contains("deprecated") && !message.contains("for column")
 }
 
 impl Loss {
@@ -162,6 +170,18 @@ mod tests {
         for lost in ["1264", "1265", "1366", "1406", "1292", "1062", "1048"] {
             let rows = [&harmless[..], &[("Warning", lost, "at row 1")]].concat();
             assert_eq!(code(&rows, Values::Computed), lost.parse().ok());
+        }
+    }
+
+    #[test]
+    fn a_column_or_a_value_may_have_the_word_deprecated() {
+        for (lost, message) in [
+            ("1265", "Data truncated for column 'deprecated' at row 1"),
+            ("1292", "Truncated incorrect INTEGER value: 'deprecated'"),
+            ("3140", "Invalid JSON text for column 'deprecated'"),
+        ] {
+            let rows = [("Warning", lost, message)];
+            assert_eq!(code(&rows, Values::Given), lost.parse().ok());
         }
     }
 
