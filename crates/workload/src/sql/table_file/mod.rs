@@ -55,6 +55,9 @@ const MODE_ACCEPTING: &str = "SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO'";
 /// The 0 stays, and the server's modes decide the rest.
 const MODE_OF_ZERO: &str = "SET SESSION sql_mode = CONCAT(@@sql_mode, ',NO_AUTO_VALUE_ON_ZERO')";
 
+/// The error code of a value that is no geometry in the server's own form.
+const NO_GEOMETRY: u16 = 1416;
+
 /// The ends of names of files whose form is another one.
 const OTHER_FORMS: [&str; 4] = ["json", "jsonl", "ndjson", "xml"];
 
@@ -279,10 +282,16 @@ impl TableFile {
     }
 
     fn refused(&self, cause: &ServerError) -> LoadError {
-        let fix = if cause.is_local_infile_refused() {
-            "; ask its owner to SET GLOBAL local_infile = 1, or give the rows in a dump"
-        } else {
-            ""
+        let fix = match cause {
+            _ if cause.is_local_infile_refused() => {
+                "; ask its owner to SET GLOBAL local_infile = 1, or give the rows in a dump"
+            }
+            ServerError::Refused {
+                code: NO_GEOMETRY, ..
+            } => {
+                "; for text such as POINT(1 2) write options = \"... (id, @c) SET place = ST_GeomFromText(@c)\""
+            }
+            _ => "",
         };
         self.says(format!(
             "the server says {cause}, to the rows of {}{fix}",
@@ -352,17 +361,20 @@ mod tests {
     #[test]
     fn a_compressed_file_of_json_is_refused_by_its_name() {
         let mut session = Session::Scripted(Box::new(|_: &str| Ok(Reply::default())));
-        let file = TableFile {
-            table: "t".into(),
-            path: "t.jsonl.GZ".into(),
-            options: None,
-            header: None,
-            null: None,
-            separator: None,
-        };
+        let file = file("t.jsonl.GZ".into(), None);
         let loaded = file.load(&mut session, Arc::default(), false);
         let says = loaded.unwrap_err().to_string();
         assert!(says.contains("write the file as CSV"), "{says}");
+    }
+
+    #[test]
+    fn a_geometry_that_is_text_is_refused_with_the_way() {
+        let cause = ServerError::Refused {
+            code: NO_GEOMETRY,
+            message: "Cannot get geometry object".into(),
+        };
+        let says = file("t.csv".into(), None).refused(&cause).to_string();
+        assert!(says.contains("ST_GeomFromText(@c)"), "{says}");
     }
 
     #[test]
@@ -373,6 +385,15 @@ mod tests {
             Column::new("c", "int", "DEFAULT_GENERATED"),
         ];
         assert_eq!(targets(&columns, Syntax::Csv), "(`a`, @generated1, `c`)");
+    }
+
+    fn file(path: PathBuf, options: Option<&str>) -> TableFile {
+        TableFile {
+            table: "t".into(),
+            path,
+            options: options.map(String::from),
+            ..TableFile::default()
+        }
     }
 
     /// The statements by which a file with this text is loaded into two columns.
@@ -392,13 +413,7 @@ mod tests {
                 ..Reply::default()
             })
         }));
-        let file = TableFile {
-            table: "t".into(),
-            path,
-            options: options.map(String::from),
-            ..TableFile::default()
-        };
-        file.load(&mut session, Arc::default(), accepts)?;
+        file(path, options).load(&mut session, Arc::default(), accepts)?;
         let seen = seen.lock().unwrap().clone();
         Ok(seen)
     }
