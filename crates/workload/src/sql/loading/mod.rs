@@ -139,12 +139,23 @@ impl<'a> Load<'a> {
         let mut filter = self.sources.filter();
         let mut rows = Rows::default();
         let mut statements = creation.statements(&self.read)?;
+        let mut is_empty = true;
         while let Some(statement) = statements.next()? {
+            is_empty = false;
             filter.of_head(statements.database());
             self.statement(session, &mut filter, &statement, &mut rows)?;
         }
-        if let Creation::Setup { sql, .. } = creation {
-            self.read.fetch_add(sql.len() as u64, Relaxed);
+        match creation {
+            Creation::Setup { sql, .. } => {
+                self.read.fetch_add(sql.len() as u64, Relaxed);
+            }
+            Creation::Dump(_) if is_empty => {
+                return Err(LoadError::Written {
+                    place: creation.name(),
+                    says: "there is no statement in the dump; write it again, and check that its program did not fail".into(),
+                });
+            }
+            Creation::Dump(_) => {}
         }
         for end in ["COMMIT", "UNLOCK TABLES"] {
             let ended = session.execute(end);
@@ -472,6 +483,15 @@ mod tests {
             says.starts_with("shop.sql:2: the server says 1064 no"),
             "{says}"
         );
+    }
+
+    #[test]
+    fn a_dump_without_a_statement_is_refused() {
+        for text in ["", "-- MySQL dump 10.13\n-- Dump completed\n"] {
+            let (_folder, dump) = dump(text);
+            let says = load(&dump).unwrap_err();
+            assert!(says.starts_with("shop.sql: there is no"), "{says}");
+        }
     }
 
     #[test]
