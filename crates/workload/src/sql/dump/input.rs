@@ -75,6 +75,7 @@ const PROGRAMS: [&str; 6] = [
 const PROGRAM_BYTES: usize = 200;
 /// What a client prints before it reads a password.
 const PROMPT: &[u8] = b"Enter password:";
+const OLD_ENDS: &str = "lines end in a carriage return alone, so that this comment has no end; convert the ends of lines (tr '\\r' '\\n')";
 const GENERAL_LOG: &str = "this is the general log of a server and no SQL; write its queries as statements that end in ;, or give the slow log (long_query_time = 0), which prony reads as it is";
 
 impl<'a> Input<'a> {
@@ -136,6 +137,16 @@ impl<'a> Input<'a> {
                 Ok(true)
             }
             Err(cause) => Err(self.cut(Cause::Unreadable(cause))),
+        }
+    }
+
+    /// # Errors
+    /// The file is one line with a carriage return in what is left of it: a comment would swallow the statements behind it.
+    pub(super) fn has_line_ends(&self) -> Result<(), Cut> {
+        let is_whole_file = self.line == 1 && !self.bytes.ends_with(b"\n");
+        match is_whole_file && self.rest().trim_ascii_end().contains(&b'\r') {
+            true => Err(self.cut(Cause::Foreign(OLD_ENDS))),
+            false => Ok(()),
         }
     }
 

@@ -311,7 +311,10 @@ impl<'a> Statements<'a> {
                 self.comment(2);
                 self.open(Within::Comment);
             }
-            rest if is_comment(rest) => return Ok(self.line_comment()),
+            rest if is_comment(rest) => {
+                self.input.has_line_ends()?;
+                return Ok(self.line_comment());
+            }
             [b'\\', sign, ..] => return self.of_backslash(*sign),
             [blank, ..] if self.sql.is_empty() && blank.is_ascii_whitespace() => self.input.at += 1,
             [] => {}

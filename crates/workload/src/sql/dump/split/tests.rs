@@ -246,6 +246,7 @@ fn files_of_other_programs_are_named() {
         ("PRAGMA foreign_keys=OFF;\n", "of PostgreSQL or SQLite"),
         ("<?xml version=\"1.0\"?>\n", "without --xml"),
         ("{\"a\": 1}\n", "is JSON"),
+        ("set @a = 1;\r-- b\rselect 1;\r", "carriage return alone"),
         (
             "Tcp port: 3306  Unix socket: /run/mysqld.sock\nTime                 Id Command    Argument\n260105 10:00:00\t    8 Query\tselect 1\n",
             "the general log of a server",
