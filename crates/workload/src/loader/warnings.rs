@@ -6,13 +6,12 @@
 use server::{Reply, ServerError, Session};
 
 /// Warnings that concern the wording of a statement, or objects that are there or not, never the stored rows.
-const HARMLESS: [u16; 21] = [
+const HARMLESS: [u16; 20] = [
     1050, // the table exists
     1051, // unknown table in DROP IF EXISTS
     1246, // a column was converted to a type of its size
     1280, // the name of a primary key is ignored
     1287, // deprecated syntax
-    1300, // bytes that are no text of the connection; a text column that does not take them has 1366
     1305, // unknown routine in DROP IF EXISTS
     1360, // unknown trigger in DROP IF EXISTS
     1449, // the definer does not exist
@@ -38,6 +37,10 @@ const OPTION_IGNORED: u16 = 1478;
 const BY_SETTING: &str = "requires innodb_file";
 /// Data truncated for a column. As a note: digits or a time of day that the column has no place for.
 const TRUNCATED: u16 = 1265;
+
+/// Bytes that are no text of the connection: written down, as for a BLOB; a text column that does not take them has 1366. Where they are
+/// computed, as by CONVERT(a USING utf8mb4), the result is NULL.
+const NO_TEXT: u16 = 1300;
 
 /// Warnings of older codes are in [`HARMLESS`].
 const NEW: u16 = 3000;
@@ -92,6 +95,7 @@ fn first(shown: &Reply, values: Values) -> Option<Loss> {
         let is_loss = match level.as_str() {
             "Note" => values == Values::Given && code == TRUNCATED,
             _ if code == OPTION_IGNORED => message.contains(BY_SETTING),
+            _ if code == NO_TEXT => values == Values::Computed,
             _ => !HARMLESS.contains(&code) && !is_about_syntax(code, &message),
         };
         is_loss.then_some(Loss { code, message })
@@ -171,6 +175,13 @@ mod tests {
             let rows = [&harmless[..], &[("Warning", lost, "at row 1")]].concat();
             assert_eq!(code(&rows, Values::Computed), lost.parse().ok());
         }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_a_loss_where_they_are_computed() {
+        let warned = [("Warning", "1300", "Invalid utf8 character string: 'FF'")];
+        assert_eq!(code(&warned, Values::Given), None);
+        assert_eq!(code(&warned, Values::Computed), Some(1300));
     }
 
     #[test]
