@@ -33,6 +33,9 @@ pub(crate) fn script(folder: &Path) -> io::Result<String> {
     match () {
         () if has("@.json") => of_shell(folder, &names),
         () if has("metadata") => of_mydumper(&names),
+        () if has("metadata.partial") => Err(refused(
+            "the dump is incomplete: mydumper renames metadata.partial to metadata when it is done; write the dump again",
+        )),
         () => Err(refused(
             "the folder is not a dump of MySQL Shell (@.json) or of mydumper (metadata); name a file; for mysqldump --tab, join the .sql files into one, and load each .txt file (--load TABLE=TABLE.txt)",
         )),
@@ -470,6 +473,7 @@ mod tests {
         for (files, says) in [
             (&[("a.sql", "")][..], "not a dump of MySQL Shell"),
             (&[("@.json", "")], "@.done.json last"),
+            (&[("metadata.partial", "")], "metadata when it is done"),
             (
                 &[
                     ("@.json", ""),
