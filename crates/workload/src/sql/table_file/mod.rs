@@ -59,7 +59,7 @@ const MODE_OF_ZERO: &str = "SET SESSION sql_mode = CONCAT(@@sql_mode, ',NO_AUTO_
 const NO_GEOMETRY: u16 = 1416;
 
 /// The ends of names of files whose form is another one.
-const OTHER_FORMS: [&str; 4] = ["json", "jsonl", "ndjson", "xml"];
+const OTHER_FORMS: [&str; 5] = ["json", "jsonl", "ndjson", "xml", "sql"];
 
 impl TableFile {
     /// What identifies the loaded rows.
@@ -90,7 +90,7 @@ impl TableFile {
         let is_other = OTHER_FORMS.contains(&ending(&self.name()).as_str());
         if is_other && self.options.is_none() && self.separator.is_none() {
             return Err(self.says(
-                "prony reads rows from CSV, text with tabs and .tbl; write the file as CSV (for JSON jq -r '[.id, .name] | @csv')".into(),
+                "prony reads rows from CSV, text with tabs and .tbl; write the file as CSV (for JSON jq -r '[.id, .name] | @csv'), or name a file of SQL as the dump (--dump)".into(),
             ));
         }
         let columns = columns::read(session, self)?;
@@ -359,12 +359,13 @@ mod tests {
     }
 
     #[test]
-    fn a_compressed_file_of_json_is_refused_by_its_name() {
+    fn a_file_of_another_form_is_refused_by_its_name_also_compressed() {
         let mut session = Session::Scripted(Box::new(|_: &str| Ok(Reply::default())));
-        let file = file("t.jsonl.GZ".into(), None);
-        let loaded = file.load(&mut session, Arc::default(), false);
-        let says = loaded.unwrap_err().to_string();
-        assert!(says.contains("write the file as CSV"), "{says}");
+        for name in ["t.jsonl.GZ", "t.sql"] {
+            let loaded = file(name.into(), None).load(&mut session, Arc::default(), false);
+            let says = loaded.unwrap_err().to_string();
+            assert!(says.contains("write the file as CSV"), "{says}");
+        }
     }
 
     #[test]
