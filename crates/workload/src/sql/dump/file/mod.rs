@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn frames_of_zstd_without_content_are_passed_over() {
-        let skipped = [&[0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0][..], b"size"].concat();
+        let skipped = [&[0x50_u8, 0x2a, 0x4d, 0x18, 4, 0, 0, 0][..], b"size"].concat();
         let parts = [&skipped[..], &zstd(), &skipped, &zstd(), &skipped];
         let (text, _) = read(&parts.concat()).unwrap();
         assert_eq!(text, [TEXT, TEXT].concat());
