@@ -300,7 +300,7 @@ impl<R: BufRead> Rows<R> {
         let (has, columns) = (self.reader.len(), self.columns.len());
         let fields = record::plural(has, "field");
         let raw = String::from_utf8_lossy(self.reader.raw());
-        let other = [";", "\t", "|"]
+        let other = [";", "\t", "|", ","]
             .into_iter()
             .find(|sign| has == 1 && raw.contains(sign));
         let separator = other.map_or(String::new(), |sign| {
@@ -585,6 +585,8 @@ mod tests {
 
     #[test]
     fn a_line_with_other_fields_is_a_mistake() {
+        let says = mistake_between_tabs("1,a\n", false).unwrap();
+        assert!(says.contains("separator = \",\""), "{says}");
         let (_, sent) = send("1,a\n2;b\n", &["int", "text"], "\\N", false);
         let mistake = sent.mistake.unwrap();
         assert_eq!(mistake.line, 2);
