@@ -10,7 +10,10 @@ use super::dump::{Action, Filter, Statement, mapped};
 use super::own_schema::SCHEMA;
 use super::sources::Sources;
 use crate::schema::marker;
-use crate::sql_text::lexer::{Lexer, Modes, OF_SERVER, Quoting, Token, TokenKind, reading};
+use crate::sql_text::lexer::{
+    Assignment, Lexer, Modes, OF_SERVER, Quoting, Scope, Token, TokenKind, assignments,
+    is_for_a_statement, reading,
+};
 use crate::{LoadError, Operation};
 use server::Session;
 use std::borrow::Cow;
@@ -233,7 +236,7 @@ fn beyond_schema(tokens: &[Token]) -> Option<String> {
     match head.as_str() {
         "CREATE" | "ALTER" if is_of_pronys_schema(tokens) => None,
         "CREATE" | "ALTER" | "DROP" => beyond_object(&head, &words, tokens),
-        "SET" => first_of(&words, &NOT_OF_SESSION).map(|word| format!("SET with {word}")),
+        "SET" => beyond_session(tokens).map(|word| format!("SET with {word}")),
         "START" => with(&["TRANSACTION"]),
         "LOCK" | "UNLOCK" | "RENAME" => with(&["TABLE", "TABLES"]),
         // MariaDB runs whole blocks.
@@ -241,6 +244,17 @@ fn beyond_schema(tokens: &[Token]) -> Option<String> {
         other if is_one_of(other, &PLAIN) => None,
         other => Some(other.to_string()),
     }
+}
+
+/// The word of a SET that changes more than the session. Variables of the user and columns may have the same names.
+fn beyond_session(tokens: &[Token]) -> Option<String> {
+    let is_beyond = |one: &Assignment| one.scope == Scope::Server || one.is_of_accounts();
+    let words: Vec<&Token> = match assignments(tokens).into_iter().find(is_beyond) {
+        _ if is_for_a_statement(tokens) => tokens.iter().collect(),
+        Some(one) => one.tokens.iter().collect(),
+        None => return None,
+    };
+    Some(first_of(&words, &NOT_OF_SESSION).unwrap_or_else(|| "GLOBAL".into()))
 }
 
 /// ALTER DATABASE of prony's own schema.
@@ -336,6 +350,7 @@ mod tests {
             "drop table if exists orders",
             "lock tables orders write",
             "set names utf8mb4",
+            "set @password = 'x', @role = (select role from users limit 1), @global = 1",
             "SET @@SESSION.SQL_LOG_BIN= 0, sql_mode='NO_AUTO_VALUE_ON_ZERO'",
             "start transaction",
             "BEGIN",
@@ -366,6 +381,11 @@ mod tests {
             ("SET @a = 1, @@GLOBAL.read_only = 1", "has SET with GLOBAL"),
             ("set persist max_connections = 1", "has SET with PERSIST"),
             ("set password = 'x'", "has SET with PASSWORD"),
+            ("set @a = 1, global b = 2", "has SET with GLOBAL"),
+            (
+                "set statement a = 1 for delete from t",
+                "has SET with STATEMENT",
+            ),
             ("grant all on *.* to me", "has GRANT"),
             ("create user me", "has CREATE USER"),
             ("drop database shop", "has DROP DATABASE"),
