@@ -294,11 +294,9 @@ pub(crate) fn option(name: &str, path: &Path) -> OsString {
 
 /// Parses `mysqld  Ver 5.6.14 for linux-glibc2.5 on x86_64 (MySQL Community Server (GPL))`.
 fn parse_version(line: &str) -> Option<(Flavor, (u32, u32, u32), String)> {
-    let mut words = line
-        .split_whitespace()
-        .skip_while(|word| *word != "Ver")
-        .skip(1);
-    let text = words.next()?;
+    // The path of the program comes first, and a folder may have any name.
+    let (_, line) = line.split_once(" Ver ")?;
+    let text = line.split_whitespace().next()?;
     let flavor = if line.contains("MariaDB") {
         Flavor::MariaDb
     } else {
@@ -335,6 +333,12 @@ mod tests {
                 Flavor::MySql,
                 (5, 1, 73),
                 "5.1.73-rel14.12",
+            ),
+            (
+                "/srv/MySQL and MariaDB/bin/mysqld  Ver 5.7.44 for Linux on x86_64 (MySQL Community Server (GPL))",
+                Flavor::MySql,
+                (5, 7, 44),
+                "5.7.44",
             ),
         ];
         for (line, flavor, version, text) in cases {
