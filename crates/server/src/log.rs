@@ -1,8 +1,9 @@
-//! Reads a server's error log: its last lines, why the server ended, and which settings may have prevented its start.
+//! Reads a server's error log: its last lines, why the server ended, which settings may have prevented its start, and which it does not use.
 //!
 //! The aim is one message with the cause and the fix. It recognises common errors only.
 
-use spec::plain;
+use crate::Adjusted;
+use spec::{listed, plain};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::process::ExitStatusExt;
@@ -151,6 +152,27 @@ fn unknown_setting(line: &str) -> Option<String> {
         .then(|| format!("this server does not know the setting `{name}` ({given})"))
 }
 
+/// Settings that a server shows as requested and does not use: what its log says then, and what it uses instead.
+#[rustfmt::skip]
+const NOT_USED: [(&str, &str, &str); 2] = [
+    ("innodb_flush_method", "Failed to set O_DIRECT on file", "the page cache, since the file system of its data refuses O_DIRECT"),
+    ("large_pages", "sing conventional memory pool", "pages of the usual size, since there are too few large ones"),
+];
+
+/// The requested settings that the server does not use, as its log says, although it shows them.
+pub(crate) fn not_used(lines: &[String], settings: &[(String, String)]) -> Vec<Adjusted> {
+    let adjusted = |(name, says, instead): &(&str, &str, &str)| {
+        lines.iter().find(|line| line.contains(says))?;
+        let (_, requested) = settings.iter().rfind(|(own, _)| listed(own) == *name)?;
+        Some(Adjusted {
+            name: name.to_string(),
+            requested: requested.clone(),
+            effective: instead.to_string(),
+        })
+    };
+    NOT_USED.iter().filter_map(adjusted).collect()
+}
+
 fn is_error(line: &str) -> bool {
     line.contains("[ERROR]") || line.contains("[FATAL]") || line.contains(": Error")
 }
@@ -273,6 +295,24 @@ mod tests {
             found,
             ["its log names the setting `innodb_flush_method` (value in the experiment: warm)"]
         );
+    }
+
+    #[test]
+    fn a_setting_that_the_server_shows_and_does_not_use_is_found_in_its_log() {
+        let requested = settings(&[
+            ("loose_innodb_flush_method", "O_DIRECT"),
+            ("large_pages", "ON"),
+        ]);
+        let names = |log: &str, settings: &[(String, String)]| -> Vec<String> {
+            let found = not_used(&lines(log), settings).into_iter();
+            found.map(|one| one.name).collect()
+        };
+        let of_tmpfs = "[Warning] InnoDB: Failed to set O_DIRECT on file ./ibdata1; OPEN: Invalid argument, continuing anyway.\n[Note] ready";
+        assert_eq!(names(of_tmpfs, &requested), ["innodb_flush_method"]);
+        assert!(names(of_tmpfs, &[]).is_empty(), "the server's own default");
+        let of_memory = "InnoDB: HugeTLB: Warning: Using conventional memory pool";
+        assert_eq!(names(of_memory, &requested), ["large_pages"]);
+        assert!(names("[Note] ready", &requested).is_empty());
     }
 
     #[test]

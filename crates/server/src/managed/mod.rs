@@ -540,12 +540,15 @@ impl Node for Managed {
     }
 
     fn adjusted(&self, session: &mut Session) -> Result<Vec<Adjusted>, ServerError> {
-        let settings = lock(&self.running)
+        let running = lock(&self.running)
             .as_ref()
-            .map(|running| running.settings.clone());
-        settings.map_or(Ok(Vec::new()), |settings| {
-            adjusted::find(&settings, session)
-        })
+            .map(|running| (running.settings.clone(), running.log_lines()));
+        let Some((settings, log)) = running else {
+            return Ok(Vec::new());
+        };
+        let mut adjusted = adjusted::find(&settings, session)?;
+        adjusted.extend(log::not_used(&log, &settings));
+        Ok(adjusted)
     }
 }
 
