@@ -41,46 +41,82 @@ pub(super) fn environment(folder: &Path) -> Vec<(&'static str, OsString)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::{Command, Stdio};
+    use std::fs;
+    use std::io::{BufRead, BufReader, Read};
+    use std::path::PathBuf;
+    use std::process::{Child, Command, ExitStatus, Stdio};
+
+    /// The folders of the transfers, of the giving node and of the joining one.
+    fn folders(place: &Path) -> [PathBuf; 3] {
+        let folders = ["transfers", "from", "to"].map(|name| place.join(name));
+        for folder in &folders {
+            fs::create_dir(folder).unwrap();
+        }
+        install(&folders[0]).unwrap();
+        folders
+    }
+
+    fn side(transfers: &Path, role: &str, data: &Path) -> Child {
+        Command::new(transfers.join("wsrep_sst_prony"))
+            .args(["--role", role, "--address", "127.0.0.1:1", "--datadir"])
+            .arg(data)
+            .args(["--gtid", "u-u-i-d:3"])
+            .envs(environment(transfers))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+
+    /// How the giving side ends and what it prints. Its server flushes the tables when it is told to.
+    fn given(transfers: &Path, from: &Path) -> (ExitStatus, String) {
+        let mut donor = side(transfers, "donor", from);
+        let mut says = BufReader::new(donor.stdout.take().unwrap());
+        let mut printed = String::new();
+        says.read_line(&mut printed).unwrap();
+        assert_eq!(printed, "flush tables\n");
+        let flushed = from.join("tables_flushed");
+        assert!(!flushed.exists(), "it is that of an earlier transfer");
+        fs::write(&flushed, "u-u-i-d:7").unwrap();
+        says.read_to_string(&mut printed).unwrap();
+        (donor.wait().unwrap(), printed)
+    }
 
     #[test]
     fn a_joining_node_gets_the_files_and_the_position_of_the_other_one() {
         let place = tempfile::tempdir().unwrap();
-        let folder = |name: &str| {
-            let folder = place.path().join(name);
-            std::fs::create_dir_all(&folder).unwrap();
-            folder
-        };
-        let (transfers, from, to) = (folder("transfers"), folder("from"), folder("to"));
-        install(&transfers).unwrap();
-        std::fs::create_dir(from.join("shop")).unwrap();
-        std::fs::write(from.join("shop/orders.ibd"), "rows").unwrap();
-        std::fs::write(from.join("grastate.dat"), "its own").unwrap();
-        std::fs::write(from.join("tables_flushed"), "u-u-i-d:7").unwrap();
-        std::fs::write(to.join("old.ibd"), "old").unwrap();
-        let side = |role: &str, data: &Path| {
-            Command::new(transfers.join("wsrep_sst_prony"))
-                .args(["--role", role, "--address", "127.0.0.1:1", "--datadir"])
-                .arg(data)
-                .args(["--gtid", "u-u-i-d:3"])
-                .envs(environment(&transfers))
-                .stdout(Stdio::piped())
-                .spawn()
-                .unwrap()
-        };
-        let joiner = side("joiner", &to);
+        let [transfers, from, to] = folders(place.path());
+        fs::create_dir(from.join("shop")).unwrap();
+        fs::write(from.join("shop/orders.ibd"), "rows").unwrap();
+        fs::write(from.join("grastate.dat"), "its own").unwrap();
+        fs::write(from.join("tables_flushed"), "u-u-i-d:5").unwrap();
+        fs::write(to.join("old.ibd"), "old").unwrap();
+        let joiner = side(&transfers, "joiner", &to);
         let meets = transfers.join("127.0.0.1_1.folder");
         while !meets.exists() {
             std::thread::yield_now();
         }
-        let donor = side("donor", &from).wait_with_output().unwrap();
+        let (ended, printed) = given(&transfers, &from);
         let joiner = joiner.wait_with_output().unwrap();
         assert_eq!(joiner.stdout, b"ready 127.0.0.1:1\nu-u-i-d:7\n");
-        assert_eq!(donor.stdout, b"flush tables\ncontinue\ndone u-u-i-d:7\n");
-        assert_eq!(
-            std::fs::read_to_string(to.join("shop/orders.ibd")).unwrap(),
-            "rows"
-        );
+        assert_eq!(printed, "flush tables\ncontinue\ndone u-u-i-d:7\n");
+        assert!(ended.success());
+        let copied = fs::read_to_string(to.join("shop/orders.ibd")).unwrap();
+        assert_eq!(copied, "rows");
         assert!(!to.join("old.ibd").exists() && !to.join("grastate.dat").exists());
+    }
+
+    /// As on a full disk.
+    #[test]
+    fn a_transfer_fails_if_a_file_cannot_be_copied() {
+        let place = tempfile::tempdir().unwrap();
+        let [transfers, from, to] = folders(place.path());
+        fs::write(from.join("orders.ibd"), "rows").unwrap();
+        let meets = transfers.join("127.0.0.1_1.folder");
+        fs::write(meets, to.display().to_string()).unwrap();
+        let cp = transfers.join("cp");
+        fs::write(&cp, "#!/bin/sh\nexit 1\n").unwrap();
+        fs::set_permissions(&cp, fs::Permissions::from_mode(0o700)).unwrap();
+        let (ended, printed) = given(&transfers, &from);
+        assert!(!ended.success() && printed == "flush tables\n", "{printed}");
     }
 }

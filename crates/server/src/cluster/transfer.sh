@@ -32,14 +32,17 @@ case $role in
     donor)
         if [ -z "$is_bypassed" ]; then
             to=$(cat "$meeting.folder")
+            # A transfer that failed has left its own.
+            rm -f "$data/tables_flushed"
             # The server stops writing and says up to where it has written.
             echo "flush tables"
             await "$data/tables_flushed"
             position=$(cat "$data/tables_flushed")
             # shellcheck disable=SC2086
             find "$to" -mindepth 1 -maxdepth 1 $own -exec rm -rf {} +
+            # With "+" and not ";", so that find fails if cp does.
             # shellcheck disable=SC2086
-            (cd "$data" && find . -mindepth 1 -maxdepth 1 $own -exec cp -a --reflink=auto {} "$to" \;)
+            (cd "$data" && find . -mindepth 1 -maxdepth 1 $own -exec cp -a --reflink=auto -t "$to" {} +)
             rm -f "$data/tables_flushed"
             echo continue
         fi
