@@ -56,7 +56,7 @@ struct Config {
     reserved: [u64; 8],
 }
 
-/// Attaches a file to a free device, with direct I/O, so that nothing of it stays in the page cache of the file. Returns the device.
+/// Attaches a file to a free device, with direct I/O where the kernel has it ([`is_buffered`]). Returns the device.
 pub(crate) fn attach(file: &Path) -> io::Result<PathBuf> {
     let below = File::options().read(true).write(true).open(file)?;
     let control = File::options().read(true).write(true).open(CONTROL)?;
@@ -112,6 +112,18 @@ pub(crate) fn backing_file(name: impl AsRef<Path>) -> Option<PathBuf> {
     Some(OsStr::from_bytes(below).into())
 }
 
+/// Whether the device reads and writes its file through the page cache. The kernel does so in silence where direct I/O to the file needs
+/// larger blocks than [`LOGICAL_BLOCK_BYTES`], or its file system has none (drivers/block/loop.c, `lo_can_use_dio`).
+pub(crate) fn is_buffered(device: &Path) -> bool {
+    is_buffered_in(Path::new("/sys/block"), device)
+}
+
+fn is_buffered_in(devices: &Path, device: &Path) -> bool {
+    let name = device.file_name().unwrap_or_default();
+    let is_direct = fs::read_to_string(devices.join(name).join("loop/dio"));
+    is_direct.is_ok_and(|text| text.trim() == "0")
+}
+
 /// Detaches every device from the file, and waits until that is done. Does nothing without a device.
 pub(crate) fn detach(file: &Path) -> io::Result<()> {
     let began = Instant::now();
@@ -149,6 +161,19 @@ mod tests {
     #[test]
     fn the_structures_have_the_kernels_sizes() {
         assert_eq!((size_of::<Info>(), size_of::<Config>()), (232, 304));
+    }
+
+    #[test]
+    fn a_device_whose_direct_io_the_kernel_gave_up_is_buffered() {
+        let sys = tempfile::tempdir().unwrap();
+        let is_buffered = || is_buffered_in(sys.path(), Path::new("/dev/loop7"));
+        assert!(!is_buffered(), "the kernel does not say");
+        let folder = sys.path().join("loop7/loop");
+        fs::create_dir_all(&folder).unwrap();
+        for (text, expected) in [("1\n", false), ("0\n", true)] {
+            fs::write(folder.join("dio"), text).unwrap();
+            assert_eq!(is_buffered(), expected, "{text}");
+        }
     }
 
     #[test]

@@ -141,6 +141,10 @@ pub enum VolumeError {
     },
     #[error("{device} cannot be overwritten: {why}")]
     InUse { device: PathBuf, why: String },
+    #[error(
+        "{image} lies on a disk with logical blocks of more than 512 bytes, or on a file system without direct I/O: the kernel would keep the volume in the page cache, and reads would not reach the disk; put it on another disk (PRONY_HOME, or directory in [host]), or write kind = \"device\""
+    )]
+    Buffered { image: PathBuf },
     #[error("the volume cannot be filled: {0}")]
     NotFilled(String),
     #[error("{path} is still in use after the power cut, so the disk cannot be attached again")]
@@ -287,7 +291,9 @@ impl Volume {
             }
             None => {
                 volume.make_image(bytes)?;
-                volume.on(&volume.image(), None)?
+                let layers = volume.on(&volume.image(), None)?;
+                volume.reaches_the_disk()?;
+                layers
             }
         });
         fill(&volume.data()).map_err(VolumeError::NotFilled)?;
@@ -433,6 +439,17 @@ impl Volume {
                 image: image.to_path_buf(),
                 says: String::from_utf8_lossy(&made.stderr).trim().to_string(),
             })
+        }
+    }
+
+    /// Checks that the page cache does not stand in for the disk below a plain volume. Nobody compares the speed of a volatile one.
+    fn reaches_the_disk(&self) -> Result<(), VolumeError> {
+        let image = self.image();
+        let devices = loops::devices_over(&image).map_err(failed("find the device of", &image))?;
+        let is_buffered = devices.iter().any(|device| loops::is_buffered(device));
+        match is_buffered && self.options.volatile.is_none() {
+            true => Err(VolumeError::Buffered { image }),
+            false => Ok(()),
         }
     }
 
