@@ -1,8 +1,9 @@
 //! Evicts files from the page cache, and measures whether they are gone (rule 6 of the design).
 //!
-//! It covers the kernel's page cache only, not the server's buffer pool and not caches inside the disk.
+//! It covers the kernel's page cache only, not the server's buffer pool, not caches inside the disk, and not those that a file system has for
+//! itself ([`has_own_cache`]).
 
-use super::device;
+use super::{device, facts};
 use rustix::fs::{Advice, fadvise, fsync};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::fs::{self, File};
@@ -49,6 +50,18 @@ pub(crate) fn advise(path: &Path) -> io::Result<()> {
         fsync(file)?;
         Ok(fadvise(file, 0, None::<NonZeroU64>, Advice::DontNeed)?)
     })
+}
+
+/// Whether the file system below a path, or below its loop device, keeps files in memory of its own: ZFS does. The page cache shows nothing
+/// of it, and [`evict`] leaves most of it.
+pub fn has_own_cache(path: &Path) -> bool {
+    facts::file_system(path).is_some_and(|lies_on| names_own_cache(&lies_on))
+}
+
+/// From a name such as `ext4 on a loop device over zfs on tank/data`.
+fn names_own_cache(lies_on: &str) -> bool {
+    let mut layers = lies_on.split(" over ");
+    layers.any(|layer| layer.starts_with("zfs on "))
 }
 
 /// How much of a set of files is in the page cache.
@@ -185,6 +198,19 @@ mod tests {
         };
         assert_eq!(fs::read(&file).unwrap().len(), 8 << 20);
         assert!(device_reads(&file).unwrap() - before >= 8 << 20);
+    }
+
+    #[test]
+    fn zfs_has_a_cache_of_its_own_below_a_loop_device_too() {
+        for (lies_on, expected) in [
+            ("zfs on tank/data", true),
+            ("ext4 on a loop device over zfs on tank/data", true),
+            ("ext4 on /dev/zfs", false),
+            ("xfs on a loop device over ext4 on /dev/vda", false),
+        ] {
+            assert_eq!(names_own_cache(lies_on), expected, "{lies_on}");
+        }
+        assert!(!has_own_cache(Path::new("/proc")));
     }
 
     #[test]

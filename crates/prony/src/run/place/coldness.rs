@@ -3,7 +3,7 @@
 //! Purpose: collect and judge the evidence before and after a cold round. Outside this module: emptying caches (`host`); caches below
 //! the device, in a controller or a hypervisor, which are not visible here.
 
-use host::cold::{device_reads, evict as evict_files, residency};
+use host::cold::{device_reads, evict as evict_files, has_own_cache, residency};
 use observe::Observer;
 use record::Coldness;
 use server::ServerError;
@@ -46,7 +46,8 @@ impl Before {
             Ok((pages, bytes)) => (pages, Some(bytes)),
             Err(_) => (None, None),
         };
-        let resident = data.and_then(|data| residency(data).ok());
+        let shown = data.filter(|data| !has_own_cache(data));
+        let resident = shown.and_then(|data| residency(data).ok());
         Before {
             coldness: Coldness {
                 proved: false,
@@ -126,7 +127,10 @@ fn objection(coldness: &Coldness, page_bytes: Option<u64>, data_bytes: u64) -> O
         ));
     }
     let (Some(resident), Some(files)) = (coldness.resident_bytes, coldness.file_bytes) else {
-        return Some("the share of the data in the page cache is not known".into());
+        return Some(
+            "the share of the data in memory is not known: its files cannot be read, or their file system has a cache of its own (ZFS)"
+                .into(),
+        );
     };
     if resident as f64 > files as f64 * MAX_RESIDENT {
         return Some(format!(
@@ -184,7 +188,7 @@ mod tests {
 
     #[test]
     fn each_missing_piece_of_evidence_is_named() {
-        let cases: [(Coldness, &str); 5] = [
+        let cases: [(Coldness, &str); 6] = [
             (
                 Coldness {
                     server_restarted: false,
@@ -212,6 +216,14 @@ mod tests {
                     ..cold()
                 },
                 "512 of 1024 MiB",
+            ),
+            (
+                Coldness {
+                    resident_bytes: None,
+                    file_bytes: None,
+                    ..cold()
+                },
+                "a cache of its own (ZFS)",
             ),
             (
                 Coldness {
