@@ -8,16 +8,25 @@ use record::{Flag, FlagKind, Trial};
 use std::path::Path;
 use workload::Files;
 
-/// Flags buffered I/O on files that are smaller than the machine's memory.
-pub(crate) fn before(files: &dyn Files, memory_bytes: u64, trial: &mut Trial) {
-    if files.are_direct() || files.bytes() >= memory_bytes {
+/// Flags I/O through a cache on files that are smaller than the machine's memory. `has_own_cache`: see [`cold::has_own_cache`].
+pub(crate) fn before(files: &dyn Files, has_own_cache: bool, memory_bytes: u64, trial: &mut Trial) {
+    let why = match files.are_direct() {
+        false => {
+            "direct is false, so these are figures of the page cache; use a larger size, or direct = true"
+        }
+        true if has_own_cache => {
+            "ZFS has a cache of its own, which direct = true need not bypass, so these may be figures of memory; use a larger size, or another file system"
+        }
+        true => return,
+    };
+    if files.bytes() >= memory_bytes {
         return;
     }
     let (size, memory) = (disk::shown(files.bytes()), disk::shown(memory_bytes));
     trial.flag(
         FlagKind::SmallerThanCaches,
         format!(
-            "the files ({size}) are smaller than the caches: the machine has {memory} of memory and direct is false, so these are figures of the page cache; use a larger size, or direct = true"
+            "the files ({size}) are smaller than the caches: the machine has {memory} of memory and {why}"
         ),
     );
 }
@@ -131,21 +140,33 @@ mod tests {
         workload::open("fileio", &keys.parse().unwrap()).unwrap()
     }
 
-    fn flagged(keys: &str, memory_bytes: u64) -> Vec<Flag> {
-        let mut trial = blank();
-        before(fileio(keys).files().unwrap(), memory_bytes, &mut trial);
+    fn flagged(keys: &str, has_own_cache: bool, memory_bytes: u64) -> Vec<Flag> {
+        let (mut trial, fileio) = (blank(), fileio(keys));
+        let files = fileio.files().unwrap();
+        before(files, has_own_cache, memory_bytes, &mut trial);
         assert_eq!(trial.state, TrialState::Done, "a warning");
         trial.flags
     }
 
     #[test]
     fn buffered_files_smaller_than_the_memory_are_flagged() {
-        let flags = flagged("direct = false\nsize = \"1G\"", 16 << 30);
+        let flags = flagged("direct = false\nsize = \"1G\"", false, 16 << 30);
         assert_eq!(flags.len(), 1);
         let says = "the files (1.1 GB) are smaller than the caches: the machine has 17.2 GB";
         assert!(flags[0].text.starts_with(says), "{flags:?}");
-        assert!(flagged("direct = false\nsize = \"32G\"", 16 << 30).is_empty());
-        assert!(flagged("direct = true\nsize = \"1G\"", 16 << 30).is_empty());
+        assert!(flagged("direct = false\nsize = \"32G\"", false, 16 << 30).is_empty());
+        assert!(flagged("direct = true\nsize = \"1G\"", false, 16 << 30).is_empty());
+    }
+
+    #[test]
+    fn files_smaller_than_the_memory_are_flagged_on_zfs_with_direct_io_too() {
+        let flags = flagged("direct = true\nsize = \"1G\"", true, 16 << 30);
+        assert_eq!(flags.len(), 1);
+        assert!(
+            flags[0].text.contains("ZFS has a cache of its own"),
+            "{flags:?}"
+        );
+        assert!(flagged("direct = true\nsize = \"32G\"", true, 16 << 30).is_empty());
     }
 
     #[test]

@@ -19,6 +19,7 @@ use crate::run::place::AnyPlace;
 use crate::run::shards;
 use account::Recorder;
 use concurrent::{Concurrent, Latest};
+use host::{cold, machine};
 use load::{Drivable, Drive, DriveError, Driven, Second, Share, Tally, Turns, Watch, Window};
 use record::{FlagKind, LiveSample, Slices, Standard, Trial};
 use server::{ServerError, Session};
@@ -71,8 +72,9 @@ impl Timed<'_> {
         place.start(trial, preload)?;
         homes::check(self.workload, self.planned.load.clients(), trial);
         if let Some(files) = self.workload.files() {
-            reached_disk::before(files, host::machine::memory_bytes(), trial);
             if let Target::Folder(folder) = place.target()? {
+                let has_own_cache = cold::has_own_cache(&folder);
+                reached_disk::before(files, has_own_cache, machine::memory_bytes(), trial);
                 device_queue::check(files, self.planned.load.clients(), &folder, trial);
             }
             precondition::run(self, place, trial)?;
