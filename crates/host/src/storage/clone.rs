@@ -1,8 +1,8 @@
 //! Clones a data folder as fast as the file system allows: by reflink, or else by a copy inside the kernel.
 //!
-//! Every trial thus starts from the same bytes. Extended attributes are not copied, and the owner only if this user is root.
+//! Every trial thus starts from the same bytes and the same holes. Extended attributes are not copied, and the owner only if this user is root.
 
-use super::disk;
+use super::{disk, extents};
 use rustix::fs::{SeekFrom, copy_file_range, fsync, ioctl_ficlone, seek};
 use rustix::io::Errno;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -153,25 +153,38 @@ fn copy_file(from: &Path, to: &Path, means: Means) -> io::Result<()> {
         .open(to)?;
     match means {
         Means::Reflink if about.len() > 0 => ioctl_ficlone(&target, &source)?,
-        _ => copy_bytes(&source, &target, about.len())?,
+        _ => copy_bytes(&source, &target, &about)?,
     }
     target.set_permissions(fs::Permissions::from_mode(about.mode() & 0o7777))?;
     keep_owner(to, &about);
     Ok(fsync(&target)?)
 }
 
-fn copy_bytes(mut source: &File, mut target: &File, length: u64) -> io::Result<()> {
-    let mut left = length;
-    while left > 0 {
-        match copy_file_range(source, None, target, None, left.min(1 << 30) as usize) {
+/// Leaves the holes of a file holes, such as those in the pages that a server compresses: if they were filled, their reads would reach the
+/// disk. Blocks that are only allocated are written.
+fn copy_bytes(source: &File, target: &File, about: &fs::Metadata) -> io::Result<()> {
+    let length = about.len();
+    let is_sparse = about.blocks() * 512 < length;
+    let mapped = is_sparse.then(|| extents::mapped(source).ok()).flatten();
+    // A file system that does not tell the holes of its files gets them filled.
+    let parts = mapped.unwrap_or_else(|| std::iter::once(0..length).collect());
+    for part in parts {
+        copy_part(source, target, part.start..part.end.min(length))?;
+    }
+    target.set_len(length)
+}
+
+fn copy_part(source: &File, target: &File, part: Range<u64>) -> io::Result<()> {
+    let (mut from, mut to) = (part.start, part.start);
+    while from < part.end {
+        let left = (part.end - from).min(1 << 30) as usize;
+        match copy_file_range(source, Some(&mut from), target, Some(&mut to), left) {
             // The file became shorter, which happens only if a server is running on it.
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(copied) => left -= copied as u64,
-            Err(Errno::INTR) => {}
-            // Not supported across these file systems. The file offsets are where it stopped, so copying resumes there.
+            Ok(_) | Err(Errno::INTR) => {}
+            // Not supported across these file systems.
             Err(Errno::XDEV | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-                io::copy(&mut source, &mut target)?;
-                return Ok(());
+                return copy_range(source, target, from..part.end);
             }
             Err(error) => return Err(error.into()),
         }
@@ -252,6 +265,30 @@ mod tests {
             fs::read_dir(place.path()).unwrap().count() == 2,
             "the reflink trial leaves no file"
         );
+    }
+
+    #[test]
+    fn a_clone_keeps_the_holes_of_compressed_pages_and_writes_what_is_only_allocated() {
+        use rustix::fs::{FallocateFlags, fallocate};
+        // The temporary folder can be a tmpfs, which does not tell its holes.
+        let place = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let (from, to) = (place.path().join("from"), place.path().join("to"));
+        fs::create_dir(&from).unwrap();
+        let table = File::create(from.join("t.ibd")).unwrap();
+        for page in 0..10 {
+            table.write_all_at(&[7; 65_536], page << 20).unwrap();
+        }
+        table.set_len(10 << 20).unwrap();
+        let log = File::create(from.join("ib_logfile0")).unwrap();
+        fallocate(&log, FallocateFlags::empty(), 0, 1 << 20).unwrap();
+        folder(&from, &to).unwrap();
+        for name in ["t.ibd", "ib_logfile0"] {
+            let (source, target) = (from.join(name), to.join(name));
+            assert_eq!(fs::read(source).unwrap(), fs::read(target).unwrap());
+        }
+        let used_bytes = |name| fs::metadata(to.join(name)).unwrap().blocks() * 512;
+        assert!(used_bytes("t.ibd") < 5 << 20, "{}", used_bytes("t.ibd"));
+        assert!(used_bytes("ib_logfile0") >= 1 << 20);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 
 /// The bytes of a file by the state of their blocks.
@@ -65,21 +66,38 @@ impl Default for Array {
 /// [`io::ErrorKind::Unsupported`] if the file system does not know them (tmpfs, FUSE, network file systems); I/O errors.
 pub fn read(file: &File) -> io::Result<Extents> {
     let mut all = Extents::default();
+    each(file, &mut |extent| {
+        all.mapped_bytes += extent.length;
+        if extent.flags & FIEMAP_EXTENT_UNWRITTEN != 0 {
+            all.unwritten_bytes += extent.length;
+        }
+    })?;
+    Ok(all)
+}
+
+/// The parts of a file with blocks on disk, written or not, in order. The last one may end behind the file.
+///
+/// # Errors
+/// As for [`read`].
+pub(crate) fn mapped(file: &File) -> io::Result<Vec<Range<u64>>> {
+    let mut parts = Vec::new();
+    each(file, &mut |extent| {
+        parts.push(extent.logical..extent.logical + extent.length);
+    })?;
+    Ok(parts)
+}
+
+fn each(file: &File, with: &mut dyn FnMut(&Extent)) -> io::Result<()> {
     let mut start = 0;
     loop {
         let map = next(file, start)?;
         let extents = &map.extents.0[..(map.mapped_extents as usize).min(AT_ONCE)];
-        for extent in extents {
-            all.mapped_bytes += extent.length;
-            if extent.flags & FIEMAP_EXTENT_UNWRITTEN != 0 {
-                all.unwritten_bytes += extent.length;
-            }
-        }
+        extents.iter().for_each(&mut *with);
         match extents.last() {
             Some(last) if last.flags & FIEMAP_EXTENT_LAST == 0 => {
                 start = last.logical + last.length;
             }
-            _ => return Ok(all),
+            _ => return Ok(()),
         }
     }
 }
@@ -136,6 +154,7 @@ mod tests {
         let file = file();
         file.set_len(BYTES).unwrap();
         assert_eq!(read(&file).unwrap(), Extents::default());
+        assert!(mapped(&file).unwrap().is_empty());
     }
 
     #[test]
