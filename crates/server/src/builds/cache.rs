@@ -489,6 +489,21 @@ mod tests {
     }
 
     #[test]
+    fn the_client_of_a_build_reads_no_login_paths_of_the_user() {
+        let fixture = fixture();
+        let own = tempfile::tempdir().unwrap();
+        fs::create_dir(own.path().join("bin")).unwrap();
+        for program in ["bin/mysqld", "bin/mysql"] {
+            write_server(&own.path().join(program));
+        }
+        let build = BuildSpec::Path(own.path().into());
+        let found = fixture.cache.get(&build, &fixture.leases, &|_| ());
+        let client = found.unwrap().client_command().unwrap();
+        let mut set = client.get_envs();
+        assert!(set.any(|(name, value)| name == "MYSQL_TEST_LOGIN_FILE" && value.is_some()));
+    }
+
+    #[test]
     fn a_users_own_folder_is_used_in_place() {
         let fixture = fixture();
         let own = tempfile::tempdir().unwrap();

@@ -133,10 +133,15 @@ impl Distribution {
         let mut command = Command::new(program);
         command
             .args(arguments)
+            .env(LOGIN_PATHS, "/nonexistent")
             .envs(self.environment.iter().cloned());
         Some(command)
     }
 }
+
+/// Names the file of the user's login paths (`mysql_config_editor`). MySQL's client reads it whatever option files it gets, and the host and
+/// password in it win: it would open a shell on another server.
+const LOGIN_PATHS: &str = "MYSQL_TEST_LOGIN_FILE";
 
 /// How to run a program of the build.
 struct Call {
