@@ -14,6 +14,7 @@ pub(crate) fn json(findings: &Findings) -> String {
         Direct::Works => ("works", Some(0)),
         Direct::Ignored { resident_bytes } => ("ignored", Some(resident_bytes)),
         Direct::Refused => ("refused", None),
+        Direct::Unknown => ("unknown", None),
     };
     let atomic = findings.atomic_writes.map(|writes| {
         json!({ "unit_min_bytes": writes.unit_min_bytes, "unit_max_bytes": writes.unit_max_bytes })

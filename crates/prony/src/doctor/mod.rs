@@ -75,6 +75,8 @@ pub(crate) enum Direct {
     },
     /// The probes went through the page cache.
     Refused,
+    /// The file system has a cache of its own, which nothing shows.
+    Unknown,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -266,6 +268,9 @@ impl<'a> Bench<'a> {
     fn direct(&self) -> Result<Direct, DoctorError> {
         if !self.is_direct {
             return Ok(Direct::Refused);
+        }
+        if cold::has_own_cache(&self.data()) {
+            return Ok(Direct::Unknown);
         }
         let residency = cold::residency(&self.data()).map_err(failed)?;
         Ok(if residency.shows_cached_io() {

@@ -153,6 +153,9 @@ fn direct(findings: &Findings) -> String {
         Direct::Refused => {
             "refused by the file system: the figures are those of the page cache".to_string()
         }
+        Direct::Unknown => {
+            "unknown: ZFS has a cache of its own, so the figures may be those of memory".to_string()
+        }
     }
 }
 
@@ -185,7 +188,8 @@ fn notes(findings: &Findings) -> Vec<String> {
         findings.elapsed.as_secs_f64(),
         disk::shown(data)
     )];
-    if findings.direct != Direct::Works && data < memory {
+    let is_cached = matches!(findings.direct, Direct::Ignored { .. } | Direct::Refused);
+    if is_cached && data < memory {
         notes.push(format!(
             "The file is smaller than the memory ({}), so reads and writes did not wait for the disk.",
             disk::shown(memory)
@@ -294,6 +298,17 @@ mod tests {
             [0.4, 999.0, 1_234.0, 1_234_567.0].map(thousands),
             ["0", "999", "1,234", "1,234,567"]
         );
+    }
+
+    #[test]
+    fn direct_io_on_a_file_system_with_a_cache_of_its_own_is_unknown() {
+        let hidden = Findings {
+            direct: Direct::Unknown,
+            ..findings()
+        };
+        let text = text(&hidden);
+        assert!(text.contains("unknown: ZFS has a cache"), "{text}");
+        assert!(!text.contains("smaller than the memory"), "{text}");
     }
 
     #[test]
