@@ -1,4 +1,5 @@
-//! Statements that other clients sent to a server while it was measured: its counters include them.
+//! Statements that other clients sent to a server while it was measured, which its counters include, and those of prony that a proxy sent
+//! elsewhere, which its counters lack.
 //!
 //! Boundaries: `server::statements_sent` counts prony's own.
 
@@ -13,9 +14,26 @@ const SHARE: f64 = 0.05;
 /// In rounds of queries, where prony sends few itself, this number of statements of others per second is not reported.
 const PER_S: f64 = 5.0;
 
-/// A sentence if others sent many statements during a timed load. `own` is the number that prony sent.
+/// A server that counted less than this share of prony's own did not get the others.
+const SHARE_MIN: f64 = 0.5;
+
+/// A sentence if others sent many statements during a timed load, or if the server did not get those of prony. `own` is the number that
+/// prony sent.
 pub(crate) fn in_load(counters: &Counters, own: i64) -> Option<String> {
-    sentence(*counters.get(STATEMENTS)?, own, SHARE * own as f64)
+    let all = *counters.get(STATEMENTS)?;
+    sentence(all, own, SHARE * own as f64).or_else(|| elsewhere(all, own))
+}
+
+fn elsewhere(all: i64, own: i64) -> Option<String> {
+    let missing = (own - all) as f64;
+    // One that does not count them says nothing.
+    (all > 0 && missing > FEW.max(SHARE_MIN * own as f64)).then(|| {
+        format!(
+            "a proxy sent statements to other servers: prony sent {}, and the server with the recorded counters counted {} of them, so its counters lack the others; name the hosts of all servers in the DSN",
+            grouped(own as u64),
+            grouped(all as u64)
+        )
+    })
 }
 
 /// The same for rounds of queries, which took `elapsed_s` together.
@@ -57,6 +75,20 @@ mod tests {
         assert_eq!(in_load(&counted(19_500), 19_114), None, "monitoring");
         assert_eq!(in_load(&counted(60), 2), None, "a few");
         assert_eq!(in_load(&Counters::new(), 2), None);
+    }
+
+    #[test]
+    fn statements_that_a_proxy_sends_to_other_servers_are_reported() {
+        let text = in_load(&counted(6_400), 19_114).unwrap();
+        assert!(
+            text.contains(
+                "prony sent 19,114, and the server with the recorded counters counted 6,400"
+            ),
+            "{text}"
+        );
+        assert_eq!(in_load(&counted(18_700), 19_114), None, "at the edges");
+        assert_eq!(in_load(&counted(20), 90), None, "a few");
+        assert_eq!(in_load(&counted(0), 19_114), None, "it does not count");
     }
 
     #[test]

@@ -82,7 +82,7 @@ pub struct Gap {
 }
 
 impl Sampled {
-    /// A sentence if other clients sent the server many statements, which its counters include.
+    /// A sentence if other clients sent the server many statements, which its counters include, or if it did not get those of prony.
     pub fn foreign_clients(&self) -> Option<String> {
         foreign::in_load(&self.counters, self.own_statements?)
     }

@@ -43,7 +43,7 @@ words! {
         EventsOff = "events_off",
         /// Files that should grow, or have unwritten blocks, were written over.
         FilesOverwritten = "files_overwritten",
-        /// Other clients used the server during the load.
+        /// Other clients used the server during the load, or a proxy sent statements to other servers: its counters are not those of the load.
         ForeignClients = "foreign_clients",
         /// The frequency governor or its limit changed, or heat slowed a CPU down.
         FrequencyChanged = "frequency_changed",
