@@ -29,17 +29,38 @@ pub(super) fn options(cluster: &Cluster, number: u32) -> Vec<String> {
     options
 }
 
-/// MariaDB has it built in since 10.3. MySQL loads a plugin, whose names changed in 8.0.26; the old ones ended with 8.4.
+/// MariaDB has it built in since 10.3. Other servers load a plugin, and ignore the option without it ([`is_semi_sync`]).
 fn semi_sync(cluster: &Cluster, number: u32) -> Vec<String> {
+    let role = role(cluster, number);
+    let is_built_in = cluster.flavor == Flavor::MariaDb && cluster.version >= (10, 3, 0);
+    let plugin = (!is_built_in).then(|| format!("--plugin-load-add=semisync_{role}.so"));
+    let enabled = format!("--loose-rpl-semi-sync-{role}-enabled=ON");
+    plugin.into_iter().chain([enabled]).collect()
+}
+
+/// What names of semi-synchronous replication call a node. MySQL changed them in 8.0.26; the old ones ended with 8.4.
+fn role(cluster: &Cluster, number: u32) -> &'static str {
     let (source, replica) = match (cluster.flavor, cluster.version >= (8, 0, 26)) {
         (Flavor::MySql, true) => ("source", "replica"),
         _ => ("master", "slave"),
     };
-    let role = if number == 1 { source } else { replica };
-    let plugin =
-        (cluster.flavor == Flavor::MySql).then(|| format!("--plugin-load-add=semisync_{role}.so"));
-    let enabled = format!("--loose-rpl-semi-sync-{role}-enabled=ON");
-    plugin.into_iter().chain([enabled]).collect()
+    if number == 1 { source } else { replica }
+}
+
+/// # Errors
+/// The cluster should replicate semi-synchronously, and this node does not.
+fn is_semi_sync(cluster: &Cluster, number: u32, session: &mut Session) -> Result<(), ServerError> {
+    if !cluster.spec.semi_sync {
+        return Ok(());
+    }
+    let name = format!("rpl_semi_sync_{}_enabled", role(cluster, number));
+    let sql = format!("SHOW GLOBAL VARIABLES WHERE Variable_name = '{name}'");
+    match session.query(&sql)?.text(0, 1).as_deref() {
+        Some("ON") => Ok(()),
+        _ => Err(ServerError::Unusable(format!(
+            "node {number}: semi_sync = true is not in force: {name} is not ON, as in a build without the plugin; remove semi_sync, or use another build"
+        ))),
+    }
 }
 
 fn says_replica(cluster: &Cluster) -> bool {
@@ -49,6 +70,7 @@ fn says_replica(cluster: &Cluster) -> bool {
 /// Lets the replicas begin where the first node is.
 pub(super) fn form(cluster: &Cluster, server: &Server) -> Result<(), ServerError> {
     let mut first = server.first().connect()?.for_control();
+    is_semi_sync(cluster, 1, &mut first)?;
     let position = if cluster.flavor == Flavor::MySql && cluster.version >= (8, 2, 0) {
         "SHOW BINARY LOG STATUS"
     } else {
@@ -61,8 +83,9 @@ pub(super) fn form(cluster: &Cluster, server: &Server) -> Result<(), ServerError
         })
     };
     let (file, place) = (field("File")?, field("Position")?);
-    for node in server.nodes().skip(1) {
+    for (number, node) in (2..).zip(server.nodes().skip(1)) {
         let mut session = node.connect()?.for_control();
+        is_semi_sync(cluster, number, &mut session)?;
         session.execute(&source(cluster, &file, &place))?;
         session.execute(match says_replica(cluster) {
             true => "START REPLICA",
@@ -143,4 +166,66 @@ pub(super) fn takes_part(
 /// The text of the first of these columns in the first row.
 fn field(reply: &Reply, names: &[&str]) -> Option<String> {
     reply.text(0, reply.column(names)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spec::{ClusterSpec, Topology};
+    use std::path::PathBuf;
+
+    fn cluster(flavor: Flavor, version: (u32, u32, u32)) -> Cluster {
+        Cluster {
+            spec: ClusterSpec {
+                topology: Topology::Replica,
+                nodes: 2,
+                semi_sync: true,
+                link_bits_per_s: None,
+                client_link_bits_per_s: None,
+            },
+            flavor,
+            version,
+            addresses: Vec::new(),
+            _ports: Vec::new(),
+            network: None,
+            password: String::new(),
+            member_password: String::new(),
+            uuid: String::new(),
+            library: None,
+            transfers: PathBuf::new(),
+        }
+    }
+
+    #[test]
+    fn semi_synchronous_replication_is_a_plugin_unless_it_is_built_in() {
+        let first = |flavor, version| semi_sync(&cluster(flavor, version), 1).remove(0);
+        let plugin = |role| format!("--plugin-load-add=semisync_{role}.so");
+        assert_eq!(first(Flavor::MariaDb, (10, 2, 11)), plugin("master"));
+        assert_eq!(first(Flavor::MySql, (5, 6, 14)), plugin("master"));
+        assert_eq!(first(Flavor::MySql, (8, 0, 33)), plugin("source"));
+        let built_in = "--loose-rpl-semi-sync-master-enabled=ON";
+        assert_eq!(first(Flavor::MariaDb, (10, 3, 0)), built_in);
+    }
+
+    #[test]
+    fn a_node_that_ignores_semi_synchronous_replication_is_refused() {
+        let checked = |value: Option<&'static str>| {
+            let script = move |sql: &str| {
+                assert!(sql.ends_with("= 'rpl_semi_sync_slave_enabled'"), "{sql}");
+                let row = |value: &str| vec![Some("name".into()), Some(value.into())];
+                Ok(Reply {
+                    rows: value.map(row).into_iter().collect(),
+                    ..Reply::default()
+                })
+            };
+            let mut session = Session::Scripted(Box::new(script));
+            is_semi_sync(&cluster(Flavor::MariaDb, (10, 2, 11)), 2, &mut session)
+        };
+        assert!(checked(Some("ON")).is_ok());
+        for other in [Some("OFF"), None] {
+            let says = checked(other).unwrap_err().to_string();
+            let begins = "node 2: semi_sync = true is not in force";
+            assert!(says.starts_with(begins), "{says}");
+        }
+    }
 }
