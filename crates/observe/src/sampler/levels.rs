@@ -30,7 +30,7 @@ const PREFIXES: [&str; 19] = [
 ];
 
 /// Further levels, sorted.
-const NAMES: [&str; 90] = [
+const NAMES: [&str; 94] = [
     "Delayed_insert_threads",
     "Error_log_buffered_bytes",
     "Error_log_buffered_events",
@@ -77,6 +77,10 @@ const NAMES: [&str; 90] = [
     "Rpl_semi_sync_master_net_avg_wait_time",
     "Rpl_semi_sync_master_tx_avg_wait_time",
     "Rpl_semi_sync_master_wait_sessions",
+    "Rpl_semi_sync_source_clients",
+    "Rpl_semi_sync_source_net_avg_wait_time",
+    "Rpl_semi_sync_source_tx_avg_wait_time",
+    "Rpl_semi_sync_source_wait_sessions",
     "Slave_heartbeat_period",
     "Slave_open_temp_tables",
     "Slaves_connected",
@@ -153,6 +157,16 @@ mod tests {
         assert!(names.into_iter().all(is_level));
         let names = ["Threads_created", "Opened_tables", "Innodb_lsn_current"];
         assert!(!names.into_iter().any(is_level));
+    }
+
+    #[test]
+    fn averages_of_semi_synchronous_commits_are_levels_by_the_old_and_the_new_names() {
+        for role in ["master", "source"] {
+            let is_level_of = |name: &str| is_level(&format!("Rpl_semi_sync_{role}_{name}"));
+            let names = ["clients", "net_avg_wait_time", "wait_sessions"];
+            assert!(names.into_iter().all(is_level_of));
+            assert!(!["no_tx", "yes_tx"].into_iter().any(is_level_of));
+        }
     }
 
     #[test]
