@@ -69,6 +69,10 @@ pub(super) fn enter(
         counters: observed.sampled.counters,
         summary: None,
     };
+    let cluster = timed.planned.server.as_ref().and_then(|own| own.cluster);
+    let is_semi_sync = cluster.is_some_and(|cluster| cluster.semi_sync);
+    let flag = effects::unacknowledged(is_semi_sync, &load.counters);
+    trial.flags.extend(flag);
     load.summary = Some(summary(trial, &load, explain));
     trial.load = Some(Box::new(load));
 }

@@ -1,9 +1,9 @@
-//! Operations that were done and had no effect, or caused warnings.
+//! Operations that were done and had no effect, or caused warnings, and commits that did not wait for a replica.
 //!
-//! Purpose: work that changes nothing is named, not counted in silence. Outside this module: reading the replies (`workload`).
+//! Purpose: work that changes nothing, or less than it should, is named, not counted in silence. Outside this module: reading the replies (`workload`).
 
 use load::{Effects, Tally};
-use record::{EffectNote, Flag, FlagKind, RowsNote, grouped, percent};
+use record::{Counters, EffectNote, Flag, FlagKind, RowsNote, grouped, percent};
 
 /// Above this share of the operations of one name, the trial is flagged.
 const NAMED_SHARE: f64 = 0.01;
@@ -70,6 +70,22 @@ pub(super) fn flags(effects: &[EffectNote]) -> Vec<Flag> {
     kinds.into_iter().filter_map(flag).collect()
 }
 
+/// Commits that no replica acknowledged, by the names of different servers.
+const UNACKNOWLEDGED: [&str; 2] = ["Rpl_semi_sync_master_no_tx", "Rpl_semi_sync_source_no_tx"];
+
+/// A flag if a server that replicates semi-synchronously did not wait for a replica: it gives that up when none answers in time.
+pub(super) fn unacknowledged(is_semi_sync: bool, counters: &Counters) -> Option<Flag> {
+    let counts = UNACKNOWLEDGED.iter().filter_map(|name| counters.get(*name));
+    let commits: i64 = counts.sum();
+    (is_semi_sync && commits > 0).then(|| Flag {
+        kind: FlagKind::SettingAdjusted,
+        text: format!(
+            "semi_sync: requested true, but no replica acknowledged {} of the commits: the server waits for one no longer than its timeout, and then commits without any until one has caught up",
+            grouped(commits as u64)
+        ),
+    })
+}
+
 /// `transfer 12 of 340 (3.5 %)`
 fn words(one: &EffectNote, count: u64) -> Option<String> {
     let share = count as f64 / one.done.max(1) as f64;
@@ -130,6 +146,16 @@ mod tests {
             found: 40,
         };
         assert_eq!(noted, [expected]);
+    }
+
+    #[test]
+    fn commits_without_a_replica_are_flagged_where_they_should_wait_for_one() {
+        let counters = |commits| Counters::from([(UNACKNOWLEDGED[1].to_string(), commits)]);
+        let flag = unacknowledged(true, &counters(1_200)).unwrap();
+        assert!(flag.text.contains("acknowledged 1,200 of"), "{flag:?}");
+        assert_eq!(unacknowledged(true, &counters(0)), None);
+        assert_eq!(unacknowledged(false, &counters(1_200)), None);
+        assert_eq!(unacknowledged(true, &Counters::new()), None);
     }
 
     #[test]
