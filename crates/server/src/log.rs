@@ -154,9 +154,11 @@ fn unknown_setting(line: &str) -> Option<String> {
 
 /// Settings that a server shows as requested and does not use: what its log says then, and what it uses instead.
 #[rustfmt::skip]
-const NOT_USED: [(&str, &str, &str); 2] = [
+const NOT_USED: [(&str, &str, &str); 4] = [
     ("innodb_flush_method", "Failed to set O_DIRECT on file", "the page cache, since the file system of its data refuses O_DIRECT"),
     ("large_pages", "sing conventional memory pool", "pages of the usual size, since there are too few large ones"),
+    ("plugin_load", "Couldn't load plugin", "what it could load: its log names a plugin that it could not"),
+    ("plugin_load_add", "Couldn't load plugin", "what it could load: its log names a plugin that it could not"),
 ];
 
 /// The requested settings that the server does not use, as its log says, although it shows them.
@@ -302,6 +304,7 @@ mod tests {
         let requested = settings(&[
             ("loose_innodb_flush_method", "O_DIRECT"),
             ("large_pages", "ON"),
+            ("plugin-load-add", "thread_pool.so"),
         ]);
         let names = |log: &str, settings: &[(String, String)]| -> Vec<String> {
             let found = not_used(&lines(log), settings).into_iter();
@@ -312,6 +315,8 @@ mod tests {
         assert!(names(of_tmpfs, &[]).is_empty(), "the server's own default");
         let of_memory = "InnoDB: HugeTLB: Warning: Using conventional memory pool";
         assert_eq!(names(of_memory, &requested), ["large_pages"]);
+        let of_plugin = "[ERROR] Couldn't load plugins from 'thread_pool.so'.";
+        assert_eq!(names(of_plugin, &requested), ["plugin_load_add"]);
         assert!(names("[Note] ready", &requested).is_empty());
     }
 
