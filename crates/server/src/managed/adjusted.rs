@@ -1,11 +1,14 @@
 //! Finds settings that the server adjusted: a requested buffer pool of 13 MiB that runs as 16 MiB.
 //!
-//! Each one is reported, so that no result is attributed to a setting that was not in force. Settings that the server does
-//! not show under the same name are skipped.
+//! Each one is reported, so that no result is attributed to a setting that was not in force. So are statements of `init_connect`, which
+//! no session of prony runs. Settings that the server does not show under the same name are skipped.
 
 use crate::{Adjusted, Reply, ServerError, Session};
 use spec::{listed, plain, without_loose};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Statements that a server runs for each new connection, but not for administrators, as prony's accounts are on servers that it starts.
+const INIT_CONNECT: &str = "init_connect";
 
 /// Compares the requested settings with SHOW GLOBAL VARIABLES.
 pub(crate) fn find(
@@ -13,7 +16,19 @@ pub(crate) fn find(
     session: &mut Session,
 ) -> Result<Vec<Adjusted>, ServerError> {
     let in_force = in_force(session)?;
-    Ok(differences(requested, &in_force))
+    let mut found = differences(requested, &in_force);
+    found.extend(never_run(requested));
+    Ok(found)
+}
+
+fn never_run(requested: &[(String, String)]) -> Option<Adjusted> {
+    let mut settings = requested.iter();
+    let (_, statements) = settings.rfind(|(name, _)| listed(name) == INIT_CONNECT)?;
+    (!statements.trim().is_empty()).then(|| Adjusted {
+        name: INIT_CONNECT.into(),
+        requested: statements.clone(),
+        effective: "none of it for administrators, as prony's sessions are: write the variables in [session]".into(),
+    })
 }
 
 /// Reads SHOW GLOBAL VARIABLES.
@@ -281,6 +296,19 @@ mod tests {
         }
         assert_eq!(unmet("innodb_of_tomorrow", "1", &in_force), Some(None));
         assert_eq!(unmet("loose_of_tomorrow", "1", &in_force), None);
+    }
+
+    #[test]
+    fn statements_that_no_session_of_prony_runs_are_reported() {
+        let found = |name: &str, value: &str| never_run(&[(name.into(), value.into())]);
+        let sets = "SET optimizer_switch = 'mrr=on'";
+        let reported = found("Init-Connect", sets).unwrap();
+        assert_eq!(
+            (reported.name.as_str(), reported.requested.as_str()),
+            (INIT_CONNECT, sets)
+        );
+        assert_eq!(found("init_connect", " "), None);
+        assert_eq!(found("init_file", sets), None);
     }
 
     #[test]
