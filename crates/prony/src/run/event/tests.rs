@@ -359,7 +359,13 @@ fn limits_of_a_target_without_limits_cannot_be_changed() {
 fn a_setting_of_which_the_server_uses_another_value_is_named() {
     let set = event("set = { settings = { innodb_io_capacity = 100000 } }");
     let (_stop, mut happening) = happening(set);
-    happening.session = Some(Session::Scripted(Box::new(|_| {
+    happening.session = Some(Session::Scripted(Box::new(|sql| {
+        if sql.contains("@@SESSION.") {
+            return Err(ServerError::Refused {
+                code: 1238,
+                message: "it is a GLOBAL variable".into(),
+            });
+        }
         Ok(Reply {
             rows: vec![vec![Some(b"2000".to_vec())]],
             ..Reply::default()

@@ -59,7 +59,7 @@ impl Changes {
         state.replace(wanted, |limits| change(&group, limits, data_bytes))
     }
 
-    /// Sets server variables by SET GLOBAL. Returns those of which the server uses another value.
+    /// Sets server variables by SET GLOBAL. Returns those of which the server, or a connection that is open, uses another value.
     ///
     /// # Errors
     /// The server refuses one of them. Those before it are in force.
@@ -83,7 +83,9 @@ impl Changes {
         let mut in_force = values(session, &literals)?;
         // A variable that starts an action reads as empty, or as OFF again: innodb_buffer_pool_dump_now.
         in_force.retain(|name, value| !value.is_empty() && !name.ends_with("_now"));
-        Ok(server::adjusted(&requested, &in_force))
+        let mut adjusted = server::adjusted(&requested, &in_force);
+        adjusted.extend(kept(session, &requested, &literals)?);
+        Ok(adjusted)
     }
 
     /// Brings the limits and settings of the file back. Does nothing if no event changed them.
@@ -134,6 +136,31 @@ fn values(
 fn change(group: &SharedGroup, limits: &LimitsPatch, data_bytes: u64) -> Result<(), String> {
     let changed = group.lock().change(&resolve(limits, data_bytes));
     changed.map_err(|error| error.to_string())
+}
+
+/// Those of which open connections keep their own value: where a variable has one for each session, SET GLOBAL is for later connections.
+fn kept(
+    session: &mut Session,
+    requested: &Pairs<String>,
+    literals: &Pairs<String>,
+) -> Result<Vec<Adjusted>, ServerError> {
+    let mut own = BTreeMap::new();
+    for (name, _) in literals {
+        match session.query(&format!("SELECT @@SESSION.{name}")) {
+            Ok(reply) => {
+                own.insert(name.clone(), reply.first_text().unwrap_or_default());
+            }
+            // It has a value for the whole server only.
+            Err(ServerError::Refused { .. }) => {}
+            Err(lost) => return Err(lost),
+        }
+    }
+    let kept = server::adjusted(requested, &own).into_iter();
+    let said = |one: Adjusted| Adjusted {
+        effective: "it for later connections only: the clients keep the value of theirs".into(),
+        ..one
+    };
+    Ok(kept.map(said).collect())
 }
 
 impl ChangesState {
@@ -211,6 +238,12 @@ mod tests {
     fn bounding(values: &Arc<Mutex<[u64; 2]>>) -> Session {
         let values = values.clone();
         Session::Scripted(Box::new(move |sql| {
+            if sql.contains("@@SESSION.") {
+                return Err(ServerError::Refused {
+                    code: 1238,
+                    message: "it is a GLOBAL variable".into(),
+                });
+            }
             let [capacity, max] = &mut *values.lock().unwrap();
             let set: Option<u64> = sql.split_once(" = ").map(|(_, to)| to.parse().unwrap());
             let value = match sql.contains("_max") {
@@ -264,6 +297,26 @@ mod tests {
         };
         assert_eq!(set("4K"), [adjusted]);
         assert!(set("1K").is_empty());
+    }
+
+    #[test]
+    fn a_variable_of_which_open_connections_keep_their_value_is_named() {
+        let script = |sql: &str| {
+            let value = match sql.contains("@@SESSION.") {
+                true => "262144",
+                false => "4194304",
+            };
+            Ok(Reply {
+                rows: vec![vec![Some(value.into())]],
+                ..Reply::default()
+            })
+        };
+        let mut session = Session::Scripted(Box::new(script));
+        let wanted = vec![to("sort_buffer_size", "4M")];
+        let adjusted = Changes::default().set(&mut session, &wanted).unwrap();
+        let says: Vec<&str> = adjusted.iter().map(|one| one.effective.as_str()).collect();
+        let expected = "it for later connections only: the clients keep the value of theirs";
+        assert_eq!(says, [expected]);
     }
 
     #[test]
