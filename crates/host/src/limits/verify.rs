@@ -8,6 +8,7 @@ use crate::process::attached;
 use crate::{Leases, interrupted};
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -39,8 +40,8 @@ pub struct Verified {
     pub allowed: f64,
 }
 
-/// Measures every limit. Reads use the largest file below `data`; writes, and reads if `data` has no file of at least 512 KiB, use a file
-/// in `scratch`, a folder on the same device.
+/// Measures every limit. Reads use the largest file below `data`; writes, and reads if `data` has no file of at least 512 KiB without holes,
+/// use a file in `scratch`, a folder on the same device.
 ///
 /// # Errors
 /// A limit is not in force, or cannot be measured.
@@ -296,7 +297,8 @@ fn answer(mut command: Command) -> io::Result<f64> {
 /// Extensions of table files. A log file may be allocated but never written, and reading it does not touch the disk.
 const TABLE_FILES: [&str; 4] = ["ibd", "MYD", "MAD", "ibdata1"];
 
-/// The largest file below the folder that fits a large request, preferably a table file.
+/// The largest file below the folder that fits a large request, preferably a table file. Not one with holes, such as those of compressed
+/// pages: reads of them do not reach the disk, and would exceed any limit.
 fn largest_file(folder: &Path) -> io::Result<Option<PathBuf>> {
     let mut files: Vec<(bool, u64, PathBuf)> = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -306,7 +308,10 @@ fn largest_file(folder: &Path) -> io::Result<Option<PathBuf>> {
             let about = entry.metadata()?;
             if about.is_dir() {
                 folders.push(entry.path());
-            } else if about.is_file() && about.len() >= LARGE_BYTES as u64 {
+                continue;
+            }
+            let is_whole = about.blocks() * 512 >= about.len();
+            if about.is_file() && is_whole && about.len() >= LARGE_BYTES as u64 {
                 files.push((is_table_file(&entry.path()), about.len(), entry.path()));
             }
         }
@@ -399,5 +404,13 @@ mod tests {
         let table = folder.path().join("prony/lineitem.ibd");
         fs::write(&table, vec![0; LARGE_BYTES + 1]).unwrap();
         assert_eq!(largest_file(folder.path()).unwrap(), Some(table));
+    }
+
+    #[test]
+    fn a_file_with_holes_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let table = File::create(folder.path().join("compressed.ibd")).unwrap();
+        table.set_len(LARGE_BYTES as u64 * 2).unwrap();
+        assert_eq!(largest_file(folder.path()).unwrap(), None);
     }
 }
