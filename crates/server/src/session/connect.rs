@@ -33,8 +33,10 @@ impl Session {
     }
 }
 
-/// What every session sets: a server whose `sql_select_limit` is low would cut each answer in silence.
-const FIRST: &str = "SET SESSION autocommit = 1, sql_select_limit = 18446744073709551615";
+/// What every session sets: a server whose `sql_select_limit` is low would cut each answer in silence, and one whose `wait_timeout` is
+/// short would close sessions that wait for their turn: those that hold a lock, and those that stop other sessions' statements.
+const FIRST: &str =
+    "SET SESSION autocommit = 1, sql_select_limit = 18446744073709551615, wait_timeout = 2147483";
 
 /// Turns autocommit on and makes sure that it is: the global value or `init_connect` may have turned it off, and then the server keeps
 /// nothing of what it acknowledges.

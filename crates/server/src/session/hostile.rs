@@ -15,19 +15,21 @@ fn packet(number: u8, payload: &[u8]) -> Vec<u8> {
     [&header.to_le_bytes(), payload].concat()
 }
 
-fn receive(peer: &mut TcpStream) {
+fn receive(peer: &mut TcpStream) -> String {
     let mut header = [0; 4];
     peer.read_exact(&mut header).unwrap();
     let length = u32::from_le_bytes([header[0], header[1], header[2], 0]);
-    peer.read_exact(&mut vec![0; length as usize]).unwrap();
+    let mut payload = vec![0; length as usize];
+    peer.read_exact(&mut payload).unwrap();
+    String::from_utf8_lossy(&payload).into_owned()
 }
 
 /// A session that logs in and turns autocommit on, whose next request the peer answers with packets of these payloads, and then acts
-/// like this.
+/// like this. The thread returns the first request after the login.
 fn session(
     payloads: &'static [&'static [u8]],
     act: impl FnOnce(TcpStream) + Send + 'static,
-) -> (Session, JoinHandle<()>) {
+) -> (Session, JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let dsn: Dsn = format!("mysql://app@{address}").parse().unwrap();
@@ -36,15 +38,25 @@ fn session(
         peer.write_all(&packet(0, GREETING)).unwrap();
         receive(&mut peer);
         peer.write_all(&packet(2, OK)).unwrap();
-        receive(&mut peer);
+        let first = receive(&mut peer);
         peer.write_all(&packet(1, OK)).unwrap();
         receive(&mut peer);
         for (number, payload) in (1..).zip(payloads) {
             peer.write_all(&packet(number, payload)).unwrap();
         }
         act(peer);
+        first
     });
     (Session::open(&dsn).unwrap(), played)
+}
+
+#[test]
+fn a_session_that_is_idle_for_long_stays_open_whatever_the_servers_timeout() {
+    let (mut session, played) = session(&[OK], drop);
+    session.execute("DO 1").unwrap();
+    drop(session);
+    let first = played.join().unwrap();
+    assert!(first.contains(", wait_timeout = 2147483"), "{first}");
 }
 
 #[test]

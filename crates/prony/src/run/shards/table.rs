@@ -76,8 +76,6 @@ impl Row {
 pub(super) fn open(session: &mut Session, token: &str) -> Result<bool, ServerError> {
     session.execute("SET SESSION time_zone = '+00:00'")?;
     session.execute("SET SESSION autocommit = 1")?;
-    // A trial may take longer than the usual timeout of an idle connection.
-    session.execute("SET SESSION wait_timeout = 2147483")?;
     if session.query("SELECT NOW(6)").is_err() {
         return Err(ServerError::Unusable(
             "shards start together by the server's clock, and this server's has whole seconds only: use MySQL 5.6.4, MariaDB 5.3 or later".into(),
