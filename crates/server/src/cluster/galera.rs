@@ -5,10 +5,10 @@
 use super::{Cluster, Member, Participation, transfer};
 use crate::initialise::output;
 use crate::{ServerError, Session};
-use host::interrupted;
+use host::{interrupted, join};
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -70,8 +70,14 @@ pub(super) fn has_no_position(data_folder: &Path) -> bool {
 }
 
 /// The position in the storage engine, as the service files of the packages get it before each start: a run of the server that only
-/// recovers, which takes as long as the recovery. With it the node gets only what it missed. None: it needs all data.
-pub(super) fn recovered(server: &mut Command, data_folder: &Path) -> io::Result<Option<String>> {
+/// recovers. With it the node gets only what it missed. None: it needs all data. The run is most of the recovery, so it joins the control
+/// groups of the server.
+pub(super) fn recovered(
+    server: &mut Command,
+    data_folder: &Path,
+    groups: &[PathBuf],
+) -> io::Result<Option<String>> {
+    join(server, groups)?;
     let recovers = server.arg("--wsrep-recover").stdin(Stdio::null());
     let done = output(recovers, data_folder, interrupted)?;
     let log = String::from_utf8_lossy(&done.stdout);
@@ -127,6 +133,18 @@ mod tests {
 
     fn of(size: &str, status: &str, state: &str, ready: &str) -> Participation {
         part(3, [size, status, state, ready].map(String::from))
+    }
+
+    #[test]
+    fn the_run_that_recovers_has_the_limits_of_the_server() {
+        let folder = tempfile::tempdir().unwrap();
+        let group = folder.path().join("cgroup.procs");
+        fs::write(&group, "").unwrap();
+        let mut server = Command::new("sh");
+        server.args(["-c", "echo WSREP: Recovered position: u:7 >&2"]);
+        let position = recovered(&mut server, folder.path(), std::slice::from_ref(&group)).unwrap();
+        assert_eq!(position.as_deref(), Some("u:7"));
+        assert_eq!(fs::read_to_string(&group).unwrap(), "0");
     }
 
     #[test]

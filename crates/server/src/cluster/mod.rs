@@ -232,11 +232,13 @@ impl Member {
         })
     }
 
-    /// Adds to the command of its next start what its part in the cluster needs. `alone` is the command of the same server without that.
+    /// Adds to the command of its next start, in these control groups, what its part in the cluster needs. `alone` is the command of the same
+    /// server without that.
     pub(crate) fn equip(
         &self,
         command: &mut Command,
         data_folder: &Path,
+        groups: &[PathBuf],
         alone: impl Fn() -> Command,
     ) -> io::Result<()> {
         if let Some(namespace) = self.namespace() {
@@ -245,7 +247,7 @@ impl Member {
         command.envs(self.environment()).args(self.options());
         if self.cluster.spec.topology == Topology::Galera && galera::has_no_position(data_folder) {
             let mut recovers = alone();
-            let position = galera::recovered(recovers.args(self.options()), data_folder)?;
+            let position = galera::recovered(recovers.args(self.options()), data_folder, groups)?;
             command.args(position.map(|position| format!("--wsrep-start-position={position}")));
         }
         Ok(())

@@ -179,7 +179,7 @@ impl Managed {
             Some(member) => {
                 member.prepare(&data_folder)?;
                 member
-                    .equip(&mut command, &data_folder, with_options)
+                    .equip(&mut command, &data_folder, &request.groups, with_options)
                     .map_err(|error| self.not_launched(&error))?;
                 [
                     member.first_statements(),
