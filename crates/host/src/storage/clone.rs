@@ -143,6 +143,14 @@ fn copy_folder(from: &Path, to: &Path, means: Means) -> Result<(), CloneError> {
         .map_err(failed)
 }
 
+/// Copies a file with its permissions to `to`, which must not exist, and waits until it is on disk.
+///
+/// # Errors
+/// One of them cannot be read or written.
+pub fn file(from: &Path, to: &Path) -> io::Result<()> {
+    copy_file(from, to, Means::Copy)
+}
+
 fn copy_file(from: &Path, to: &Path, means: Means) -> io::Result<()> {
     let source = File::open(from)?;
     let about = source.metadata()?;

@@ -16,11 +16,11 @@ pub(crate) fn remove(data_folder: &Path) -> io::Result<()> {
     files(data_folder)?.iter().try_for_each(fs::remove_file)
 }
 
-/// Moves the redo log to another folder, which must not exist, perhaps on another device.
+/// Moves the redo log to another folder, which must not exist, perhaps on another device, and waits until it is on disk.
 pub(crate) fn relocate(data_folder: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir(to)?;
     for file in files(data_folder)? {
-        fs::copy(&file, to.join(file.file_name().unwrap_or_default()))?;
+        host::clone::file(&file, &to.join(file.file_name().unwrap_or_default()))?;
         fs::remove_file(&file)?;
     }
     let folder = data_folder.join(FOLDER);
@@ -71,5 +71,21 @@ mod tests {
         assert_eq!(of(&data, "ibdata1").as_deref(), Some("ibdata1"));
         remove(&to).unwrap();
         assert_eq!(of(&to, "ib_logfile0"), None);
+    }
+
+    #[test]
+    fn a_redo_log_that_moves_is_copied_as_a_data_folder_is() {
+        use std::os::unix::fs::{FileExt, MetadataExt};
+        // The temporary folder can be a tmpfs, which does not tell its holes.
+        let place = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let (data, to) = (place.path().join("data"), place.path().join("redo"));
+        fs::create_dir(&data).unwrap();
+        let log = fs::File::create(data.join("ib_logfile0")).unwrap();
+        log.write_all_at(&[7; 65_536], 0).unwrap();
+        log.set_len(10 << 20).unwrap();
+        relocate(&data, &to).unwrap();
+        let moved = fs::metadata(to.join("ib_logfile0")).unwrap();
+        assert_eq!(moved.len(), 10 << 20);
+        assert!(moved.blocks() * 512 < 5 << 20, "{}", moved.blocks());
     }
 }
