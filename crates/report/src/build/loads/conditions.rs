@@ -6,7 +6,7 @@ use super::grid::Grid;
 use super::grid::cell::Cell as Point;
 use super::measure::Measure;
 use super::overview;
-use crate::build::Context;
+use crate::build::{Context, each_once};
 use crate::document::{Block, Cell, Column, ColumnContent, Forms, Node, Table};
 use crate::format;
 use record::{CARRIED, LatencyKind, Mode, Percentile, Trial};
@@ -57,16 +57,6 @@ pub(super) fn nodes(context: &Context, grid: &Grid, scaling: &[Scaling]) -> Vec<
     };
     let table = Block::table(table(grid, scaling));
     std::iter::once(table).chain(facts).map(node).collect()
-}
-
-fn each_once(texts: impl Iterator<Item = String>) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    for text in texts {
-        if !found.contains(&text) {
-            found.push(text);
-        }
-    }
-    found
 }
 
 /// `data 240.0 MiB, buffer pool 128.0 MiB`

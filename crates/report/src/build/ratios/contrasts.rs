@@ -2,6 +2,7 @@
 
 use super::common::ComparedPlace;
 use super::ratio::Way;
+use crate::build::each_once;
 use crate::build::rows::Notes;
 use crate::document::{
     Badge, Block, Cell, Column, ColumnContent, Document, Headline, Most, Node, Section, Table,
@@ -316,13 +317,7 @@ fn differing(question: &Question, contrast: &Contrast) -> Option<Headline> {
 
 /// The new sides, each once, in order.
 fn all_sides<'c>(contrasts: &[&'c Contrast]) -> Vec<&'c str> {
-    let mut sides: Vec<&str> = Vec::new();
-    for contrast in contrasts {
-        if !sides.contains(&contrast.new.as_str()) {
-            sides.push(&contrast.new);
-        }
-    }
-    sides
+    each_once(contrasts.iter().map(|contrast| contrast.new.as_str()))
 }
 
 fn counted(side: &str, all: &[&Contrast]) -> String {

@@ -1,5 +1,6 @@
 //! In which stage the profiled queries spent their time (SHOW PROFILE). Servers without it have no columns here.
 
+use crate::build::each_once;
 use crate::build::rows::{Row, Rows};
 use crate::document::{Block, Cell, Column, ColumnContent, Node, Section, Table};
 use record::{Query, Round};
@@ -25,12 +26,9 @@ impl Profile {
 }
 
 pub(crate) fn section(rows: &Rows) -> Option<Section> {
-    let mut queries: Vec<&str> = Vec::new();
-    for (_, query) in rows.list.iter().flat_map(all) {
-        if !query.profile.is_empty() && !queries.contains(&query.name.as_str()) {
-            queries.push(&query.name);
-        }
-    }
+    let queries = rows.list.iter().flat_map(all).map(|(_, query)| query);
+    let profiled = queries.filter(|query| !query.profile.is_empty());
+    let queries = each_once(profiled.map(|query| query.name.as_str()));
     let tables = queries
         .iter()
         .map(|query| table(query, &profiles(rows, query)));
@@ -87,12 +85,9 @@ fn table(query: &str, profiles: &[Profile]) -> Table {
         let mut profiles = profiles.iter();
         profiles.any(|profile| profile.of_stage(stage) >= profile.total_s() * SHARE_MIN)
     };
-    let mut stages: Vec<&str> = Vec::new();
-    for (stage, _) in profiles.iter().flat_map(|profile| &profile.stages) {
-        if !stages.contains(&stage.as_str()) && matters(stage) {
-            stages.push(stage);
-        }
-    }
+    let stages = profiles.iter().flat_map(|profile| &profile.stages);
+    let stages = stages.map(|(stage, _)| stage.as_str());
+    let stages = each_once(stages.filter(|stage| matters(stage)));
     let names = profiles.iter().map(|profile| profile.name.as_str());
     let rows = stages.iter().map(|stage| {
         let seconds = profiles

@@ -4,6 +4,7 @@
 //! the minimum, the median and the maximum of its seconds in all blocks.
 
 use super::states;
+use crate::build::each_once;
 use crate::build::loads::grid::cell::{Block as OneBlock, Cell as Point, envelope};
 use crate::document::{
     Band, Block, Cell, Chart, Charts, Column, ColumnContent, Panel, Seconds, Section, Series, Span,
@@ -102,20 +103,11 @@ fn warm_up_s(cell: &Point) -> u32 {
 
 /// A sentence that several blocks share is shown once.
 fn sentences(cell: &Point) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for block in &cell.blocks {
-        let summary = block.summary;
-        let own = block.unstable().cloned().into_iter();
-        let own = own
-            .chain([summary.steady.reason.clone()])
-            .chain(summary.notes());
-        for sentence in own {
-            if !all.contains(&sentence) {
-                all.push(sentence);
-            }
-        }
-    }
-    all
+    each_once(cell.blocks.iter().flat_map(|block| {
+        let unstable = block.unstable().cloned().into_iter();
+        let reason = block.summary.steady.reason.clone();
+        unstable.chain([reason]).chain(block.summary.notes())
+    }))
 }
 
 fn seconds(cell: &Point, points: usize) -> Seconds {

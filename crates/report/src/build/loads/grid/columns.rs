@@ -1,5 +1,6 @@
 //! Which factor of the load goes across a table, and its levels in order.
 
+use crate::build::each_once;
 use crate::build::rows::Row;
 use record::{LoadFactor, Question};
 
@@ -34,15 +35,8 @@ pub(crate) fn across(question: &Question, rows: &[&Row]) -> Option<Across> {
 
 /// The levels that occur in these rows, in the file's order; those that are not in the file by their number.
 pub(crate) fn levels(question: &Question, rows: &[&Row], factor: &str) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    for row in rows {
-        match row.level(factor) {
-            Some(level) if !found.iter().any(|known| known == level) => {
-                found.push(level.to_string())
-            }
-            _ => (),
-        }
-    }
+    let levels = rows.iter().filter_map(|row| row.level(factor));
+    let mut found = each_once(levels.map(String::from));
     let of_the_file = question.factors.iter().find(|known| known.name == factor);
     let place = |level: &String| {
         of_the_file.and_then(|factor| factor.levels.iter().position(|known| known == level))

@@ -1,6 +1,7 @@
 //! Footnotes of a table of timed loads: one for each kind of caveat, however many cells have it.
 
 use super::cell::Cell;
+use crate::build::each_once;
 use crate::build::rows::left_out;
 use crate::format;
 use record::{LatencyKind, Percentile, Summary};
@@ -252,12 +253,7 @@ const TEXTS_MAX: usize = 3;
 
 /// Different texts, each once; of many, the first.
 fn listed(own: &[&Found]) -> String {
-    let mut texts: Vec<String> = Vec::new();
-    for one in own {
-        if !texts.contains(&one.text) {
-            texts.push(one.text.clone());
-        }
-    }
+    let texts = each_once(own.iter().map(|one| one.text.clone()));
     format::first_few(texts, TEXTS_MAX, "; ")
 }
 
