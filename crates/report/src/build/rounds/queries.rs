@@ -12,7 +12,7 @@ use crate::document::{
 use crate::{format, names};
 use explain::QueryPlans;
 use record::{Question, Verdict};
-use stats::{Comparison, Contrast, Estimate, QueryRow, RowKey};
+use stats::{Comparison, Contrast, Estimate, QueryRow, RowKey, by_key};
 use std::collections::BTreeSet;
 
 /// Queries in the terminal.
@@ -234,24 +234,12 @@ pub(crate) fn compared(
     plans: &[QueryPlans],
 ) -> Vec<Node> {
     let of_queries = contrasts.iter().filter(|one| one.subject.query.is_some());
-    let mut tables: Vec<Vec<&Contrast>> = Vec::new();
-    for contrast in of_queries {
-        let pair = |one: &Contrast| {
-            (
-                one.new.clone(),
-                one.levels.clone(),
-                one.server.clone(),
-                one.subject.round.clone(),
-            )
-        };
-        match tables
-            .iter_mut()
-            .find(|table| pair(table[0]) == pair(contrast))
-        {
-            Some(table) => table.push(contrast),
-            None => tables.push(vec![contrast]),
-        }
-    }
+    let of_pairs = by_key(of_queries.map(|one| {
+        let pair = (&one.new, &one.levels, &one.server, &one.subject.round);
+        (pair, one)
+    }));
+    let tables = of_pairs.into_iter().map(|(_, table)| table);
+    let mut tables: Vec<Vec<&Contrast>> = tables.collect();
     tables.sort_by_key(|table| table[0].subject.round.as_deref() != Some("hot"));
     let among = tables.iter().map(Vec::len).sum();
     let tables = tables.into_iter().enumerate();

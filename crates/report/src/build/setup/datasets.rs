@@ -1,24 +1,17 @@
 //! How the tables were loaded: rows, bytes, load time and index build time.
 
-use crate::build::Context;
+use crate::build::{Context, each_once};
 use crate::document::{Block, Cell, Column, ColumnContent, Section, Table};
 use crate::{format, names};
 use record::DatasetNote;
+use stats::by_key;
 
 /// One row for each dataset on each build; none in records of an older prony.
 pub(crate) fn section(context: &Context) -> Option<Section> {
-    let mut seen: Vec<(&DatasetNote, Vec<String>)> = Vec::new();
-    for trial in context.trials {
-        let Some(note) = &trial.dataset else {
-            continue;
-        };
+    let seen = by_key(context.trials.iter().filter_map(|trial| {
         let row = names::row(context.run, trial.key.server.as_deref(), &trial.key.levels);
-        match seen.iter_mut().find(|(known, _)| *known == note) {
-            Some((_, rows)) if rows.contains(&row) => {}
-            Some((_, rows)) => rows.push(row),
-            None => seen.push((note, vec![row])),
-        }
-    }
+        Some((trial.dataset.as_ref()?, row))
+    }));
     if seen.is_empty() {
         return None;
     }
@@ -38,7 +31,8 @@ pub(crate) fn section(context: &Context) -> Option<Section> {
     let table = Table::new(
         "",
         columns,
-        seen.iter().map(|(note, rows)| cells(note, rows)),
+        seen.iter()
+            .map(|(note, rows)| cells(note, &each_once(rows))),
     );
     let about = "A snapshot that is used again keeps the times of its load.";
     let nodes = vec![
@@ -48,9 +42,9 @@ pub(crate) fn section(context: &Context) -> Option<Section> {
     Section::unless_empty("datasets", "Datasets", nodes)
 }
 
-fn cells(note: &DatasetNote, rows: &[String]) -> Vec<Cell> {
+fn cells(note: &DatasetNote, rows: &[&String]) -> Vec<Cell> {
     let used_by = match rows {
-        [one] => one.clone(),
+        [one] => one.to_string(),
         [first, others @ ..] => {
             format!("{first} and {}", format::plural(others.len(), "other row"))
         }

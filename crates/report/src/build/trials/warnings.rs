@@ -58,22 +58,18 @@ pub(crate) fn section(context: &Context) -> Option<Section> {
 
 /// `lukewarm (2 trials), setting_adjusted (15)`: each kind with its number of trials.
 fn in_short(found: &[Warning]) -> String {
-    let mut kinds: Vec<(&str, BTreeSet<&str>)> = Vec::new();
-    for warning in found {
+    let kinds = stats::by_key(found.iter().flat_map(|warning| {
         let kind = warning.flag.kind.as_str();
-        let trials = warning.trials.iter().map(String::as_str);
-        match kinds.iter_mut().find(|(known, _)| *known == kind) {
-            Some((_, seen)) => seen.extend(trials),
-            None => kinds.push((kind, trials.collect())),
+        warning.trials.iter().map(move |trial| (kind, trial))
+    }));
+    let kinds = kinds.into_iter().enumerate();
+    let kinds = kinds.map(|(place, (kind, trials))| {
+        let trials = BTreeSet::from_iter(trials).len();
+        match place {
+            0 => format!("{kind} ({})", format::plural(trials, "trial")),
+            _ => format!("{kind} ({trials})"),
         }
-    }
-    let kinds = kinds
-        .iter()
-        .enumerate()
-        .map(|(place, (kind, trials))| match place {
-            0 => format!("{kind} ({})", format::plural(trials.len(), "trial")),
-            _ => format!("{kind} ({})", trials.len()),
-        });
+    });
     kinds.collect::<Vec<_>>().join(", ")
 }
 

@@ -5,7 +5,7 @@ use crate::build::loads::grid::cell::Cell;
 use crate::document::{Axis, Block, Chart, Charts, Curve, Lines, Scale, Section, Series};
 use crate::names;
 use record::{LatencyKind, LoadFactor, Mode, Percentile};
-use stats::Estimate;
+use stats::{Estimate, by_key};
 
 pub(crate) fn section(grids: &[Grid]) -> Option<Section> {
     let charts: Vec<Chart> = grids.iter().flat_map(charts).collect();
@@ -142,32 +142,28 @@ fn at(cell: &Cell, percentile: Percentile) -> Option<Estimate> {
 fn curves(grid: &Grid, against: LoadFactor, of: impl Fn(&Cell) -> Option<Estimate>) -> Vec<Curve> {
     let rate = grid.factors.iter().position(|factor| factor == "rate");
     let rate = rate.filter(|_| against == LoadFactor::Rate);
-    let mut curves: Vec<Curve> = Vec::new();
-    for line in &grid.lines {
+    let lines = by_key(grid.lines.iter().map(|line| {
         let labels = line.labels.iter().enumerate();
         let labels = labels.filter(|(place, _)| Some(*place) != rate);
         let labels: Vec<&str> = labels.map(|(_, label)| label.as_str()).collect();
-        let name = labels.join(" · ");
-        let points = line
-            .cells
-            .iter()
-            .filter_map(|cell| Some((value(against, cell)?, of(cell)?)));
-        let place = curves.iter().position(|curve| curve.name == name);
-        let place = place.unwrap_or_else(|| {
-            curves.push(Curve {
+        (labels.join(" · "), line)
+    }));
+    let curves = lines
+        .into_iter()
+        .enumerate()
+        .map(|(colour, (name, lines))| {
+            let cells = lines.into_iter().flat_map(|line| &line.cells);
+            let points = cells.filter_map(|cell| Some((value(against, cell)?, of(cell)?)));
+            let mut points: Vec<(f64, Estimate)> = points.collect();
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            Curve {
                 name,
-                colour: curves.len(),
+                colour,
                 dashed: false,
-                points: Vec::new(),
-            });
-            curves.len() - 1
+                points,
+            }
         });
-        curves[place].points.extend(points);
-    }
-    for curve in &mut curves {
-        curve.points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    }
-    curves
+    curves.collect()
 }
 
 /// The rate at which throughput over latency is largest, of a single curve: the "power" of Kleinrock, "Power and

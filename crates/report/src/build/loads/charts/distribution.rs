@@ -81,17 +81,10 @@ pub(crate) fn percentiles(cells: &[&Point]) -> Table {
 
 /// The stable cells of each line.
 fn groups<'c, 'd>(cells: &[&'c Point<'d>]) -> Vec<Vec<&'c Point<'d>>> {
-    let mut groups: Vec<Vec<&Point>> = Vec::new();
     let unstable = |cell: &&Point| cell.blocks.iter().any(|block| block.unstable().is_some());
-    for cell in cells.iter().copied().filter(|cell| !unstable(cell)) {
-        let own =
-            |group: &&mut Vec<&Point>| group[0].line == cell.line && group[0].open == cell.open;
-        match groups.iter_mut().find(own) {
-            Some(group) => group.push(cell),
-            None => groups.push(vec![cell]),
-        }
-    }
-    groups
+    let stable = cells.iter().copied().filter(|cell| !unstable(cell));
+    let groups = stats::by_key(stable.map(|cell| ((&cell.line, cell.open), cell)));
+    groups.into_iter().map(|(_, group)| group).collect()
 }
 
 fn chart(place: usize, group: &[&Point]) -> Chart {

@@ -104,20 +104,15 @@ fn by_rate(lines: &mut Vec<Line>, factors: &[String]) {
     let Some(rate) = factors.iter().position(|factor| factor == "rate") else {
         return;
     };
-    let mut others: Vec<Vec<String>> = Vec::new();
-    let mut keyed: Vec<(usize, f64, Line)> = Vec::new();
-    for line in lines.drain(..) {
-        let mut other = line.labels.clone();
-        let rate = other.remove(rate).parse().unwrap_or(f64::INFINITY);
-        let known = others.iter().position(|known| *known == other);
-        let place = known.unwrap_or_else(|| {
-            others.push(other);
-            others.len() - 1
-        });
-        keyed.push((place, rate, line));
+    let by_others = stats::by_key(lines.drain(..).map(|line| {
+        let mut others = line.labels.clone();
+        let rate: f64 = others.remove(rate).parse().unwrap_or(f64::INFINITY);
+        (others, (rate, line))
+    }));
+    for (_, mut alike) in by_others {
+        alike.sort_by(|a, b| a.0.total_cmp(&b.0));
+        lines.extend(alike.into_iter().map(|(_, line)| line));
     }
-    keyed.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    lines.extend(keyed.into_iter().map(|(_, _, line)| line));
 }
 
 /// Factors that name a line: those in which the rows differ, without the one across.
@@ -213,9 +208,7 @@ impl<'d> Grid<'d> {
         }
         (self.notes, self.remarks) = (texts, remarks);
     }
-}
 
-impl Grid<'_> {
     /// `closed loop, 8 clients`: what all cells have in common, and the range of a rate that each block has of its own.
     pub(crate) fn set_up(&self) -> String {
         let loads = self.cells().filter_map(|cell| cell.load.as_ref());
