@@ -24,6 +24,7 @@ use grid::Grid;
 use grid::cell::Cell;
 
 /// What the sections and the headline of timed loads share; empty for rounds.
+#[derive(Default)]
 pub(crate) struct Loads<'d> {
     grids: Vec<Grid<'d>>,
     pub answers: Vec<String>,
@@ -31,16 +32,12 @@ pub(crate) struct Loads<'d> {
 
 impl<'d> Loads<'d> {
     pub(super) fn of(context: &Context<'d>) -> Loads<'d> {
-        if super::timed(context.run) {
-            Loads {
-                grids: grid::grids(context),
-                answers: answers::answers(context),
-            }
-        } else {
-            Loads {
-                grids: Vec::new(),
-                answers: Vec::new(),
-            }
+        if !super::timed(context.run) {
+            return Loads::default();
+        }
+        Loads {
+            grids: grid::grids(context),
+            answers: answers::answers(context),
         }
     }
 
