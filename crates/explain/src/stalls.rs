@@ -84,7 +84,11 @@ pub fn stall_causes(
     summary: &Summary,
     stall: &Stall,
 ) -> Vec<NamedCause> {
-    let seconds = Seconds::of(load, summary, stall);
+    let seconds = Seconds {
+        load,
+        stalled: stall.range(),
+        calm: calm_seconds(&summary.steady, &summary.stalls),
+    };
     let events = events(trial, load, &seconds.stalled).map(|kind| NamedCause {
         cause: StallCause::Event(kind),
         evidence: Vec::new(),
@@ -154,15 +158,7 @@ struct Seconds<'l> {
     calm: Vec<usize>,
 }
 
-impl<'l> Seconds<'l> {
-    fn of(load: &'l Loaded, summary: &Summary, stall: &Stall) -> Seconds<'l> {
-        Seconds {
-            load,
-            stalled: stall.range(),
-            calm: calm_seconds(&summary.steady, &summary.stalls),
-        }
-    }
-
+impl Seconds<'_> {
     fn at(&self, series: &str, second: usize) -> Option<f64> {
         self.load.at(series, second)
     }

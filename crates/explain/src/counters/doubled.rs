@@ -39,8 +39,7 @@ pub(crate) fn doubled(counter: &str, of: &Side, to: &Side) -> Option<Doubled> {
     if !COUNTERS.contains(&counter) {
         return None;
     }
-    let on = |side: &Side| uses_mrr(side) && !is_mariadb(side);
-    match (on(of), on(to)) {
+    match (counts_twice(of), counts_twice(to)) {
         (true, true) => Some(Doubled::Both),
         (true, false) => Some(Doubled::Of),
         (false, true) => Some(Doubled::To),
@@ -48,10 +47,12 @@ pub(crate) fn doubled(counter: &str, of: &Side, to: &Side) -> Option<Doubled> {
     }
 }
 
-pub(crate) fn uses_mrr(side: &Side) -> bool {
+/// Whether it used multi-range read on a server that counts its rows twice.
+fn counts_twice(side: &Side) -> bool {
     let begun = side.counter(&[INITS]);
-    begun.is_some_and(|(_, values)| values.iter().any(|value| *value > 0.0))
-        || PLANS.iter().any(|words| side.a_plan_holds(words))
+    let has_begun = begun.is_some_and(|(_, values)| values.iter().any(|value| *value > 0.0));
+    let uses_mrr = has_begun || PLANS.iter().any(|words| side.a_plan_holds(words));
+    uses_mrr && !is_mariadb(side)
 }
 
 /// Recognised by the version, or by counters that only MariaDB has.
@@ -67,6 +68,5 @@ pub fn counts_rows_twice(trials: &[&Trial], round: &str) -> bool {
         name: round.to_string(),
         index: None,
     };
-    let side = Side::of(trials, Some(&selector), None);
-    uses_mrr(&side) && !is_mariadb(&side)
+    counts_twice(&Side::of(trials, Some(&selector), None))
 }

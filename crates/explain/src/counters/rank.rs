@@ -101,11 +101,11 @@ pub(crate) fn differences(of: &Side, to: &Side, gap: Option<&Gap>) -> Vec<Differ
             explains: gap.and_then(|gap| explains(&difference, of, to, gap)),
             ..difference
         };
-        (Rank::new(measured.score, &difference), difference)
+        (rank(measured.score, &difference), difference)
     };
-    let mut in_order: Vec<(Rank, Difference)> =
+    let mut in_order: Vec<((u8, f64), Difference)> =
         corrected(measured).into_iter().map(ranked).collect();
-    in_order.sort_by(|(a, _), (b, _)| a.tier.cmp(&b.tier).then(b.score.total_cmp(&a.score)));
+    in_order.sort_by(|(a, _), (b, _)| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
     in_order
         .into_iter()
         .map(|(_, difference)| difference)
@@ -146,16 +146,11 @@ fn explains(difference: &Difference, of: &Side, to: &Side, gap: &Gap) -> Option<
         return None;
     }
     let each = event.cost(slower);
-    let waiting = if event.holds_up_all() {
-        gap.clients
-    } else {
-        1.0
+    let waiting = match event.holds_up_all() {
+        true => gap.clients,
+        false => 1.0,
     };
-    let within = if event.is_cpu() {
-        cpu_gap_s(slower, faster)
-    } else {
-        None
-    };
+    let within = event.is_cpu().then(|| cpu_gap_s(slower, faster)).flatten();
     let share = |each_s: f64| {
         let cost_s = more * each_s * waiting;
         within.map_or(cost_s, |cpu_s| cost_s.min(cpu_s)) / gap.waited_s
@@ -311,13 +306,6 @@ fn corrected(mut measured: Vec<Measured>) -> Vec<Measured> {
     measured
 }
 
-/// First counters whose cost is plausible for the difference of the times, by this cost; then others that differ beyond noise,
-/// then those that only one side has, then noise.
-struct Rank {
-    tier: u8,
-    score: f64,
-}
-
 impl Difference {
     /// Whether it can be a cause: more than noise, and not counted twice.
     pub(crate) fn is_clear(&self) -> bool {
@@ -325,24 +313,21 @@ impl Difference {
     }
 }
 
-impl Rank {
-    fn new(score: f64, difference: &Difference) -> Rank {
-        let cost = difference
-            .explains
-            .filter(|one| difference.is_clear() && one.is_enough());
-        if let Some(cost) = cost {
-            return Rank {
-                tier: 0,
-                score: cost.share,
-            };
-        }
-        let tier = match (difference.of, difference.to, difference.beyond_noise) {
-            (Some(_), Some(_), Some(false)) => 3,
-            (Some(_), Some(_), _) => 1,
-            _ => 2,
-        };
-        Rank { tier, score }
+/// The tier of a counter and its score within it. First those whose cost is plausible for the difference of the times, by this cost;
+/// then others that differ beyond noise, then those that only one side has, then noise.
+fn rank(score: f64, difference: &Difference) -> (u8, f64) {
+    let cost = difference
+        .explains
+        .filter(|one| difference.is_clear() && one.is_enough());
+    if let Some(cost) = cost {
+        return (0, cost.share);
     }
+    let tier = match (difference.of, difference.to, difference.beyond_noise) {
+        (Some(_), Some(_), Some(false)) => 3,
+        (Some(_), Some(_), _) => 1,
+        _ => 2,
+    };
+    (tier, score)
 }
 
 fn difference(probe: &Probe, columns: &Columns) -> Option<Measured> {
@@ -365,12 +350,8 @@ fn difference(probe: &Probe, columns: &Columns) -> Option<Measured> {
     }
     let offset = columns.offset(probe);
     let log = |value: Option<f64>| (value.unwrap_or(0.0).max(0.0) + offset).ln();
-    let score = (log(of) - log(to)).abs()
-        * if meaning.is_some() {
-            1.0
-        } else {
-            UNKNOWN_WEIGHT
-        };
+    let weight = meaning.map_or(UNKNOWN_WEIGHT, |_| 1.0);
+    let score = (log(of) - log(to)).abs() * weight;
     let ratio = of
         .zip(to)
         .filter(|(_, to)| *to != 0.0)

@@ -42,11 +42,6 @@ const LIMITED: [Limited; 6] = [
     ("memory", "disk reads", &[(names::DEVICE_READS, 1.0)]),
 ];
 
-/// Whether one side has a limit that the other one lacks or has at another value.
-pub(crate) fn differ(of: &Side, to: &Side) -> bool {
-    !of.is_limited_like(to)
-}
-
 /// The limit of the slower side that costs most; None if none costs a tenth of the difference.
 pub(crate) fn reason(of: &Side, to: &Side, gap: &Gap) -> Option<LimitReason> {
     let (faster, slower) = gap.faster.own_and_other(of, to);

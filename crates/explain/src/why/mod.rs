@@ -135,10 +135,10 @@ fn why(run: &Run, of: &Side, to: &Side, most: usize) -> Why {
     let verdict = times.map_or(TimesVerdict::Nothing, |times| times.verdict());
     let finding = match &gap {
         None => Finding::Nothing(verdict),
-        Some(gap) => if limits::differ(of, to) {
-            limits::reason(of, to, gap).map(Finding::Limit)
-        } else {
+        Some(gap) => if of.is_limited_like(to) {
             reason::reason(of, to, gap, &differences).map(Finding::Counter)
+        } else {
+            limits::reason(of, to, gap).map(Finding::Limit)
         }
         .unwrap_or(Finding::Unexplained(verdict)),
     };
