@@ -1,6 +1,7 @@
 //! Which causes are named, and which times they have to explain.
 
 use crate::common;
+use crate::ratio::ratio;
 use explain::{Finding, TimesVerdict, Why, explain_claim, explain_largest};
 use record::*;
 
@@ -72,22 +73,7 @@ impl Side {
 }
 
 fn claim(of: &str, to: &str) -> Claim {
-    let cell = |level: &str| Cell {
-        levels: vec![("feature".into(), vec![level.into()])],
-        round: None,
-        query: None,
-        without: Vec::new(),
-    };
-    Claim {
-        says: "the second is faster".into(),
-        subject: Subject::Ratio {
-            value: Value::Elapsed,
-            of: cell(of),
-            to: cell(to),
-            bound: Bound::AtLeast(2.0),
-        },
-        published: None,
-    }
+    ratio(Value::Elapsed, of, to, None)
 }
 
 fn why(of: &Side, to: &Side) -> Why {
@@ -230,15 +216,18 @@ fn the_counter_that_costs_most_is_reported() {
 
 #[test]
 fn a_counter_with_two_names_is_listed_once() {
-    let read = |level, elapsed_s, bytes| {
-        let counters = [("Innodb_data_read", bytes), ("buffer_data_reads", bytes)];
-        side(level, elapsed_s, &counters)
-    };
-    let found = why(&read("off", 80.0, 9_000_000), &read("on", 10.0, 1_000_000));
-    let names: Vec<&str> = (found.differences.iter())
-        .map(|difference| difference.counter.as_str())
-        .collect();
-    assert_eq!(names, ["Innodb_data_read"]);
+    for (status, metric) in [
+        ("Innodb_data_read", "buffer_data_reads"),
+        (READS, "buffer_pool_reads"),
+    ] {
+        let read =
+            |level, elapsed_s, moved| side(level, elapsed_s, &[(status, moved), (metric, moved)]);
+        let found = why(&read("off", 80.0, 9_000_000), &read("on", 10.0, 1_000_000));
+        let names: Vec<&str> = (found.differences.iter())
+            .map(|difference| difference.counter.as_str())
+            .collect();
+        assert_eq!(names, [status]);
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod common;
 mod causes;
 mod largest;
 mod plans;
+mod ratio;
 mod results;
 mod right_or_silent;
 mod stalls;

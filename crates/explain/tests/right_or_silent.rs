@@ -1,6 +1,7 @@
 //! Explanations are right or silent: a counter is weighed by what it costs, against the difference that it has to explain.
 
 use crate::common;
+use crate::ratio::ratio;
 use explain::{Finding, Reason, SideName, TimesVerdict, Why, explain_claim};
 use record::*;
 
@@ -75,22 +76,7 @@ fn why(slow: &Load, fast: &Load) -> Why {
 
 /// `experiment` is the text of the file.
 fn why_of(experiment: &str, slow: &Load, fast: &Load) -> Why {
-    let cell = |load: &Load| Cell {
-        levels: vec![("feature".into(), vec![load.level.into()])],
-        round: None,
-        query: None,
-        without: Vec::new(),
-    };
-    let claim = Claim {
-        says: "fast is faster".into(),
-        subject: Subject::Ratio {
-            value: Value::Throughput,
-            of: cell(fast),
-            to: cell(slow),
-            bound: Bound::AtLeast(1.5),
-        },
-        published: None,
-    };
+    let claim = ratio(Value::Throughput, fast.level, slow.level, None);
     let run = Run {
         experiment_toml: experiment.into(),
         ..common::run()
@@ -191,19 +177,6 @@ fn a_limit_of_the_cpu_is_explained_by_the_cpu_time() {
     let slow = load("half a core", 1000.0, &[("server cpu us", 500.0)]).limit("cpus", 0.5);
     let fast = load("all cores", 4000.0, &[("server cpu us", 480.0)]);
     assert!(matches!(why(&slow, &fast).finding, Finding::Limit(limit) if limit.name == "cpus"));
-}
-
-#[test]
-fn nothing_is_explained_without_a_difference() {
-    let slow = load("1", 4000.0, &[(FSYNCS, 0.32)]).set(FLUSH_LOG, "1");
-    let fast = Load {
-        throughput: [3900.0, 4300.0, 3800.0],
-        ..load("2", 4000.0, &[(FSYNCS, 0.08)]).set(FLUSH_LOG, "2")
-    };
-    assert_eq!(
-        why(&slow, &fast).finding,
-        Finding::Nothing(TimesVerdict::WithinNoise)
-    );
 }
 
 #[test]

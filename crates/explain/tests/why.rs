@@ -1,6 +1,7 @@
 //! Why two cells differ, by the counters that were published (P6, P1): the sentence is known from the text.
 
 use crate::common;
+use crate::ratio::ratio;
 use explain::{Doubled, Evidence, Reason, SideName, Why, explain_claim, explain_largest};
 use record::*;
 use stats::needs_query_counters;
@@ -55,22 +56,7 @@ fn trial(measured: &Measured, block: u32) -> Trial {
 }
 
 fn claim(query: Option<&str>) -> Claim {
-    let cell = |level: &str| Cell {
-        levels: vec![("feature".into(), vec![level.into()])],
-        round: None,
-        query: query.map(String::from),
-        without: Vec::new(),
-    };
-    Claim {
-        says: "the feature is faster".into(),
-        subject: Subject::Ratio {
-            value: Value::Elapsed,
-            of: cell("off"),
-            to: cell("on"),
-            bound: Bound::AtLeast(2.0),
-        },
-        published: None,
-    }
+    ratio(Value::Elapsed, "off", "on", query)
 }
 
 /// Of the cell "off" against the cell "on".
@@ -464,32 +450,6 @@ fn a_little_more_read_ahead_does_not_explain_many_fewer_misses() {
     };
     assert_eq!(causes_with(192), [""; 0]);
     assert_eq!(causes_with(1_500), ["read-ahead fetched the pages instead"]);
-}
-
-#[test]
-fn a_counter_that_a_server_has_in_two_places_is_listed_once() {
-    let off = [
-        ("Innodb_buffer_pool_reads", 9_000),
-        ("buffer_pool_reads", 9_000),
-    ];
-    let on = [
-        ("Innodb_buffer_pool_reads", 1_000),
-        ("buffer_pool_reads", 1_000),
-    ];
-    let found = why(
-        Measured {
-            counters: &off,
-            ..PLAIN
-        },
-        Measured {
-            counters: &on,
-            ..PLAIN
-        },
-    );
-    let names: Vec<&str> = (found.differences.iter())
-        .map(|one| one.counter.as_str())
-        .collect();
-    assert_eq!(names, ["Innodb_buffer_pool_reads"]);
 }
 
 #[test]
