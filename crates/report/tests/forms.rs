@@ -153,16 +153,6 @@ fn sections_without_data_are_left_out() {
 }
 
 #[test]
-fn no_line_is_wider_than_the_terminal() {
-    let (run, trials) = fixture::troubled();
-    for width in [80, 100, 140] {
-        let text = forms::terminal(&run, &trials, false, width);
-        let widest = text.lines().map(|line| line.chars().count()).max();
-        assert!(widest <= Some(width), "{widest:?} of {width}:\n{text}");
-    }
-}
-
-#[test]
 fn colour_adds_escape_codes_only() {
     let (run, trials) = fixture::troubled();
     let coloured = forms::terminal(&run, &trials, true, 100);

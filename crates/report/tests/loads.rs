@@ -95,17 +95,6 @@ fn operations_with_unknown_outcome_are_a_footnote() {
 }
 
 #[test]
-fn no_line_is_wider_than_the_terminal() {
-    for (run, trials) in [timed::troubled(), timed::open(), timed::searched()] {
-        for width in [80, 100, 140] {
-            let text = forms::terminal(&run, &trials, false, width);
-            let widest = text.lines().map(|line| line.chars().count()).max();
-            assert!(widest <= Some(width), "{widest:?} of {width}:\n{text}");
-        }
-    }
-}
-
-#[test]
 fn one_block_has_no_interval() {
     let (run, trials) = timed::by_clients(1, 30);
     let text = forms::terminal(&run, &trials, false, 100);
