@@ -71,6 +71,11 @@ impl Setup {
         conduct_with(request, &means)
     }
 
+    fn resume(&self, begun: &Conducted, request: Request) -> Conducted {
+        let resume = Some(begun.folder.display().to_string());
+        self.conduct(&Request { resume, ..request }).unwrap()
+    }
+
     fn run(&self, experiment: Experiment, toy: fn() -> Toy) -> Conducted {
         self.conduct(&self.request(experiment, toy)).unwrap()
     }
@@ -191,11 +196,7 @@ fn a_report_that_cannot_be_written_is_a_warning() {
     let page = first.folder.join("report.html");
     std::fs::remove_file(&page).unwrap();
     std::fs::create_dir(&page).unwrap();
-    let again = Request {
-        resume: Some(first.folder.display().to_string()),
-        ..setup.request(rounds(1), Toy::rounds)
-    };
-    let conducted = setup.conduct(&again).unwrap();
+    let conducted = setup.resume(&first, setup.request(rounds(1), Toy::rounds));
     assert!(conducted.valid() && page.is_dir());
 }
 
@@ -232,11 +233,7 @@ fn resume_measures_failed_trials_again_and_keeps_the_others() {
         )
         .unwrap();
     let starts = setup.node.starts();
-    let request = Request {
-        resume: Some(conducted.folder.display().to_string()),
-        ..setup.request(rounds(1), Toy::rounds)
-    };
-    let resumed = setup.conduct(&request).unwrap();
+    let resumed = setup.resume(&conducted, setup.request(rounds(1), Toy::rounds));
     assert_eq!(setup.node.starts() - starts, 1);
     let keys: Vec<_> = resumed.trials.iter().map(|trial| &trial.key).collect();
     assert_eq!(keys, [&kept.key, &gone.key]);
@@ -263,11 +260,8 @@ fn a_run_has_a_control_in_each_block_and_resume_keeps_it() {
     at.execute(last, ()).unwrap();
     drop(at);
     let starts = setup.node.starts();
-    let request = Request {
-        resume: Some(conducted.folder.display().to_string()),
-        ..setup.request(timed("[1, 2]", "blocks = 2\n"), Toy::timed)
-    };
-    let resumed = setup.conduct(&request).unwrap();
+    let again = setup.request(timed("[1, 2]", "blocks = 2\n"), Toy::timed);
+    let resumed = setup.resume(&conducted, again);
     assert_eq!(setup.node.starts() - starts, 1);
     assert_eq!((resumed.trials.len(), resumed.controls.len()), (4, 2));
     assert_eq!(resumed.controls[0], conducted.controls[0]);
@@ -287,11 +281,8 @@ fn resuming_a_complete_run_measures_nothing() {
     let setup = Setup::new();
     let conducted = setup.run(rounds(1), Toy::rounds);
     let starts = setup.node.starts();
-    let request = Request {
-        resume: Some(conducted.folder.display().to_string()),
-        ..setup.request(rounds(1), Toy::rounds)
-    };
-    assert_eq!(setup.conduct(&request).unwrap().trials.len(), 2);
+    let resumed = setup.resume(&conducted, setup.request(rounds(1), Toy::rounds));
+    assert_eq!(resumed.trials.len(), 2);
     assert_eq!(setup.node.starts(), starts);
 }
 
@@ -309,11 +300,7 @@ fn a_server_that_dies_fails_its_trial_and_the_run_continues() {
         "{says}"
     );
 
-    let request = Request {
-        resume: Some(conducted.folder.display().to_string()),
-        ..setup.request(rounds(1), Toy::rounds)
-    };
-    let resumed = setup.conduct(&request).unwrap();
+    let resumed = setup.resume(&conducted, setup.request(rounds(1), Toy::rounds));
     assert!(resumed.valid(), "a failed trial is measured again");
 }
 

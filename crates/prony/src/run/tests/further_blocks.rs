@@ -102,11 +102,7 @@ fn the_cells_of_undecided_claims_go_on_and_a_killed_run_resumes_the_same_plan() 
         .unwrap()
         .execute("DELETE FROM trial WHERE id > 13", ())
         .unwrap();
-    let resumed = Request {
-        resume: Some(conducted.folder.display().to_string()),
-        ..request_to_compare(&setup, experiment)
-    };
-    let resumed = setup.conduct(&resumed).unwrap();
+    let resumed = setup.resume(&conducted, request_to_compare(&setup, experiment));
     assert_eq!(keys(&resumed), keys(&conducted));
 }
 
@@ -119,11 +115,7 @@ fn a_finished_run_gets_further_blocks_as_a_labelled_look() {
     let mut extended = compared("3");
     let looks = conducted.run.question.looks().with_added(3, 4, true);
     extended.protocol.set_looks(looks);
-    let request = Request {
-        resume: Some(conducted.folder.display().to_string()),
-        ..request_to_compare(&setup, extended)
-    };
-    let conducted = setup.conduct(&request).unwrap();
+    let conducted = setup.resume(&conducted, request_to_compare(&setup, extended));
     let blocks = ["slow", "fast", "left", "right"].map(|name| blocks_of(&conducted, name));
     assert_eq!(blocks, [3, 3, 4, 4]);
     let document = report::Document::of(&conducted.run, &conducted.trials, report::Detail::Brief);
