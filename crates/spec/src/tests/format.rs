@@ -226,6 +226,10 @@ fn an_event_that_sets_nothing_is_a_mistake() {
         let says = error.mistakes()[0].to_string();
         assert!(says.contains("changes nothing"), "{nothing}: {says}");
     }
+    let typo = "[[event]]\nat = \"1m\"\nset = { limits = { write_iop = 200 } }\n";
+    let error = read(&format!("{RIGHT}{typo}")).unwrap_err();
+    let mut mistakes = error.mistakes().iter().map(ToString::to_string);
+    assert!(mistakes.any(|says| says.contains("write_iop")));
 }
 
 #[test]

@@ -27,8 +27,11 @@ fn file(event: &str) -> Experiment {
 
 /// The event and what it does.
 fn event(event: &str) -> (EventSpec, Action) {
-    let experiment = file(event);
-    let mut actions = spec::events::read(&experiment, &KINDS).unwrap();
+    event_of(&file(event))
+}
+
+fn event_of(experiment: &Experiment) -> (EventSpec, Action) {
+    let mut actions = spec::events::read(experiment, &KINDS).unwrap();
     (experiment.events[0].clone(), actions.remove(0))
 }
 
@@ -147,9 +150,7 @@ fn a_server_of_somebody_else_is_not_paused() {
 fn a_pause_waits_for_no_other_node() {
     let source = "title = 't'\nquestion = 'q'\n[server.a]\nbuild = 'mariadb'\ntopology = 'galera'\nnodes = 2\n\
                   [workload.oltp]\n[protocol]\ntime = '60s'\n[[event]]\nat = '0s'\npause = { node = 2, for = '1s' }\n";
-    let experiment = read_on_server(source);
-    let mut actions = spec::events::read(&experiment, &KINDS).unwrap();
-    let (stop, happening) = happening((experiment.events[0].clone(), actions.remove(0)));
+    let (stop, happening) = happening(event_of(&read_on_server(source)));
     assert_eq!(happening.uptime.begin(1), Phase::Up);
     let left_down = Phase::Down("kill", Instant::now());
     happening.uptime.end(1, left_down);
@@ -171,6 +172,18 @@ fn an_event_that_an_outage_kept_off_says_so() {
     let happened = happening.repeat(Instant::now());
     let missed = &happened.missed[0];
     assert!(missed.contains("the server was up again"), "{missed}");
+}
+
+/// The means of an event whose statement `stopper` ends, on a server with this process.
+fn means(session: Session, stopper: Stopper, process: Option<u32>) -> Means {
+    Means {
+        power: None,
+        changes: Arc::default(),
+        session: Some(session),
+        stopper,
+        reopen: reopen(),
+        server: Some(server_of(process)),
+    }
 }
 
 fn prepared((event, action): (EventSpec, Action), means: Means) -> PreparedEvents {
@@ -195,14 +208,7 @@ fn comes_to(child: &Child, stopped: bool) -> bool {
 #[test]
 fn a_pause_ends_with_the_load_and_the_server_goes_on() {
     let mut server = Command::new("sleep").arg("1000").spawn().unwrap();
-    let means = Means {
-        power: None,
-        changes: Arc::default(),
-        session: Some(sqlite()),
-        stopper: Box::new(|| ()),
-        reopen: reopen(),
-        server: Some(server_of(Some(server.id()))),
-    };
+    let means = means(sqlite(), Box::new(|| ()), Some(server.id()));
     let pause = event("pause = { for = '1000s' }");
     let events = prepared(pause, means).begin(Instant::now());
     assert!(comes_to(&server, true));
@@ -227,16 +233,10 @@ fn a_statement_under_way_at_the_end_is_cancelled_and_no_failure() {
             message,
         })
     }));
-    let means = Means {
-        power: None,
-        changes: Arc::default(),
-        session: Some(session),
-        stopper: Box::new(move || {
-            let _ = cancel.send(());
-        }),
-        reopen: reopen(),
-        server: Some(server_of(None)),
-    };
+    let stopper = Box::new(move || {
+        let _ = cancel.send(());
+    });
+    let means = means(session, stopper, None);
     let events = prepared(sql("a long one; another"), means).begin(Instant::now());
     runs.recv().unwrap();
     let happened = events.cancel();
@@ -310,9 +310,7 @@ fn an_unknown_mode_of_survival_is_refused() {
 fn at_a_state() -> (EventSpec, Action) {
     let source = "title = 't'\nquestion = 'q'\n[server.a]\nbuild = 'mariadb'\n[workload.oltp]\n\
                   [protocol]\ntime = '60s'\n[[event]]\nwhen = 'checkpoint_age > 80%'\nsql = 'select 1'\n";
-    let experiment = read_on_server(source);
-    let mut actions = spec::events::read(&experiment, &KINDS).unwrap();
-    (experiment.events[0].clone(), actions.remove(0))
+    event_of(&read_on_server(source))
 }
 
 fn checkpoint_age(value: f64) -> BTreeMap<String, f64> {
@@ -347,12 +345,6 @@ fn a_condition_that_is_never_met_is_flagged_with_the_last_value() {
         missed.contains("checkpoint_age > 80% was true (last value: 79)"),
         "{missed}"
     );
-}
-
-#[test]
-fn limits_of_a_target_without_limits_cannot_be_changed() {
-    let happened = happened(event("set = { limits = { write_iops = 200 } }"));
-    assert_eq!(happened.failed, ["set: the target has no limits"]);
 }
 
 #[test]
@@ -395,20 +387,4 @@ fn an_earlier_outage_does_not_excuse_an_event_without_a_connection() {
     happening.uptime.end(1, Phase::Up);
     let happened = happening.repeat(Instant::now());
     assert_eq!(happened.failed, ["set: the target has no limits"]);
-}
-
-#[test]
-fn a_set_event_without_a_change_is_refused() {
-    let says = |set: &str| {
-        let source = format!(
-            "title = 't'\nquestion = 'q'\n[server.a]\nbuild = 'mariadb'\n[workload.oltp]\n\
-             [protocol]\ntime = '60s'\n[[event]]\nat = '0s'\nset = {set}\n"
-        );
-        let target = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
-        let error = spec::parse("t", "t.toml", &source, &target).unwrap_err();
-        error.mistakes()[0].to_string()
-    };
-    assert!(says("{}").contains("changes nothing"), "{}", says("{}"));
-    let wrong = "{ limits = { write_iop = 200 } }";
-    assert!(says(wrong).contains("write_iop"), "{}", says(wrong));
 }
