@@ -1,6 +1,7 @@
 //! The comparison of runs in its forms, and the gate.
 
 use crate::fixture;
+use crate::fixture::forms::allowed;
 use crate::fixture::long_names::{WIDTHS, is_within, with_long_names};
 use record::{Bound, Cell, Claim, FlagKind, Role, Run, Subject, Trial, Value};
 use report::{
@@ -13,24 +14,21 @@ fn compared(factor: f64) -> Comparison {
 }
 
 /// A run twice, the second time slower by this factor.
-fn compared_runs((old, old_trials): (Run, Vec<Trial>), factor: f64) -> Comparison {
+fn compared_runs((old, mut old_trials): (Run, Vec<Trial>), factor: f64) -> Comparison {
     let (mut new, mut new_trials) = (old.clone(), old_trials.clone());
     new.id = "old-blocks-time-later".into();
     new.environment.kernel = "6.99".into();
+    let neighbours = |trial: &mut Trial, value: &str| {
+        let name = "innodb_flush_neighbors".to_string();
+        trial.settings.insert(name, value.to_string());
+    };
+    for trial in &mut old_trials {
+        neighbours(trial, "1");
+    }
     for trial in &mut new_trials {
         slow_down(trial, factor);
-        trial
-            .settings
-            .insert("innodb_flush_neighbors".into(), "0".into());
-    }
-    for trial in &mut new_trials {
+        neighbours(trial, "0");
         trial.settings.insert("port".into(), "4711".into());
-    }
-    let mut old_trials = old_trials;
-    for trial in &mut old_trials {
-        trial
-            .settings
-            .insert("innodb_flush_neighbors".into(), "1".into());
     }
     Comparison::of(
         vec![measured(old, old_trials), measured(new, new_trials)],
@@ -44,14 +42,6 @@ fn measured(run: Run, trials: Vec<Trial>) -> Measured {
         run,
         trials,
         controls: Vec::new(),
-    }
-}
-
-fn allowed(strictness: Strictness) -> Allowed {
-    Allowed {
-        tolerance: 0.05,
-        failures: 0.01,
-        strictness,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::fixture;
 use crate::fixture::forms;
-use report::{Allowed, Detail, Document, Gate, Screen, Strictness};
+use report::{Detail, Document, Gate, Screen, Strictness};
 
 #[test]
 fn one_block_has_no_intervals_and_no_verdicts() {
@@ -425,12 +425,8 @@ fn timed_out() -> (record::Run, Vec<record::Trial>) {
 #[test]
 fn a_gate_shows_a_lower_bound_as_the_verdicts_do() {
     let (run, trials) = timed_out();
-    let allowed = Allowed {
-        tolerance: 0.05,
-        failures: 0.01,
-        strictness: Strictness::Decided,
-    };
-    let gate = Gate::of_run(&Document::of(&run, &trials, Detail::Brief), &allowed);
+    let document = Document::of(&run, &trials, Detail::Brief);
+    let gate = Gate::of_run(&document, &forms::allowed(Strictness::Decided));
     let text = &gate.checks[0].text;
     assert!(text.contains("measured >= "), "{text}");
     assert!(text.contains(" or more; threshold "), "{text}");

@@ -433,12 +433,7 @@ fn a_gate_is_undecided_about_servers_whose_pauses_matter() {
     let (run, trials) = undecided(6);
     let gate = |trials: &[record::Trial]| {
         let document = report::Document::of(&run, trials, report::Detail::Brief);
-        let allowed = report::Allowed {
-            tolerance: 0.05,
-            failures: 0.01,
-            strictness: report::Strictness::Strict,
-        };
-        report::Gate::of_run(&document, &allowed)
+        report::Gate::of_run(&document, &forms::allowed(report::Strictness::Strict))
     };
     let of_pauses = |trials: &[record::Trial]| {
         let checks = gate(trials).checks.into_iter();
