@@ -62,48 +62,34 @@ struct Recorded {
 impl Overrides {
     /// The overrides as arguments, for the record. Passwords in DSNs are masked.
     pub(crate) fn arguments(&self) -> Vec<String> {
-        let mut arguments = Vec::new();
-        let mut add = |flag: &str, value: String| arguments.extend([flag.to_string(), value]);
-        if let Some(scale) = self.scale {
-            add("--scale", scale.to_string());
-        }
-        if let Some(size) = &self.size {
-            add("--size", size.clone());
-        }
-        if let Some(blocks) = self.blocks {
-            add("--blocks", blocks.to_string());
-        }
-        if self.until_decided {
-            arguments.push("--until-decided".to_string());
-        }
-        if self.no_limits {
-            arguments.push("--no-limits".to_string());
-        }
-        if self.accept_warnings {
-            arguments.push("--accept-warnings".to_string());
-        }
-        let mut add = |flag: &str, value: String| arguments.extend([flag.to_string(), value]);
-        for only in &self.only {
-            add("--only", only.clone());
-        }
-        for server in &self.server {
-            add("--server", mask_passwords(server));
-        }
-        let counts = |counts: &[u32]| counts.iter().map(u32::to_string).collect::<Vec<_>>();
-        let lists = [
-            ("--clients", counts(&self.clients)),
-            ("--rate", self.rate.clone()),
-            ("--workers", counts(&self.workers)),
-        ];
-        for (flag, list) in lists.iter().filter(|(_, list)| !list.is_empty()) {
-            add(flag, list.join(","));
-        }
-        for (flag, text) in [("--time", &self.time), ("--warmup", &self.warmup)] {
-            if let Some(text) = text {
-                add(flag, text.clone());
-            }
-        }
-        arguments
+        let option = |flag: &str, value: Option<String>| {
+            value.map_or_else(Vec::new, |value| vec![flag.to_string(), value])
+        };
+        let switch = |flag: &str, is_on: bool| Vec::from_iter(is_on.then(|| flag.to_string()));
+        let list = |flag: &str, list: Vec<String>| {
+            option(flag, (!list.is_empty()).then(|| list.join(",")))
+        };
+        let counts = |counts: &[u32]| counts.iter().map(u32::to_string).collect();
+        let only = self.only.iter().cloned();
+        let servers = self.server.iter().map(|server| mask_passwords(server));
+        [
+            option("--scale", self.scale.map(|scale| scale.to_string())),
+            option("--size", self.size.clone()),
+            option("--blocks", self.blocks.map(|blocks| blocks.to_string())),
+            switch("--until-decided", self.until_decided),
+            switch("--no-limits", self.no_limits),
+            switch("--accept-warnings", self.accept_warnings),
+            only.flat_map(|only| option("--only", Some(only))).collect(),
+            servers
+                .flat_map(|server| option("--server", Some(server)))
+                .collect(),
+            list("--clients", counts(&self.clients)),
+            list("--rate", self.rate.clone()),
+            list("--workers", counts(&self.workers)),
+            option("--time", self.time.clone()),
+            option("--warmup", self.warmup.clone()),
+        ]
+        .concat()
     }
 
     pub fn recorded(arguments: &[String]) -> Result<Overrides, Failure> {
@@ -134,9 +120,7 @@ impl Overrides {
         experiment = experiment.with_servers(&self.server)?;
         self.apply_to_load(experiment)?.with_only(&self.only)
     }
-}
 
-impl Overrides {
     fn apply_to_load(&self, mut experiment: Experiment) -> Result<Experiment, OverrideError> {
         if !self.clients.is_empty() {
             experiment = experiment.with_clients(&self.clients)?;
