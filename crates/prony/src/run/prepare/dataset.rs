@@ -104,21 +104,19 @@ impl Datasets<'_> {
         dataset: &dyn Dataset,
         shape: &Shape,
     ) -> Result<Ready, RunError> {
-        let layout = shape.layout;
-        let folder = self.home.snapshots().join(name(server, dataset, layout));
+        let name = name(server, dataset, shape.layout);
+        let folder = self.home.snapshots().join(&name);
+        let ready = |note| Ready {
+            data_folder: Some(folder.join("data")),
+            may_reload: false,
+            note,
+        };
         let _lock = self.lock(&folder)?;
         if let Some(note) = read_note(&folder) {
-            return Ok(Ready {
-                data_folder: Some(folder.join("data")),
-                may_reload: false,
-                note,
-            });
+            return Ok(ready(note));
         }
-        let building = self.home.snapshots().join(format!(
-            "{BUILDING}{}-{}",
-            std::process::id(),
-            name(server, dataset, layout)
-        ));
+        let building = format!("{BUILDING}{}-{name}", std::process::id());
+        let building = self.home.snapshots().join(building);
         let lease = self.leases.folder(&building)?;
         std::fs::create_dir_all(building.join("data"))
             .map_err(|error| cannot_write(&building, &error))?;
@@ -131,11 +129,7 @@ impl Datasets<'_> {
         }
         std::fs::rename(&building, &folder).map_err(|error| cannot_write(&folder, &error))?;
         drop(lease);
-        Ok(Ready {
-            data_folder: Some(folder.join("data")),
-            may_reload: false,
-            note,
-        })
+        Ok(ready(note))
     }
 
     /// Locks the snapshot: if two prony processes need it, one makes it and the other waits.
