@@ -25,13 +25,9 @@ pub(super) struct Clock {
 impl Clock {
     /// Reads the server's clock several times and keeps the reading with the shortest round trip.
     pub(super) fn read(session: &mut Session) -> Result<Clock, ServerError> {
-        let mut best: Option<Clock> = None;
-        for _ in 0..TRIPS {
-            let one = Clock::once(session)?;
-            if best.is_none_or(|best| one.round_trip < best.round_trip) {
-                best = Some(one);
-            }
-        }
+        let read = (0..TRIPS).map(|_| Clock::once(session));
+        let read = read.collect::<Result<Vec<Clock>, ServerError>>()?;
+        let best = read.into_iter().min_by_key(|one| one.round_trip);
         Ok(best.expect("several round trips"))
     }
 

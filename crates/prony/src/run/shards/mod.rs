@@ -99,7 +99,9 @@ impl Meeting {
         let node = provider.server(Path::new("")).first().clone();
         let mut meeting = Meeting::new(shards, node, request)?;
         let met = meeting.come(means.progress);
-        meeting.closing(met)
+        // Ends the meeting for all, if this shard cannot go on.
+        met.inspect_err(|error| meeting.give_up(&error.to_string()))?;
+        Ok(meeting)
     }
 
     fn new(shards: &Shards, node: Arc<dyn Node>, request: &Request) -> Result<Meeting, RunError> {
@@ -129,17 +131,6 @@ impl Meeting {
             fatal: None,
             reported_us: 0,
         })
-    }
-
-    /// Ends the meeting for all, if this shard cannot go on.
-    fn closing<T>(mut self, outcome: Result<T, RunError>) -> Result<Meeting, RunError> {
-        match outcome {
-            Ok(_) => Ok(self),
-            Err(error) => {
-                self.give_up(&error.to_string());
-                Err(error)
-            }
-        }
     }
 
     /// The meeting before the run.

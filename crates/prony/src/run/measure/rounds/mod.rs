@@ -180,9 +180,7 @@ impl<'a> Rounds<'a> {
         }
         Ok(())
     }
-}
 
-impl Rounds<'_> {
     /// Whether no round before this one can have read the data.
     fn is_first(&self, index: usize) -> bool {
         index == 0 && self.rounds[index] == RoundKind::Hot

@@ -5,6 +5,7 @@ use crate::run::drive;
 use crate::run::place::beats::PreparedBeats;
 use crate::run::place::{Nodes, caught_up};
 use host::Interface;
+use host::network::Network;
 use observe::{Prepared, Targets};
 use record::{Flag, FlagKind, LimitNote, Trial};
 use server::{Connector, Node, ServerError, Session};
@@ -144,10 +145,14 @@ impl ServerPlace<'_> {
         Ok(audited)
     }
 
+    /// The network of a cluster; None without one.
+    fn network(&self) -> Option<&Network> {
+        self.hosted.instance.formation()?.network()
+    }
+
     /// The link by which clients reach the server; None for sockets, the loopback interface, and addresses that are names.
     pub(crate) fn clients_link(&self) -> Option<ClientsLink> {
-        let formation = self.hosted.instance.formation();
-        if let Some(network) = formation.and_then(|formation| formation.network()) {
+        if let Some(network) = self.network() {
             return Some(ClientsLink {
                 interface: Interface::named(network.client_interface()),
                 bits_per_s: network.bandwidths().client_link_bits_per_s,
@@ -166,26 +171,18 @@ impl ServerPlace<'_> {
 
     /// Brings every link up again.
     pub(super) fn heal(&self) -> Result<(), String> {
-        let network = self
-            .hosted
-            .instance
-            .formation()
-            .and_then(|formation| formation.network());
-        let Some(network) = network else {
+        let Some(network) = self.network() else {
             return Ok(());
         };
-        let mut numbers = (1..)
-            .zip(self.hosted.instance.nodes())
-            .map(|(number, _)| number);
+        let mut numbers = (1..).zip(self.hosted.instance.nodes());
         numbers
-            .try_for_each(|number| network.heal(number))
+            .try_for_each(|(number, _)| network.heal(number))
             .map_err(|error| error.to_string())
     }
 
     /// Measures the links before a load.
     pub(super) fn note_links(&self, trial: &mut Trial) -> Result<(), ServerError> {
-        let formation = self.hosted.instance.formation();
-        let Some(network) = formation.and_then(|formation| formation.network()) else {
+        let Some(network) = self.network() else {
             return Ok(());
         };
         let noted = network.verify()?.into_iter().map(|speed| LimitNote {
