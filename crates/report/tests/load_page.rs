@@ -1,6 +1,7 @@
 //! The page of timed loads: its charts, that nothing in the record can break out of it, that it stays small.
 
 use crate::fixture::{forms, timed};
+use crate::page::{charts, outside_of_scripts};
 use serde_json::Value;
 use std::sync::LazyLock;
 
@@ -12,23 +13,6 @@ static OPEN: LazyLock<String> = LazyLock::new(|| {
     let (run, trials) = timed::open();
     forms::html(&run, &trials)
 });
-
-/// The page's markup, without its data and its scripts.
-fn markup(page: &str) -> String {
-    let start = page.find("<body>").unwrap();
-    let mut parts = page[start..].split("<script");
-    let mut text = parts.next().unwrap().to_string();
-    parts.for_each(|part| {
-        text.push_str(part.split_once("</script>").map_or("", |(_, after)| after))
-    });
-    text.replace("><", ">\n<")
-}
-
-fn charts(page: &str) -> Value {
-    let start = page.find("id=\"charts\">").unwrap() + "id=\"charts\">".len();
-    let end = start + page[start..].find("</script>").unwrap();
-    serde_json::from_str(&page[start..end]).unwrap()
-}
 
 #[test]
 fn every_chart_has_options_and_every_choice_has_a_chart() {
@@ -88,7 +72,7 @@ fn the_warm_up_a_stall_and_an_event_are_marked_in_the_seconds() {
 
 #[test]
 fn closed_and_open_loads_are_never_in_one_chart() {
-    let page = markup(&OPEN);
+    let page = outside_of_scripts(&OPEN);
     assert!(page.contains("closed loop, 64 clients"));
     let titles = page
         .split("<h3>")
@@ -184,7 +168,7 @@ fn a_tag_in_any_text_of_the_record_stays_text() {
         }
     }
     let page = forms::html(&run, &trials);
-    assert!(!page.contains(evil) && !markup(&page).contains("<img"));
+    assert!(!page.contains(evil) && !outside_of_scripts(&page).contains("<img"));
     assert_eq!(
         page.matches("</script").count(),
         3,

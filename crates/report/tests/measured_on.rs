@@ -67,14 +67,9 @@ fn settings_that_were_not_applied_are_named_and_compared_with_nothing() {
 fn the_file_system_named_is_that_of_the_data_and_none_for_a_server_elsewhere() {
     let (mut run, mut trials) = fixture::small();
     run.environment.file_system = "ext4 on /dev/vda".into();
-    let dataset = |file_system: Option<&str>| {
-        record::DatasetNote {
-        file_system: file_system.map(String::from),
-        ..serde_json::from_value(serde_json::json!({
-            "fingerprint": "f", "server": "s", "rows": 4, "data_bytes": 1, "load_s": null, "method": "INSERT"
-        }))
-        .unwrap()
-    }
+    let dataset = |file_system: &str| record::DatasetNote {
+        file_system: Some(file_system.into()),
+        ..Default::default()
     };
     let named = |run: &record::Run, trials: &[record::Trial]| {
         let document = report::Document::of(run, trials, report::Detail::Brief);
@@ -82,10 +77,10 @@ fn the_file_system_named_is_that_of_the_data_and_none_for_a_server_elsewhere() {
     };
     let xfs = "xfs on a loop device over ext4 on /dev/vda";
     for trial in &mut trials {
-        trial.dataset = Some(dataset(Some(xfs)));
+        trial.dataset = Some(dataset(xfs));
     }
     assert!(named(&run, &trials).contains(xfs));
-    trials[0].dataset = Some(dataset(Some("ext4 on /dev/sdb")));
+    trials[0].dataset = Some(dataset("ext4 on /dev/sdb"));
     let both = format!("ext4 on /dev/sdb and {xfs}");
     assert!(named(&run, &trials).contains(&both));
     trials[0].dataset = None;

@@ -27,7 +27,15 @@ fn the_counters_that_a_reader_chooses_have_the_decimals_of_the_table() {
     assert!(page.contains("\"Created_tmp_tables\":0.8462"));
 }
 
-fn outside_of_scripts(page: &str) -> String {
+/// The options of the charts.
+pub(crate) fn charts(page: &str) -> serde_json::Value {
+    let start = page.find("id=\"charts\">").unwrap() + "id=\"charts\">".len();
+    let end = start + page[start..].find("</script>").unwrap();
+    serde_json::from_str(&page[start..end]).unwrap()
+}
+
+/// The markup, without the data and the scripts.
+pub(crate) fn outside_of_scripts(page: &str) -> String {
     let mut parts = page.split("<script");
     let mut text = parts.next().unwrap().to_string();
     parts.for_each(|part| {
@@ -103,10 +111,7 @@ fn a_tag_in_any_text_of_the_record_stays_text() {
 #[test]
 fn the_charts_have_the_data_of_the_tables() {
     let (run, trials) = fixture::published();
-    let page = forms::html(&run, &trials);
-    let start = page.find("id=\"charts\">").unwrap() + "id=\"charts\">".len();
-    let end = start + page[start..].find("</script>").unwrap();
-    let charts: serde_json::Value = serde_json::from_str(&page[start..end]).unwrap();
+    let charts = charts(&forms::html(&run, &trials));
     let bars = charts["totals"]["baseOption"]["series"].as_array().unwrap();
     assert_eq!(bars.len(), 8, "a bar and a whisker for each of four rounds");
     assert_eq!(bars[0]["data"].as_array().unwrap().len(), 5);

@@ -125,25 +125,16 @@ fn a_table_that_does_not_fit_is_shown_row_by_row_or_in_parts() {
 #[test]
 fn the_first_screen_has_the_answer_one_table_and_the_verdicts() {
     let (run, trials) = fixture::published();
-    let document = Document::of(&run, &trials, Detail::Brief);
-    let screen = Screen {
-        verbose: false,
-        ..forms::screen(80)
-    };
-    let text = report::terminal(&document, &screen);
+    let text = first_screen(&run, &trials);
     insta::assert_snapshot!(text);
+    let document = Document::of(&run, &trials, Detail::Brief);
     assert!(text.starts_with(document.headline.split(' ').next().unwrap()));
 }
 
 #[test]
 fn the_first_screen_of_a_load_has_a_row_for_each_cell() {
     let (run, trials) = timed::closed();
-    let document = Document::of(&run, &trials, Detail::Brief);
-    let screen = Screen {
-        verbose: false,
-        ..forms::screen(80)
-    };
-    insta::assert_snapshot!(report::terminal(&document, &screen));
+    insta::assert_snapshot!(first_screen(&run, &trials));
 }
 
 #[test]

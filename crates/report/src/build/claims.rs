@@ -236,23 +236,22 @@ fn none_explained(findings: &[&Finding]) -> Option<&'static str> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn judged(bound: Bound, verdict: Verdict, measured: Option<f64>) -> Judged {
-        let subject = Subject::Ratio {
-            value: record::Value::Elapsed,
-            of: record::Cell::default(),
-            to: record::Cell::default(),
-            bound,
-        };
+    /// A claim without figures.
+    pub(in crate::build) fn without_figures(
+        says: &str,
+        subject: Subject,
+        verdict: Verdict,
+    ) -> Judged {
         Judged {
             claim: record::Claim {
-                says: "slower with batches".into(),
+                says: says.into(),
                 subject,
                 published: None,
             },
-            measured,
+            measured: None,
             ci: None,
             limit: None,
             threshold: String::new(),
@@ -263,6 +262,19 @@ mod tests {
             decided_after: None,
             blocks: None,
             reason: None,
+        }
+    }
+
+    fn judged(bound: Bound, verdict: Verdict, measured: Option<f64>) -> Judged {
+        let subject = Subject::Ratio {
+            value: record::Value::Elapsed,
+            of: record::Cell::default(),
+            to: record::Cell::default(),
+            bound,
+        };
+        Judged {
+            measured,
+            ..without_figures("slower with batches", subject, verdict)
         }
     }
 

@@ -218,6 +218,7 @@ pub(crate) fn count(claims: &[Claim]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::build::claims::tests::without_figures;
 
     #[test]
     fn a_statement_that_does_not_hold_keeps_its_own_words() {
@@ -225,26 +226,9 @@ mod tests {
             finding: record::Finding::NoLosses,
             of: Cell::default(),
         };
-        let judged = Judged {
-            claim: record::Claim {
-                says: "Nothing acknowledged is lost.".into(),
-                subject,
-                published: None,
-            },
-            measured: None,
-            ci: None,
-            limit: None,
-            threshold: String::new(),
-            verdict: Verdict::NotReproduced,
-            direction: None,
-            published_inside: None,
-            blocks_to_decide: None,
-            decided_after: None,
-            blocks: None,
-            reason: None,
-        };
+        let says = "Nothing acknowledged is lost.";
         let claim = Claim {
-            judged,
+            judged: without_figures(says, subject, Verdict::NotReproduced),
             basis: stats::Basis::default(),
             why: None,
         };
