@@ -69,6 +69,17 @@ impl Evidence {
             flushes,
         }
     }
+
+    fn is_without_barriers(&self) -> bool {
+        let mut options = self.mount_options.split(',');
+        options.any(|option| WITHOUT_BARRIERS.contains(&option))
+    }
+
+    /// Flushes of a stacked device are counted by the devices below it.
+    fn sends_no_flushes(&self) -> bool {
+        let few = |flushes: u64| flushes < self.commits / 2;
+        self.kind != Some(DiskKind::Stacked) && self.commits > 0 && self.flushes.is_some_and(few)
+    }
 }
 
 /// A disk of 15,000 rotations a minute writes the end of a log at most once a rotation.
@@ -148,19 +159,6 @@ pub(super) fn judge(evidence: &Evidence) -> Flushes {
         ),
     };
     Flushes { verdict, why }
-}
-
-impl Evidence {
-    fn is_without_barriers(&self) -> bool {
-        let mut options = self.mount_options.split(',');
-        options.any(|option| WITHOUT_BARRIERS.contains(&option))
-    }
-
-    /// Flushes of a stacked device are counted by the devices below it.
-    fn sends_no_flushes(&self) -> bool {
-        let few = |flushes: u64| flushes < self.commits / 2;
-        self.kind != Some(DiskKind::Stacked) && self.commits > 0 && self.flushes.is_some_and(few)
-    }
 }
 
 #[cfg(test)]

@@ -208,12 +208,10 @@ mod tests {
     fn settings_are_restored_once_to_their_first_values() {
         let log = Arc::default();
         let changes = Changes::default();
-        let to = |value: &str| {
-            let value = Setting::Literal(value.into());
-            vec![("innodb_io_capacity".to_string(), value)]
-        };
-        changes.set(&mut scripted(&log), &to("100")).unwrap();
-        changes.set(&mut scripted(&log), &to("4K")).unwrap();
+        for value in ["100", "4K"] {
+            let wanted = vec![to("innodb_io_capacity", value)];
+            changes.set(&mut scripted(&log), &wanted).unwrap();
+        }
         changes.restore(|| Ok(scripted(&log))).unwrap();
         changes.restore(|| Ok(scripted(&log))).unwrap();
         let set: Vec<String> = log

@@ -354,6 +354,14 @@ pub(crate) mod tests {
         }
     }
 
+    fn flagged(kind: FlagKind, text: &str) -> Passed {
+        let text = text.into();
+        Passed {
+            flags: vec![Flag { kind, text }],
+            ..Passed::default()
+        }
+    }
+
     fn coldness(reason: Option<&str>) -> Coldness {
         Coldness {
             proved: reason.is_none(),
@@ -401,14 +409,7 @@ pub(crate) mod tests {
     fn a_query_that_fails_in_every_round_is_flagged_once_and_the_others_keep_their_figures() {
         let mut trial = trial_with_answers("5.6", &["a", "a"]);
         for index in 0..2 {
-            let flags = vec![Flag {
-                kind: FlagKind::QueryFailed,
-                text: "Q1.1: > 60 s".into(),
-            }];
-            let passed = Passed {
-                flags,
-                ..Passed::default()
-            };
+            let passed = flagged(FlagKind::QueryFailed, "Q1.1: > 60 s");
             enter(&mut trial, index, passed);
         }
         assert_eq!((trial.flags.len(), trial.state), (1, TrialState::Done));
@@ -458,15 +459,7 @@ pub(crate) mod tests {
             (FlagKind::WrongAnswer, TrialState::Invalid),
         ] {
             let mut trial = trial_with_answers("5.6", &["a"]);
-            let flags = vec![Flag {
-                kind: kind.clone(),
-                text: "Q1.1".into(),
-            }];
-            let passed = Passed {
-                flags,
-                ..Passed::default()
-            };
-            enter(&mut trial, 0, passed);
+            enter(&mut trial, 0, flagged(kind.clone(), "Q1.1"));
             assert_eq!((trial.flags.len(), trial.state), (1, state), "{kind}");
         }
     }

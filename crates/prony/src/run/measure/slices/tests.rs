@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::run::measure::trial::blank;
+use crate::run::tests::read_on_server;
 use record::TrialState;
 use server::ServerError;
 use std::process::{Child, Command};
@@ -35,8 +36,7 @@ const UNSTOPPABLE: u32 = 0;
 /// Measures cells of which each begins with what `server` does. Returns why each failed; None where none did.
 fn failures(cells: usize, server: impl Fn(usize) -> Connected + Sync) -> Vec<Option<String>> {
     let text = "title = 't'\n[server.a]\nbuild = 'mariadb'\n[workload.oltp]\n[load.closed]\nclients = 1\n[protocol]\ntime = '20s'\n";
-    let is_on_a_server = |_: &str, _: &spec::Section| Some(spec::TargetKind::Server);
-    let experiment = spec::parse("x", "x.toml", text, &is_on_a_server).unwrap();
+    let experiment = read_on_server(text);
     let laps = Laps::new(Duration::from_secs(1), 0, 1);
     let hosts: Vec<usize> = (0..cells).collect();
     let trials = measure(&experiment.protocol, &hosts, laps, |number, seat| {
