@@ -4,6 +4,7 @@ use crate::build::each_once;
 use crate::build::rows::{Row, Rows};
 use crate::document::{Block, Cell, Column, ColumnContent, Node, Section, Table};
 use record::{Query, Round};
+use stats::by_key;
 
 /// Stages that took less than this share of every column are left out.
 const SHARE_MIN: f64 = 0.001;
@@ -67,17 +68,12 @@ fn profiles(rows: &Rows, query: &str) -> Vec<Profile> {
 
 /// A stage that is missing in one of the profiles took no time there.
 fn mean(profiles: &[&Vec<(String, f64)>]) -> Vec<(String, f64)> {
-    let mut total: Vec<(String, f64)> = Vec::new();
-    for (stage, elapsed_s) in profiles.iter().copied().flatten() {
-        match total.iter_mut().find(|(known, _)| known == stage) {
-            Some((_, sum_s)) => *sum_s += elapsed_s,
-            None => total.push((stage.clone(), *elapsed_s)),
-        }
-    }
-    for (_, sum_s) in &mut total {
-        *sum_s /= profiles.len() as f64;
-    }
-    total
+    let stages = profiles.iter().copied().flatten();
+    let stages = by_key(stages.map(|(stage, elapsed_s)| (stage, *elapsed_s))).into_iter();
+    let mean = |all_s: Vec<f64>| all_s.iter().sum::<f64>() / profiles.len() as f64;
+    stages
+        .map(|(stage, all_s)| (stage.clone(), mean(all_s)))
+        .collect()
 }
 
 fn table(query: &str, profiles: &[Profile]) -> Table {

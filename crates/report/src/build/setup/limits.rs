@@ -3,19 +3,12 @@
 use crate::document::{Block, Cell, Column, ColumnContent, Section, Table};
 use crate::format;
 use record::Trial;
+use stats::by_key;
 
 /// A row for each limit and value; none if nothing was limited.
 pub(crate) fn section(trials: &[Trial]) -> Option<Section> {
-    let mut kinds: Vec<(&str, f64, Vec<f64>)> = Vec::new();
-    for limit in trials.iter().flat_map(|trial| &trial.limits) {
-        let same = kinds
-            .iter_mut()
-            .find(|(name, requested, _)| *name == limit.name && *requested == limit.asked);
-        match same {
-            Some((.., measured)) => measured.push(limit.measured),
-            None => kinds.push((&limit.name, limit.asked, vec![limit.measured])),
-        }
-    }
+    let limits = trials.iter().flat_map(|trial| &trial.limits);
+    let kinds = by_key(limits.map(|limit| ((limit.name.as_str(), limit.asked), limit.measured)));
     if kinds.is_empty() {
         return None;
     }
@@ -34,7 +27,7 @@ pub(crate) fn section(trials: &[Trial]) -> Option<Section> {
     Section::unless_empty("limits", "Limits of the servers", nodes)
 }
 
-fn row((name, requested, measured): &(&str, f64, Vec<f64>)) -> Vec<Cell> {
+fn row(((name, requested), measured): &((&str, f64), Vec<f64>)) -> Vec<Cell> {
     let min = measured.iter().copied().fold(f64::INFINITY, f64::min);
     let max = measured.iter().copied().fold(0.0, f64::max);
     let figures = [*requested, min, max].map(|value| figure(name, value));

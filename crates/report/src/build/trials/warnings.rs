@@ -4,6 +4,7 @@ use crate::build::Context;
 use crate::document::{Block, Cell, Column, ColumnContent, Forms, Most, Section, Table};
 use crate::{format, names};
 use record::{Flag, FlagKind};
+use stats::by_key;
 use std::collections::BTreeSet;
 
 /// Warnings in the terminal.
@@ -23,19 +24,14 @@ pub(crate) fn is_answer(flag: &Flag) -> bool {
 
 /// Each warning once, the most frequent first.
 pub(crate) fn section(context: &Context) -> Option<Section> {
-    let mut found: Vec<Warning> = Vec::new();
-    for trial in context.trials {
-        for flag in trial.flags.iter().filter(|flag| !is_answer(flag)) {
-            let name = names::trial(context.run, &trial.key);
-            match found.iter_mut().find(|seen| seen.flag == flag) {
-                Some(seen) => seen.trials.push(name),
-                None => found.push(Warning {
-                    flag,
-                    trials: vec![name],
-                }),
-            }
-        }
-    }
+    let found = by_key(context.trials.iter().flat_map(|trial| {
+        let flags = trial.flags.iter().filter(|flag| !is_answer(flag));
+        flags.map(move |flag| (flag, names::trial(context.run, &trial.key)))
+    }));
+    let found = found.into_iter();
+    let mut found: Vec<Warning> = found
+        .map(|(flag, trials)| Warning { flag, trials })
+        .collect();
     found.sort_by_key(|warning| std::cmp::Reverse(warning.trials.len()));
     let columns = Column::list(&[
         (ColumnContent::Code, &["kind"]),
@@ -58,7 +54,7 @@ pub(crate) fn section(context: &Context) -> Option<Section> {
 
 /// `lukewarm (2 trials), setting_adjusted (15)`: each kind with its number of trials.
 fn in_short(found: &[Warning]) -> String {
-    let kinds = stats::by_key(found.iter().flat_map(|warning| {
+    let kinds = by_key(found.iter().flat_map(|warning| {
         let kind = warning.flag.kind.as_str();
         warning.trials.iter().map(move |trial| (kind, trial))
     }));

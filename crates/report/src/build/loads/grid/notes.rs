@@ -5,6 +5,7 @@ use crate::build::each_once;
 use crate::build::rows::left_out;
 use crate::format;
 use record::{LatencyKind, Percentile, Summary};
+use stats::by_key;
 
 /// What a footnote is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,31 +88,23 @@ pub(crate) fn caveats(cell: &Cell, shown: &[Percentile]) -> Vec<Found> {
 
 /// The caveats of the blocks, with the block. A text that several blocks share appears once, without it.
 fn of_blocks(cell: &Cell) -> Vec<(About, String)> {
-    let mut all: Vec<(About, String, Option<u32>)> = Vec::new();
-    for block in &cell.blocks {
+    let found = cell.blocks.iter().flat_map(|block| {
         let mut found = of_summary(block.summary);
         let load = block.trial.load.as_ref();
         // It is the schedule that is not steady.
         if load.is_some_and(|load| load.mode.has_changing_rate()) {
             found.retain(|(about, _)| *about != About::NotSteady);
         }
-        for (about, text) in found {
-            let known = all
-                .iter_mut()
-                .find(|known| known.0 == about && known.1 == text);
-            match known {
-                Some((_, _, only)) => *only = None,
-                None => all.push((about, text, Some(block.trial.key.block))),
-            }
-        }
-    }
+        let found = found.into_iter();
+        found.map(move |one| (one, block.trial.key.block))
+    });
     let single = cell.blocks.len() == 1;
-    all.into_iter()
-        .map(|(about, text, block)| match block.filter(|_| !single) {
-            Some(block) => (about, format!("block {}: {text}", block + 1)),
-            None => (about, text),
-        })
-        .collect()
+    let all = by_key(found).into_iter();
+    all.map(|((about, text), blocks)| match blocks[..] {
+        [block] if !single => (about, format!("block {}: {text}", block + 1)),
+        _ => (about, text),
+    })
+    .collect()
 }
 
 fn of_summary(summary: &Summary) -> Vec<(About, String)> {
