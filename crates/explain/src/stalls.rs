@@ -4,7 +4,7 @@
 //! is in `stats`. Evidence in the same seconds suggests a cause and does not prove it.
 
 use record::{Loaded, Stall, State, Summary, Trial};
-use stats::{Usual, calm_seconds};
+use stats::{Usual, calm_seconds, each_once};
 use std::ops::Range;
 
 /// From this share of its limit on, the checkpoint age counts as being at it.
@@ -140,15 +140,11 @@ const CAUSES: [(StallCause, &[Sign]); 9] = [
 fn events(trial: &Trial, load: &Loaded, stalled: &Range<usize>) -> impl Iterator<Item = String> {
     let second = |at_ns: i64| (at_ns - load.started_ns) as f64 / 1e9;
     let (from, until) = (stalled.start as f64, stalled.end as f64);
-    let mut kinds: Vec<String> = Vec::new();
-    for event in &trial.events {
+    let overlapping = trial.events.iter().filter(|event| {
         let ended = event.over_ns(&trial.events).map_or(f64::INFINITY, second);
-        let overlaps = second(event.at_ns) < until && ended >= from;
-        if overlaps && !kinds.contains(&event.kind) {
-            kinds.push(event.kind.clone());
-        }
-    }
-    kinds.into_iter()
+        second(event.at_ns) < until && ended >= from
+    });
+    each_once(overlapping.map(|event| event.kind.clone())).into_iter()
 }
 
 /// The seconds of a stall, and those of the measured part without any stall.

@@ -63,5 +63,5 @@ pub use tables::table::{QueryRow, RoundCell, Row, queries, rows, table};
 pub use tables::workers::{BestWorkers, best_workers};
 pub use tables::{queueing, resource_use};
 pub use values::cells::{
-    RowKey, by_key, lack_the_same, matching, rounds as matching_rounds, row_key,
+    RowKey, by_key, each_once, lack_the_same, matching, rounds as matching_rounds, row_key,
 };

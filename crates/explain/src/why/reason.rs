@@ -11,6 +11,7 @@ use crate::counters::rank::Difference;
 use crate::side::times::{Gap, TimesVerdict};
 use crate::side::{Side, SideName};
 use record::names;
+use stats::each_once;
 
 /// A counter with a known cause goes before a counter without one that costs up to three times as much.
 const CAUSED_WEIGHT: f64 = 3.0;
@@ -209,13 +210,8 @@ fn evidence(cause: &Cause, subject: &Reason, with: &Side, other: &Side) -> Vec<E
         let evidence = counted(names, with, other)?;
         matches!(evidence, Evidence::Counter { with, .. } if with > 0.0).then_some(evidence)
     });
-    signs.chain(beside).fold(Vec::new(), |mut found, one| {
-        // Two signs of a cause may use the same counter.
-        if !found.contains(&one) {
-            found.push(one);
-        }
-        found
-    })
+    // Two signs of a cause may use the same counter.
+    each_once(signs.chain(beside))
 }
 
 /// The evidence for a sign; none if it is absent.

@@ -46,17 +46,6 @@ pub(crate) struct Context<'d> {
     detail: Detail,
 }
 
-/// Without those that are the same as one before them.
-fn each_once<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut found: Vec<T> = Vec::new();
-    for one in all {
-        if !found.contains(&one) {
-            found.push(one);
-        }
-    }
-    found
-}
-
 /// Whether the experiment measures for a fixed time; such trials have no rounds.
 pub(crate) fn timed(run: &Run) -> bool {
     run.question.rounds.is_empty()

@@ -10,7 +10,7 @@ use crate::judge;
 use crate::judge::basis::{Basis, is_unstable};
 use crate::judge::decide::are_equivalent;
 use crate::tables::table;
-use crate::values::cells::{self, RowKey, Series};
+use crate::values::cells::{self, RowKey, Series, each_once};
 use record::claim::{
     Bound, Cell, Claim, Direction, Judged, Percentile, RoundSelector, Subject, Value,
 };
@@ -226,11 +226,10 @@ fn of_load(value: Value, decides: bool) -> Compared {
 
 /// The rounds by the names under which they were requested, and each query in them.
 fn of_rounds(trial: &Trial) -> Vec<Compared> {
-    let mut found: Vec<Compared> = Vec::new();
-    for round in &trial.rounds {
+    each_once(trial.rounds.iter().flat_map(|round| {
         let name = ["cold"].into_iter().find(|name| round.is_called(name));
         let name = name.unwrap_or(&round.name);
-        let of_round = |query: Option<&String>| Compared {
+        let of_round = move |query: Option<&String>| Compared {
             value: Value::Elapsed,
             round: Some(name.to_string()),
             query: query.cloned(),
@@ -238,15 +237,9 @@ fn of_rounds(trial: &Trial) -> Vec<Compared> {
             decides: query.is_none(),
         };
         let queries = round.queries.iter().map(|query| &query.name);
-        let several = queries.filter(|_| round.queries.len() > 1).map(Some);
-        let values = std::iter::once(None).chain(several).map(of_round);
-        for value in values {
-            if !found.contains(&value) {
-                found.push(value);
-            }
-        }
-    }
-    found
+        let several = queries.filter(move |_| round.queries.len() > 1).map(Some);
+        std::iter::once(None).chain(several).map(of_round)
+    }))
 }
 
 /// Judges the values that decide together, and all others together.

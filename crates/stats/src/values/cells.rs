@@ -39,6 +39,17 @@ pub fn by_key<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(
     found
 }
 
+/// Without those that are the same as one before them.
+pub fn each_once<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found: Vec<T> = Vec::new();
+    for one in all {
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    found
+}
+
 pub(crate) fn valid<'t>(trials: &[&'t Trial]) -> impl Iterator<Item = &'t Trial> {
     trials.iter().copied().filter(|trial| trial.is_valid())
 }

@@ -6,11 +6,11 @@ use super::grid::Grid;
 use super::grid::cell::Cell as Point;
 use super::measure::Measure;
 use super::overview;
-use crate::build::{Context, each_once};
+use crate::build::Context;
 use crate::document::{Block, Cell, Column, ColumnContent, Forms, Node, Table};
 use crate::format;
 use record::{CARRIED, LatencyKind, Mode, Percentile, Trial};
-use stats::Scaling;
+use stats::{Scaling, each_once};
 
 /// From this share on the CPU is saturated.
 const SATURATED: f64 = 0.95;

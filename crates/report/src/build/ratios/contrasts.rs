@@ -2,7 +2,6 @@
 
 use super::common::ComparedPlace;
 use super::ratio::Way;
-use crate::build::each_once;
 use crate::build::rows::Notes;
 use crate::document::{
     Badge, Block, Cell, Column, ColumnContent, Document, Headline, Most, Node, Section, Table,
@@ -10,7 +9,7 @@ use crate::document::{
 use crate::{format, names};
 use record::claim::Unit;
 use record::{Judged, Question, Value, Verdict};
-use stats::{Basis, Compared, Comparison, Contrast, Estimate};
+use stats::{Basis, Compared, Comparison, Contrast, Estimate, each_once};
 
 /// Values that no gate tests, in the terminal.
 const MOST_SHOWN: usize = 12;

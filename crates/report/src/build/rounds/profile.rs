@@ -1,10 +1,9 @@
 //! In which stage the profiled queries spent their time (SHOW PROFILE). Servers without it have no columns here.
 
-use crate::build::each_once;
 use crate::build::rows::{Row, Rows};
 use crate::document::{Block, Cell, Column, ColumnContent, Node, Section, Table};
 use record::{Query, Round};
-use stats::by_key;
+use stats::{by_key, each_once};
 
 /// Stages that took less than this share of every column are left out.
 const SHARE_MIN: f64 = 0.001;

@@ -1,10 +1,10 @@
 //! How the tables were loaded: rows, bytes, load time and index build time.
 
-use crate::build::{Context, each_once};
+use crate::build::Context;
 use crate::document::{Block, Cell, Column, ColumnContent, Section, Table};
 use crate::{format, names};
 use record::DatasetNote;
-use stats::by_key;
+use stats::{by_key, each_once};
 
 /// One row for each dataset on each build; none in records of an older prony.
 pub(crate) fn section(context: &Context) -> Option<Section> {

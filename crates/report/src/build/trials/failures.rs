@@ -68,7 +68,7 @@ pub(crate) fn of_claims(run: &Run, claims: &[Claim], least: f64) -> Vec<Failing>
         }
         Subject::Finds { .. } => Vec::new(),
     };
-    each_once(claims.iter().flat_map(one), Failing::is_same)
+    each_once_by(claims.iter().flat_map(one), Failing::is_same)
 }
 
 /// The levels of both sides: `64 clients`.
@@ -89,7 +89,7 @@ pub(crate) fn of_contrasts(
         let names = (contrast.new.as_str(), contrast.old.as_str());
         all(&row, names, &contrast.basis, least)
     };
-    each_once(contrasts.iter().flat_map(one), Failing::is_same)
+    each_once_by(contrasts.iter().flat_map(one), Failing::is_same)
 }
 
 /// The pair that lost most, the one that differs most otherwise, and the first whose difference is no number, for the headline.
@@ -161,7 +161,7 @@ pub(crate) fn other(question: &Question, contrasts: &[Contrast]) -> Vec<Other> {
         })
     };
     let is_same = |a: &Other, b: &Other| a.sides == b.sides;
-    each_once(contrasts.iter().filter_map(one), is_same)
+    each_once_by(contrasts.iter().filter_map(one), is_same)
 }
 
 /// What both sides did not do alike.
@@ -267,7 +267,7 @@ fn lost_sentence((of, to): (&str, &str), lost: &LostTransactions) -> String {
 }
 
 /// Without those that say the same as one before them.
-fn each_once<T>(all: impl Iterator<Item = T>, is_same: fn(&T, &T) -> bool) -> Vec<T> {
+fn each_once_by<T>(all: impl Iterator<Item = T>, is_same: fn(&T, &T) -> bool) -> Vec<T> {
     let mut found: Vec<T> = Vec::new();
     for one in all {
         if !found.iter().any(|known| is_same(known, &one)) {

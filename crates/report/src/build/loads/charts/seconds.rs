@@ -4,7 +4,6 @@
 //! the minimum, the median and the maximum of its seconds in all blocks.
 
 use super::states;
-use crate::build::each_once;
 use crate::build::loads::grid::cell::{Block as OneBlock, Cell as Point, envelope};
 use crate::document::{
     Band, Block, Cell, Chart, Charts, Column, ColumnContent, Panel, Seconds, Section, Series, Span,
@@ -12,6 +11,7 @@ use crate::document::{
 };
 use crate::format;
 use record::{CARRIED_ERRORS, Percentiles};
+use stats::each_once;
 
 /// Points of a series, and of all series of a page.
 const POINTS_MAX: usize = 2000;

@@ -1,8 +1,8 @@
 //! Which factor of the load goes across a table, and its levels in order.
 
-use crate::build::each_once;
 use crate::build::rows::Row;
 use record::{LoadFactor, Question};
+use stats::each_once;
 
 /// A factor across a table.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,11 +1,10 @@
 //! Footnotes of a table of timed loads: one for each kind of caveat, however many cells have it.
 
 use super::cell::Cell;
-use crate::build::each_once;
 use crate::build::rows::left_out;
 use crate::format;
 use record::{LatencyKind, Percentile, Summary};
-use stats::by_key;
+use stats::{by_key, each_once};
 
 /// What a footnote is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
