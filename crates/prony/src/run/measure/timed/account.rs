@@ -457,6 +457,7 @@ pub(super) fn live(second: &Second, sampled: BTreeMap<String, f64>) -> LiveSampl
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::measure::timed::refused::tests::event;
     use crate::run::measure::trial::blank;
     use record::TrialState;
     use record::event::{KILL, PAUSE, START, STOP};
@@ -503,21 +504,6 @@ mod tests {
         trial
     }
 
-    /// An event between these seconds, which started a server or did not.
-    fn outage(kind: &str, (began_s, ended_s): (i64, i64), starts: bool) -> EventNote {
-        EventNote {
-            at_ns: began_s * 1_000_000_000,
-            ended_ns: Some(ended_s * 1_000_000_000),
-            kind: kind.into(),
-            node: Some(1),
-            numbers: starts
-                .then(|| ("start_s".to_string(), 1.0))
-                .into_iter()
-                .collect(),
-            text: String::new(),
-        }
-    }
-
     /// The first and the last second of the gaps of a load of 60 s that these outages do not explain.
     fn left(outages: &[EventNote], gaps: &[(u32, Option<u32>)]) -> Option<(u32, Option<u32>)> {
         let gap = |(from_s, until_s): &(u32, Option<u32>)| Gap {
@@ -532,7 +518,7 @@ mod tests {
 
     #[test]
     fn each_gap_of_the_status_needs_an_outage_of_its_own() {
-        let kills = [(10, 12), (50, 52)].map(|at| outage(KILL, at, true));
+        let kills = [(10, 12), (50, 52)].map(|at| event(KILL, at, true));
         let known = [(9, Some(14)), (49, Some(54))];
         assert_eq!(left(&kills, &known), None);
         let hang = (25, Some(35));
@@ -543,12 +529,12 @@ mod tests {
 
     #[test]
     fn a_server_that_is_left_down_is_so_until_it_is_started() {
-        let stop = outage(STOP, (10, 11), false);
-        let start = outage(START, (40, 42), true);
+        let stop = event(STOP, (10, 11), false);
+        let start = event(START, (40, 42), true);
         let whole = [(10, Some(44))];
         assert_eq!(left(&[stop.clone(), start], &whole), None);
         assert_eq!(left(&[stop], &[(10, None)]), None);
-        let at_the_end = outage(KILL, (58, 70), true);
+        let at_the_end = event(KILL, (58, 70), true);
         assert_eq!(left(&[at_the_end], &[(58, None)]), None);
     }
 

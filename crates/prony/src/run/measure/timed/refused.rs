@@ -61,7 +61,7 @@ pub(super) fn started_by<'e>(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::run::measure::trial::blank;
     use record::TrialState;
@@ -71,7 +71,7 @@ mod tests {
     const SECOND_NS: i64 = 1_000_000_000;
 
     /// An event of node 1 between these seconds, which started it or did not.
-    fn event(kind: &str, (at_s, ended_s): (i64, i64), starts: bool) -> EventNote {
+    pub(crate) fn event(kind: &str, (at_s, ended_s): (i64, i64), starts: bool) -> EventNote {
         let start_s = starts.then(|| ("start_s".to_string(), 0.5));
         EventNote {
             at_ns: at_s * SECOND_NS,
