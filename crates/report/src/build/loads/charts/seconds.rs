@@ -11,7 +11,6 @@ use crate::document::{
 };
 use crate::format;
 use record::{CARRIED_ERRORS, Percentiles};
-use stats::each_once;
 
 /// Points of a series, and of all series of a page.
 const POINTS_MAX: usize = 2000;
@@ -103,7 +102,7 @@ fn warm_up_s(cell: &Point) -> u32 {
 
 /// A sentence that several blocks share is shown once.
 fn sentences(cell: &Point) -> Vec<String> {
-    each_once(cell.blocks.iter().flat_map(|block| {
+    stats::each_once(cell.blocks.iter().flat_map(|block| {
         let unstable = block.unstable().cloned().into_iter();
         let reason = block.summary.steady.reason.clone();
         unstable.chain([reason]).chain(block.summary.notes())
