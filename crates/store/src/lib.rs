@@ -47,12 +47,7 @@ pub struct Store {
 impl Store {
     /// Creates a file with the run's own row; fails if the file exists.
     pub fn create(path: &Path, run: &Run) -> Result<Store, StoreError> {
-        let store = Store {
-            path: path.to_path_buf(),
-            at: open::new(path)?,
-            writes: true,
-            plan_steps: |_| None,
-        };
+        let store = Store::of(path, open::new(path)?, true);
         let written = open::lay(&store.at).and_then(|()| write::run(&store.at, run));
         store.named(written.and_then(|()| store.at.execute_batch("commit")))?;
         Ok(store)
@@ -60,22 +55,21 @@ impl Store {
 
     /// Opens a run read-only: while it is being written, after prony was killed, in a read-only folder, or compressed by gzip or zstd.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
-        Ok(Store {
-            path: path.to_path_buf(),
-            at: open::reading(path)?,
-            writes: false,
-            plan_steps: |_| None,
-        })
+        Ok(Store::of(path, open::reading(path)?, false))
     }
 
     /// Opens a run that was killed or interrupted, to resume it.
     pub fn resume(path: &Path) -> Result<Store, StoreError> {
-        Ok(Store {
+        Ok(Store::of(path, open::writing(path)?, true))
+    }
+
+    fn of(path: &Path, at: Connection, writes: bool) -> Store {
+        Store {
             path: path.to_path_buf(),
-            at: open::writing(path)?,
-            writes: true,
+            at,
+            writes,
             plan_steps: |_| None,
-        })
+        }
     }
 
     /// Keeps with each plan its steps as this function reads them; without it a file holds the texts alone.
@@ -174,11 +168,9 @@ impl Store {
 
     /// The timed load of one trial, whole; None if there is no such trial or it has none.
     pub fn load(&self, key: &TrialKey) -> Result<Option<Loaded>, StoreError> {
-        let load = || match self.loaded(key)? {
-            Some(id) => load::whole(&self.at, id, &counters::Lists::read(&self.at)?),
-            None => Ok(None),
-        };
-        self.named(load())
+        self.of_load(key, |id| {
+            load::whole(&self.at, id, &counters::Lists::read(&self.at)?)
+        })
     }
 
     /// Series of one trial by name, one value per second; unknown names are left out.
@@ -187,17 +179,13 @@ impl Store {
         key: &TrialKey,
         names: &[&str],
     ) -> Result<BTreeMap<String, Vec<Option<f64>>>, StoreError> {
-        let series = || {
-            let Some(id) = self.loaded(key)? else {
-                return Ok(BTreeMap::new());
-            };
+        self.of_load(key, |id| {
             let one = |name: &&str| {
                 let series = load::one_series(&self.at, id, name).transpose()?;
                 Some(series.map(|series| (name.to_string(), series)))
             };
             names.iter().filter_map(one).collect()
-        };
-        self.named(series())
+        })
     }
 
     /// All series of one trial's load, by node and name; empty without a load.
@@ -233,21 +221,17 @@ impl Store {
         self.named(hold())
     }
 
+    /// What `read` finds of a trial that may have a timed load.
     fn of_load<T: Default>(
         &self,
         key: &TrialKey,
         read: impl FnOnce(i64) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        let read = || match self.loaded(key)? {
-            Some(id) => read(id),
+        let read = || match write::recorded(&self.at, key)? {
+            Some((id, _)) => read(id),
             None => Ok(T::default()),
         };
         self.named(read())
-    }
-
-    /// The row of a trial that may have a timed load.
-    fn loaded(&self, key: &TrialKey) -> rusqlite::Result<Option<i64>> {
-        Ok(write::recorded(&self.at, key)?.map(|(id, _)| id))
     }
 
     /// Keeps one second of the running trial until the trial is saved or another one begins.
@@ -261,7 +245,7 @@ impl Store {
         sample: &LiveSample,
     ) -> Result<(), StoreError> {
         let added = open::without_waiting(&mut self.at, |at| live::add(at, key, second, sample));
-        added.map_err(|e| StoreError::at(&self.path, e))
+        self.named(added)
     }
 
     /// Shrinks the file if most of it is unused: the seconds of [`Store::live`] took that space. Does nothing where another program uses the
