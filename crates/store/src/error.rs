@@ -53,6 +53,11 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    pub(super) fn file(path: &Path, source: std::io::Error) -> StoreError {
+        let path = path.to_path_buf();
+        StoreError::File { path, source }
+    }
+
     /// Gives SQLite's error the file's name and, where one is known, the meaning it has here.
     pub(super) fn at(path: &Path, source: rusqlite::Error) -> StoreError {
         let path = path.to_path_buf();

@@ -2,7 +2,8 @@
 
 use super::{SCHEMA_VERSION, StoreError, packed};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Result, TransactionBehavior};
-use std::fs::{File, OpenOptions};
+use std::cmp::Ordering;
+use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,10 +24,7 @@ const CHECKPOINT_PAGES: i32 = 1000;
 pub(super) fn new(path: &Path) -> Result<Connection, StoreError> {
     File::create_new(path).map_err(|e| match e.kind() {
         ErrorKind::AlreadyExists => StoreError::Exists(path.to_path_buf()),
-        _ => StoreError::File {
-            path: path.to_path_buf(),
-            source: e,
-        },
+        _ => StoreError::file(path, e),
     })?;
     let open = || {
         prepare(Connection::open_with_flags(
@@ -118,27 +116,23 @@ fn in_memory(path: &Path, bytes: &[u8]) -> Result<Connection, StoreError> {
 }
 
 fn in_file(path: &Path) -> Result<Connection, StoreError> {
-    let plainly = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
-        .map_err(|e| StoreError::at(path, e))
-        .and_then(|at| recognise(&at, path, file_bytes(path)).map(|()| at));
-    match plainly {
+    let recognised = |opened: Result<Connection>| {
+        let at = opened.map_err(|e| StoreError::at(path, e))?;
+        recognise(&at, path, file_bytes(path)).map(|()| at)
+    };
+    let plainly = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
+    match recognised(plainly) {
         Err(StoreError::Sqlite { source, .. }) if needs_shared_memory(&source) => {
-            let at = alone(path).map_err(|e| StoreError::at(path, e))?;
-            recognise(&at, path, file_bytes(path))?;
-            Ok(at)
+            recognised(alone(path))
         }
         opened => opened,
     }
 }
 
 fn exists(path: &Path) -> Result<(), StoreError> {
-    let opened = OpenOptions::new().read(true).open(path);
-    opened.map(drop).map_err(|e| match e.kind() {
+    File::open(path).map(drop).map_err(|e| match e.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => StoreError::Missing(path.to_path_buf()),
-        _ => StoreError::File {
-            path: path.to_path_buf(),
-            source: e,
-        },
+        _ => StoreError::file(path, e),
     })
 }
 
@@ -202,20 +196,11 @@ fn recognise(at: &Connection, path: &Path, there: Option<u64>) -> Result<(), Sto
     if there.is_some_and(|there| there < bytes) {
         return Err(StoreError::Damaged(path.to_path_buf()));
     }
-    let (found, path) = (number("user_version").map_err(name)?, path.to_path_buf());
-    if found < SCHEMA_VERSION {
-        return Err(StoreError::Older {
-            path,
-            found,
-            known: SCHEMA_VERSION,
-        });
+    let (found, known) = (number("user_version").map_err(name)?, SCHEMA_VERSION);
+    let path = path.to_path_buf();
+    match found.cmp(&known) {
+        Ordering::Less => Err(StoreError::Older { path, found, known }),
+        Ordering::Equal => Ok(()),
+        Ordering::Greater => Err(StoreError::Newer { path, found, known }),
     }
-    if found > SCHEMA_VERSION {
-        return Err(StoreError::Newer {
-            path,
-            found,
-            known: SCHEMA_VERSION,
-        });
-    }
-    Ok(())
 }

@@ -35,7 +35,7 @@ pub(super) fn unpacked(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     };
     // Whatever a decoder finds wrong is damage, but for an error of the disk, which has a number.
     read.map_err(|e| match e.raw_os_error() {
-        Some(_) => failed(path, e),
+        Some(_) => StoreError::file(path, e),
         None => StoreError::Damaged(path.to_path_buf()),
     })?;
     Ok(Some(bytes))
@@ -49,7 +49,7 @@ pub(super) fn is_packed(path: &Path) -> Result<bool, StoreError> {
 fn packing(path: &Path) -> Result<Option<Packing>, StoreError> {
     let mut start = Vec::new();
     let read = open(path)?.take(ZSTD.len() as u64).read_to_end(&mut start);
-    read.map_err(|e| failed(path, e))?;
+    read.map_err(|e| StoreError::file(path, e))?;
     Ok(match start {
         start if start.starts_with(&GZIP) => Some(Packing::Gzip),
         start if start.starts_with(&ZSTD) => Some(Packing::Zstd),
@@ -58,12 +58,5 @@ fn packing(path: &Path) -> Result<Option<Packing>, StoreError> {
 }
 
 fn open(path: &Path) -> Result<File, StoreError> {
-    File::open(path).map_err(|e| failed(path, e))
-}
-
-fn failed(path: &Path, source: Error) -> StoreError {
-    StoreError::File {
-        path: path.to_path_buf(),
-        source,
-    }
+    File::open(path).map_err(|e| StoreError::file(path, e))
 }
