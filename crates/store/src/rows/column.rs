@@ -17,11 +17,7 @@ pub(super) fn list<T>(
 
 /// A JSON column.
 pub(super) fn json<'a, T: Deserialize<'a>>(row: &'a Row, column: usize) -> Result<T> {
-    let text = row
-        .get_ref(column)?
-        .as_str()
-        .map_err(|e| unreadable(column, e))?;
-    serde_json::from_str(text).map_err(|e| unreadable(column, e))
+    serde_json::from_str(text(row, column)?).map_err(|e| unreadable(column, e))
 }
 
 /// A JSON column, deserialised by a seed.
@@ -30,12 +26,13 @@ pub(super) fn json_into<'a, S: DeserializeSeed<'a>>(
     column: usize,
     seed: S,
 ) -> Result<S::Value> {
-    let text = row
-        .get_ref(column)?
-        .as_str()
-        .map_err(|e| unreadable(column, e))?;
-    seed.deserialize(&mut serde_json::Deserializer::from_str(text))
+    seed.deserialize(&mut serde_json::Deserializer::from_str(text(row, column)?))
         .map_err(|e| unreadable(column, e))
+}
+
+fn text<'a>(row: &'a Row, column: usize) -> Result<&'a str> {
+    let text = row.get_ref(column)?.as_str();
+    text.map_err(|e| unreadable(column, e))
 }
 
 /// A JSON column that may be NULL.
@@ -64,4 +61,12 @@ pub(super) fn unreadable(
     cause: impl std::error::Error + Send + Sync + 'static,
 ) -> Error {
     Error::FromSqlConversionFailure(column, Type::Text, Box::new(cause))
+}
+
+/// The error of a column of bytes.
+pub(super) fn spoiled(
+    column: usize,
+    cause: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> Error {
+    Error::FromSqlConversionFailure(column, Type::Blob, cause.into())
 }

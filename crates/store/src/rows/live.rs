@@ -3,15 +3,12 @@
 //! They are for live display, so a commit does not wait for the disk: that would disturb the measurement. A killed prony
 //! loses none of them; a power failure may lose some.
 
-use super::column;
-use super::value::json;
-use flate2::Compression;
+use super::column::{self, spoiled};
+use super::value::{deflated, json};
 use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
 use record::{LiveSample, LiveTrial, TrialKey};
-use rusqlite::types::Type;
-use rusqlite::{Connection, Error, OptionalExtension, Result, Row, params};
-use std::io::{Read, Write};
+use rusqlite::{Connection, OptionalExtension, Result, Row, params};
+use std::io::Read;
 
 /// Takes the place of this and later seconds of an earlier attempt, and of everything of another trial.
 pub(crate) fn add(at: &Connection, key: &TrialKey, second: u32, sample: &LiveSample) -> Result<()> {
@@ -29,7 +26,7 @@ pub(crate) fn add(at: &Connection, key: &TrialKey, second: u32, sample: &LiveSam
     at.prepare_cached("delete from live where second >= ?1")?
         .execute([from])?;
     at.prepare_cached("insert into live values (?1, ?2, ?3)")?
-        .execute(params![second, key, pack(sample)])?;
+        .execute(params![second, key, deflated(json(sample).as_bytes())])?;
     Ok(())
 }
 
@@ -52,22 +49,11 @@ pub(crate) fn read(at: &Connection) -> Result<Option<LiveTrial>> {
     Ok(key.map(|key| LiveTrial { key, seconds }))
 }
 
-fn pack(sample: &LiveSample) -> Vec<u8> {
-    let mut deflated = DeflateEncoder::new(Vec::new(), Compression::fast());
-    deflated
-        .write_all(json(sample).as_bytes())
-        .expect("memory takes what it is given");
-    deflated.finish().expect("memory takes what it is given")
-}
-
 fn unpack(row: &Row, column: usize) -> Result<LiveSample> {
-    let spoiled = |cause: Box<dyn std::error::Error + Send + Sync>| {
-        Error::FromSqlConversionFailure(column, Type::Blob, cause)
-    };
     let packed: Vec<u8> = row.get(column)?;
     let mut text = String::new();
     DeflateDecoder::new(packed.as_slice())
         .read_to_string(&mut text)
-        .map_err(|e| spoiled(e.into()))?;
-    serde_json::from_str(&text).map_err(|e| spoiled(e.into()))
+        .map_err(|e| spoiled(column, e))?;
+    serde_json::from_str(&text).map_err(|e| spoiled(column, e))
 }

@@ -1,6 +1,6 @@
 //! Timed loads in the file: rows of `load`, `series`, `histogram` and `error`.
 
-use super::column::{self, json_or_none};
+use super::column::{self, json_or_none, spoiled};
 use super::counters::{self, Lists};
 use super::series;
 use super::value::{FIRST_NODE, json, nodes, word};
@@ -8,8 +8,7 @@ use crate::open;
 use record::{
     ErrorCount, HistogramNote, HistogramSum, LatencyKind, Loaded, PackedHistogram, Standard,
 };
-use rusqlite::types::Type;
-use rusqlite::{Connection, Error, OptionalExtension, Result, Row, params};
+use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 use serde::{Deserialize, Serialize};
 use stats::RULES;
 use std::collections::BTreeMap;
@@ -280,11 +279,4 @@ pub(crate) fn errors(at: &Connection, trial: i64) -> Result<Vec<ErrorCount>> {
             operation: row.get(4)?,
         })
     })
-}
-
-fn spoiled(
-    column: usize,
-    cause: impl Into<Box<dyn std::error::Error + Send + Sync + 'static>>,
-) -> Error {
-    Error::FromSqlConversionFailure(column, Type::Blob, cause.into())
 }

@@ -4,10 +4,9 @@
 //! out where all are), and the values. Numbers of up to six decimals are scaled to integers and written as the zigzag
 //! varints of their differences, the others as the varints of the bits in which neighbours differ.
 
-use flate2::Compression;
+use super::value::deflated;
 use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
-use std::io::{Read, Write};
+use std::io::Read;
 
 /// Values are bits, not scaled integers.
 const BITS: u8 = 0x40;
@@ -34,11 +33,7 @@ pub(super) fn pack(values: &[Option<f64>]) -> Vec<u8> {
         Some((_, integers)) => differences(&mut bytes, &integers),
         None => changed_bits(&mut bytes, &there),
     }
-    let mut deflated = DeflateEncoder::new(Vec::new(), Compression::fast());
-    deflated
-        .write_all(&bytes)
-        .expect("memory takes what it is given");
-    deflated.finish().expect("memory takes what it is given")
+    deflated(&bytes)
 }
 
 pub(super) fn unpack(packed: &[u8]) -> Result<Vec<Option<f64>>, String> {
