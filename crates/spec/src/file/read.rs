@@ -154,6 +154,11 @@ impl<'s> Section<'s> {
         })
     }
 
+    /// The value of a key. None without it, and for a mistake, which `read` notes.
+    pub fn read<T>(&self, key: &str, read: impl FnOnce(&Node<'s>) -> Option<T>) -> Option<T> {
+        read(&self.get(key)?)
+    }
+
     /// The value of a key, or the default without it. None for a mistake, which `read` notes.
     pub fn get_or<T>(
         &self,
@@ -179,26 +184,19 @@ impl<'s> Section<'s> {
 
     /// Notes an unknown key, with the allowed ones and the most similar one.
     pub fn unknown_key(&self, name: &str, node: &Node, keys: &[&str]) {
+        let says = format!("unknown key \"{}\" in {name}", node.key);
         let help = self.notes.suggestion(node.key, keys);
-        self.notes.note(
-            node.key_at.clone(),
-            format!("unknown key \"{}\" in {name}", node.key),
-            "unknown key",
-            help,
-        );
+        let at = node.key_at.clone();
+        self.notes.note(at, says, "unknown key", help);
     }
 
     /// A required key; notes a mistake if it is missing.
     pub fn require(&self, name: &str, key: &str, example: &str) -> Option<Node<'s>> {
         let node = self.get(key);
         if node.is_none() {
-            let says = format!("{name} lacks \"{key}\"");
-            self.notes.note(
-                self.at.clone(),
-                says,
-                format!("lacks \"{key}\""),
-                format!("write {example}"),
-            );
+            let label = format!("lacks \"{key}\"");
+            let (says, help) = (format!("{name} {label}"), format!("write {example}"));
+            self.notes.note(self.at.clone(), says, label, help);
         }
         node
     }
@@ -273,6 +271,18 @@ impl<'s> Node<'s> {
         self.notes.note(self.at(), says, label, help);
     }
 
+    /// The value, or None and the error as a mistake at this node.
+    pub(crate) fn noted<T>(
+        &self,
+        parsed: Result<T, impl fmt::Display>,
+        label: &str,
+        help: impl Into<String>,
+    ) -> Option<T> {
+        parsed
+            .map_err(|error| self.note(error.to_string(), label, help))
+            .ok()
+    }
+
     fn wrong_type(&self, wanted: &str, example: &str) {
         let found = match self.value {
             DeValue::String(_) => "a string",
@@ -283,13 +293,8 @@ impl<'s> Node<'s> {
             DeValue::Array(_) => "a list",
             DeValue::Table(_) => "a table",
         };
-        let name = if self.key.is_empty() {
-            "this".to_string()
-        } else {
-            format!("\"{}\"", self.key)
-        };
         self.note(
-            format!("{name} must be {wanted}, not {found}"),
+            format!("{} must be {wanted}, not {found}", self.called("this")),
             found,
             format!("write {example}"),
         );
@@ -358,12 +363,11 @@ impl<'s> Node<'s> {
             .ok()
             .filter(|count| *count > 0);
         if count.is_none() {
-            let says = format!("{} must be at least 1", self.called("this number"));
-            let says = if number.as_str().len() > 9 {
-                format!("{} is too large", self.called("this number"))
-            } else {
-                says
+            let wrong = match number.as_str().len() > 9 {
+                true => "is too large",
+                false => "must be at least 1",
             };
+            let says = format!("{} {wrong}", self.called("this number"));
             self.note(says, "out of range", format!("write {example}"));
         }
         count
@@ -442,9 +446,8 @@ impl<'s> Node<'s> {
     /// A size in bytes: `"16K"`, `"1G"`.
     pub fn size(&self, example: &str) -> Option<u64> {
         let text = self.text(example)?;
-        unit::size_bytes(text)
-            .map_err(|error| self.note(error.to_string(), "wrong unit", format!("write {example}")))
-            .ok()
+        let help = format!("write {example}");
+        self.noted(unit::size_bytes(text), "wrong unit", help)
     }
 
     /// A duration above 0.
@@ -463,9 +466,8 @@ impl<'s> Node<'s> {
     /// A duration that may be 0.
     pub fn time(&self, example: &str) -> Option<Duration> {
         let text = self.text(example)?;
-        unit::duration(text)
-            .map_err(|error| self.note(error.to_string(), "wrong unit", format!("write {example}")))
-            .ok()
+        let help = format!("write {example}");
+        self.noted(unit::duration(text), "wrong unit", help)
     }
 
     /// The elements of a list that is not empty.
@@ -526,15 +528,11 @@ impl<'s> Node<'s> {
             self.wrong_type("a table", example);
             return None;
         };
-        Some(Section {
-            notes: self.notes,
-            table,
-            at: if self.key.is_empty() {
-                self.value_at.clone()
-            } else {
-                self.key_at.clone()
-            },
-        })
+        let at = match self.key {
+            "" => &self.value_at,
+            _ => &self.key_at,
+        };
+        Some(Section::new(self.notes, table, at.clone()))
     }
 
     fn elements(&self) -> Vec<Node<'s>> {
@@ -552,10 +550,9 @@ impl<'s> Node<'s> {
     }
 
     fn called(&self, otherwise: &str) -> String {
-        if self.key.is_empty() {
-            otherwise.to_string()
-        } else {
-            format!("\"{}\"", self.key)
+        match self.key {
+            "" => otherwise.to_string(),
+            key => format!("\"{key}\""),
         }
     }
 }
@@ -589,12 +586,10 @@ fn to_value(value: &DeValue) -> toml::Value {
         DeValue::Float(number) => toml::Value::Float(number.as_str().parse().unwrap_or(f64::NAN)),
         DeValue::Boolean(truth) => toml::Value::Boolean(*truth),
         DeValue::Datetime(date) => toml::Value::Datetime(*date),
-        DeValue::Array(elements) => toml::Value::Array(
-            elements
-                .iter()
-                .map(|element| to_value(element.get_ref()))
-                .collect(),
-        ),
+        DeValue::Array(elements) => {
+            let elements = elements.iter();
+            toml::Value::Array(elements.map(|one| to_value(one.get_ref())).collect())
+        }
         DeValue::Table(table) => toml::Value::Table(to_table(table)),
     }
 }

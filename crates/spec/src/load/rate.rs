@@ -133,9 +133,7 @@ impl fmt::Display for Threshold {
 pub(super) fn per_second(node: &Node) -> Option<f64> {
     let number = node.positive("rate = 500")?;
     let help = "write operations per second, at most 1e9";
-    RateSpec::per_second(number)
-        .map_err(|error| node.note(error.to_string(), "out of range", help))
-        .ok()?;
+    node.noted(RateSpec::per_second(number), "out of range", help)?;
     Some(number)
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Purpose: read the source of the rate and note mistakes. Boundaries: `rate` parses the texts.
 
-use super::rate::{RateError, per_second};
-use super::{ArrivalsSpec, RateSpec, SearchSpec, trace};
+use super::rate::per_second;
+use super::{ArrivalsSpec, RateSpec, SearchSpec, Threshold, trace};
 use crate::file::read::{Node, Section};
 use std::collections::HashSet;
 
@@ -59,14 +59,11 @@ fn rate_list(node: &Node) -> Vec<RateSpec> {
 }
 
 fn rate(node: &Node) -> Option<RateSpec> {
-    let rate = match node.value.as_str() {
-        Some(text) => text.parse(),
-        None => return per_second(node).map(RateSpec::PerSecond),
+    let Some(text) = node.value.as_str() else {
+        return per_second(node).map(RateSpec::PerSecond);
     };
-    rate.map_err(|error: RateError| {
-        node.note(error.to_string(), "not a rate", format!("write {RATE}"))
-    })
-    .ok()
+    let help = format!("write {RATE}");
+    node.noted(text.parse::<RateSpec>(), "not a rate", help)
 }
 
 fn search(node: &Node) -> Option<SearchSpec> {
@@ -76,16 +73,8 @@ fn search(node: &Node) -> Option<SearchSpec> {
         .require("find", "max_rate", FIND)
         .and_then(|node| bounds(&node));
     let holds = section.require("find", "where", FIND).and_then(|node| {
-        let threshold = node.text("where = \"p99 <= 10ms\"")?.parse();
-        threshold
-            .map_err(|error: RateError| {
-                node.note(
-                    error.to_string(),
-                    "not a threshold",
-                    format!("write {FIND}"),
-                )
-            })
-            .ok()
+        let threshold = node.text("where = \"p99 <= 10ms\"")?.parse::<Threshold>();
+        node.noted(threshold, "not a threshold", format!("write {FIND}"))
     });
     Some(SearchSpec {
         between: between?,

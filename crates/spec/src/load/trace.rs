@@ -28,26 +28,13 @@ pub(super) fn trace(node: &Node, folder: &Path) -> Option<Arc<[u64]>> {
 
 fn from_file(node: &Node, folder: &Path) -> Option<Arc<[u64]>> {
     let path = folder.join(node.text(EXAMPLE)?);
-    let text = match input::read_text(&path) {
-        Ok(text) => text,
-        Err(error) => {
-            node.note(
-                format!("cannot read the trace {}: {error}", path.display()),
-                "not read",
-                "give the path of a text file, relative to the experiment's folder",
-            );
-            return None;
-        }
-    };
-    parsed(&text)
-        .map_err(|wrong| {
-            node.note(
-                format!("{}, {wrong}", path.display()),
-                "a mistake in this file",
-                EXAMPLE,
-            )
-        })
-        .ok()
+    let shown = path.display();
+    let text = input::read_text(&path);
+    let text = text.map_err(|error| format!("cannot read the trace {shown}: {error}"));
+    let help = "give the path of a text file, relative to the experiment's folder";
+    let text = node.noted(text, "not read", help)?;
+    let times = parsed(&text).map_err(|wrong| format!("{shown}, {wrong}"));
+    node.noted(times, "a mistake in this file", EXAMPLE)
 }
 
 /// Parses a trace file. Blank lines and lines that start with # are ignored.

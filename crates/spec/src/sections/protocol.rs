@@ -287,17 +287,9 @@ fn unit(node: &Node) -> Option<Unit> {
 }
 
 fn warmup(node: &Node) -> Option<WarmupSpec> {
-    let text = node.text("warmup = \"find\"")?;
-    let warmup = text.parse();
-    warmup
-        .map_err(|error: WarmupError| {
-            node.note(
-                error.to_string(),
-                "not a warm-up",
-                "write warmup = \"find\", \"10s\" or \"50%\"",
-            )
-        })
-        .ok()
+    let warmup = node.text("warmup = \"find\"")?.parse::<WarmupSpec>();
+    let help = "write warmup = \"find\", \"10s\" or \"50%\"";
+    node.noted(warmup, "not a warm-up", help)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -76,17 +76,14 @@ fn setting(node: &Node) -> Option<Setting> {
             }
         },
         DeValue::Float(number) => Some(Setting::Literal(number.to_string())),
-        _ => match Setting::from_text(node.text(&format!("{} = \"64M\"", node.key))?) {
-            Ok(setting) => Some(setting),
-            Err(error) => {
-                node.note(
-                    error.to_string(),
-                    "not a valid value",
-                    format!("write {0} = \"64M\", or {0} = \"data / 8\" for a fraction of the loaded data", node.key),
-                );
-                None
-            }
-        },
+        _ => {
+            let key = node.key;
+            let setting = Setting::from_text(node.text(&format!("{key} = \"64M\""))?);
+            let help = format!(
+                "write {key} = \"64M\", or {key} = \"data / 8\" for a fraction of the loaded data"
+            );
+            node.noted(setting, "not a valid value", help)
+        }
     }
 }
 

@@ -256,11 +256,9 @@ fn link(node: &Node) -> Option<Option<u64>> {
     if text == NONE {
         return Some(None);
     }
-    let bits = unit::bits_per_s(text);
-    let bits = bits.map_err(|error| {
-        node.note(error.to_string(), "wrong unit", format!("write {example}"));
-    });
-    bits.ok().map(Some)
+    let help = format!("write {example}");
+    let bits = node.noted(unit::bits_per_s(text), "wrong unit", help);
+    bits.map(Some)
 }
 
 #[cfg(test)]
