@@ -150,11 +150,7 @@ fn read_file(
     file: &Section,
     check_workload: CheckWorkload,
 ) -> Option<Experiment> {
-    let text = |key: &str| {
-        file.get(key)
-            .and_then(|node| node.words(&format!("{key} = \"...\"")))
-    };
-    check_top_level(file);
+    file.allow("the file", &TOP_LEVEL);
     let title = file.require("the file", "title", "title = \"What is compared\"");
     let title = title.and_then(|node| node.words("title = \"...\""));
     let workload = workload::workload(file, folder, check_workload);
@@ -180,6 +176,7 @@ fn read_file(
         blocks::check_claims(file, &protocol, &claims);
     }
     protocol::least_time(&mut protocol, &load.spec, &claims);
+    let question = file.read("question", |node| node.words("question = \"...\""));
     let table = workload.table();
     let remarks = workload.texts.remarks();
     let in_place = load.trace.into_iter().chain(workload.texts.in_place());
@@ -188,19 +185,15 @@ fn read_file(
         source: kept(source, in_place),
         remarks,
         title: title?,
-        question: text("question").unwrap_or_default(),
+        question: question.unwrap_or_default(),
         published: published(file),
         base: Patch {
-            settings: file.get("settings").and_then(|node| settings(&node)),
-            session: file.get("session").and_then(|node| settings(&node)),
+            settings: file.read("settings", settings),
+            session: file.read("session", settings),
             workload: table,
-            build: None,
-            cluster: ClusterPatch::default(),
-            load: None,
-            limits: file.get("limits").and_then(|node| limits::limits(&node)),
-            host: file.get("host").and_then(|node| host::host(&node)),
-            observe: None,
-            rounds: None,
+            limits: file.read("limits", limits::limits),
+            host: file.read("host", host::host),
+            ..Patch::default()
         },
         unlimited: false,
         workload: workload.name,
@@ -242,10 +235,4 @@ fn kept(source: &str, in_place: impl Iterator<Item = (Span, String)>) -> String 
         kept.replace_range(at, &text);
     }
     kept
-}
-
-fn check_top_level(file: &Section) {
-    for node in file.entries().filter(|node| !TOP_LEVEL.contains(&node.key)) {
-        file.unknown_key("the file", &node, &TOP_LEVEL);
-    }
 }

@@ -42,9 +42,7 @@ fn claim(section: &Section, names: &Names) -> Option<Claim> {
     let says = section
         .require("[[claim]]", "says", "says = \"hot is faster than cold\"")
         .and_then(|node| node.words("says = \"...\""));
-    let published = section
-        .get("published")
-        .and_then(|node| node.positive("published = 1.8"));
+    let published = section.read("published", |node| node.positive("published = 1.8"));
     let subject = match (section.get("finds"), section.get("among")) {
         (Some(finds), _) => finding(section, &finds, names),
         (None, Some(among)) => spread(section, published, &among, names),

@@ -25,7 +25,7 @@ pub(crate) fn load(file: &Section, folder: &Path) -> Load {
         clients: 1,
         think: Duration::ZERO,
     });
-    let Some(load) = file.get("load").and_then(|node| node.section(EXAMPLE)) else {
+    let Some(load) = file.read("load", |node| node.section(EXAMPLE)) else {
         return one_client;
     };
     load.allow("[load]", &["closed", "open"]);
@@ -67,9 +67,7 @@ fn closed(section: &Section) -> Load {
         .get("clients")
         .map(|node| counts(&node, CLIENTS))
         .unwrap_or_default();
-    let think = section
-        .get("think")
-        .and_then(|node| node.time("think = \"10ms\""));
+    let think = section.read("think", |node| node.time("think = \"10ms\""));
     let spec = LoadSpec::Closed {
         clients: clients.first().copied().unwrap_or(1),
         think: think.unwrap_or_default(),
@@ -181,17 +179,14 @@ pub(crate) fn level(node: &Node) -> Option<LoadPatch> {
         "the load of a level",
         &[CLOSED_KEYS.as_slice(), &OPEN_KEYS].concat(),
     );
-    let get = |key: &str| section.get(key);
     Some(LoadPatch {
-        clients: get("clients").and_then(|node| count(&node, "load = { clients = 8 }")),
-        think: get("think").and_then(|node| node.time("think = \"10ms\"")),
-        rate: get("rate")
-            .and_then(|node| per_second(&node))
-            .map(RateSpec::PerSecond),
-        arrivals: get("arrivals").and_then(|node| level_arrivals(&node)),
-        workers: get("workers").and_then(|node| count(&node, "load = { workers = 8 }")),
-        queue: get("queue").and_then(|node| queue(&node)),
-        when_full: get("when_full").and_then(|node| when_full(&node)),
+        clients: section.read("clients", |node| count(node, "load = { clients = 8 }")),
+        think: section.read("think", |node| node.time("think = \"10ms\"")),
+        rate: section.read("rate", per_second).map(RateSpec::PerSecond),
+        arrivals: section.read("arrivals", level_arrivals),
+        workers: section.read("workers", |node| count(node, "load = { workers = 8 }")),
+        queue: section.read("queue", queue),
+        when_full: section.read("when_full", when_full),
     })
 }
 

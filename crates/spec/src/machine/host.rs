@@ -69,15 +69,13 @@ const NONE: &str = "none";
 pub(crate) fn host(node: &Node) -> Option<HostPatch> {
     let section = node.section(EXAMPLE)?;
     section.allow("host", &["volume", "redo_volume", "directory"]);
-    let read = |key| section.get(key).and_then(|node| volume_or_none(&node));
-    let redo_volume = read("redo_volume");
+    let redo_volume = section.read("redo_volume", volume_or_none);
     refuse_volatile_redo(&section, &redo_volume);
     Some(HostPatch {
-        volume: read("volume"),
+        volume: section.read("volume", volume_or_none),
         redo_volume,
         directory: section
-            .get("directory")
-            .and_then(|node| node.words("directory = \"/mnt/disk\""))
+            .read("directory", |node| node.words("directory = \"/mnt/disk\""))
             .map(PathBuf::from),
     })
 }

@@ -2,7 +2,7 @@
 //!
 //! Purpose: the keys, their ranges and the presets. Boundaries: `host::limits` applies them and checks that the machine can.
 
-use crate::file::read::{Node, Section};
+use crate::file::read::Node;
 use crate::text::setting::Setting;
 use crate::text::unit;
 use std::fmt;
@@ -89,19 +89,15 @@ const DISKS: [Disk; 4] = [
 pub(crate) fn limits(node: &Node) -> Option<LimitsPatch> {
     let section = node.section("limits = { read_iops = 400 }")?;
     section.allow("limits", &KEYS);
-    let mut limits = section
-        .get("disk")
-        .and_then(|node| disk(&node))
-        .unwrap_or_default();
-    let whole = |key: &str| section.get(key).and_then(|node| operations(&node));
-    let bytes = |key: &str| section.get(key).and_then(|node| bytes(&node));
-    limits.read_iops = whole("read_iops").or(limits.read_iops);
-    limits.write_iops = whole("write_iops").or(limits.write_iops);
-    limits.read_bandwidth = bytes("read_bandwidth").or(limits.read_bandwidth);
-    limits.write_bandwidth = bytes("write_bandwidth").or(limits.write_bandwidth);
-    limits.memory = section.get("memory").and_then(|node| memory(&node));
-    limits.cpus = cpus(&section);
-    Some(limits)
+    let given = LimitsPatch {
+        read_iops: section.read("read_iops", operations),
+        write_iops: section.read("write_iops", operations),
+        read_bandwidth: section.read("read_bandwidth", bytes),
+        write_bandwidth: section.read("write_bandwidth", bytes),
+        memory: section.read("memory", memory),
+        cpus: section.read("cpus", cpus),
+    };
+    Some(given.over(section.read("disk", disk).unwrap_or_default()))
 }
 
 fn disk(node: &Node) -> Option<LimitsPatch> {
@@ -154,13 +150,11 @@ fn is_none(node: &Node) -> bool {
 
 /// Reads a number of operations per second.
 fn operations(node: &Node) -> Option<Option<u64>> {
-    match is_none(node) {
-        true => Some(None),
-        false => {
-            let example = format!("{} = 400", node.key);
-            Some(Some(u64::from(node.count(&example)?)))
-        }
+    if is_none(node) {
+        return Some(None);
     }
+    let example = format!("{} = 400", node.key);
+    Some(Some(u64::from(node.count(&example)?)))
 }
 
 /// Reads a size; a bandwidth is a size per second.
@@ -195,22 +189,18 @@ fn memory(node: &Node) -> Option<Option<Memory>> {
     }
 }
 
-fn cpus(section: &Section) -> Option<Option<f64>> {
-    let node = section.get("cpus")?;
-    match is_none(&node) {
-        true => Some(None),
-        false => {
-            let cpus = node.positive("cpus = 1.5")?;
-            if cpus < CPUS_MIN {
-                let says = format!(
-                    "cpus = {cpus} is below {CPUS_MIN}, the minimum that the kernel supports"
-                );
-                node.note(says, "too small", "write cpus = 1.5");
-                return None;
-            }
-            Some(Some(cpus))
-        }
+fn cpus(node: &Node) -> Option<Option<f64>> {
+    if is_none(node) {
+        return Some(None);
     }
+    let cpus = node.positive("cpus = 1.5")?;
+    if cpus < CPUS_MIN {
+        let says =
+            format!("cpus = {cpus} is below {CPUS_MIN}, the minimum that the kernel supports");
+        node.note(says, "too small", "write cpus = 1.5");
+        return None;
+    }
+    Some(Some(cpus))
 }
 
 /// What it changes: `write_iops = 200, memory = none`.

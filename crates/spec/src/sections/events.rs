@@ -32,10 +32,7 @@ fn event(section: &Section, index: usize) -> Option<EventSpec> {
         kind: kind?,
         index,
         when: when?,
-        only: section
-            .get("only")
-            .map(|node| only(&node))
-            .unwrap_or_default(),
+        only: section.get("only").map_or(Vec::new(), |node| only(&node)),
         set: match set {
             Some(set) => Some(set?),
             None => None,
@@ -50,11 +47,8 @@ fn set(node: &Node) -> Option<SetSpec> {
     let noted = section.notes.count();
     section.allow(SET, &["limits", "settings"]);
     let set = SetSpec {
-        limits: section.get("limits").and_then(|node| limits(&node)),
-        settings: section
-            .get("settings")
-            .and_then(|node| settings(&node))
-            .unwrap_or_default(),
+        limits: section.read("limits", limits),
+        settings: section.read("settings", settings).unwrap_or_default(),
     };
     let limits = set.limits.unwrap_or_default();
     let is_empty = limits == LimitsPatch::default() && set.settings.is_empty();

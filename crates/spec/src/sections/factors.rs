@@ -64,9 +64,7 @@ fn server(node: &Node, section: &Section, texts: &Texts) -> ServerSpec {
         cluster,
         routing,
         build,
-        dataset_from: section
-            .get("dataset_from")
-            .and_then(|node| node.name("dataset_from = \"5.5\"")),
+        dataset_from: section.read("dataset_from", |node| node.name("dataset_from = \"5.5\"")),
         settings,
     }
 }
@@ -194,10 +192,7 @@ fn level<'s>(
     LevelSpec {
         name: node.key.to_string(),
         patch: patch(section, &name, &["only", "on"], workload),
-        only: section
-            .get("only")
-            .map(|node| only(&node))
-            .unwrap_or_default(),
+        only: section.get("only").map_or(Vec::new(), |node| only(&node)),
         on: on(section, &name, workload),
     }
 }

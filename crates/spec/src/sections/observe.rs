@@ -16,9 +16,7 @@ const CHECK_EXAMPLE: &str =
 
 /// Reads `[observe]`. By default plans are recorded and no query is profiled.
 pub(crate) fn observe(file: &Section) -> Observe {
-    let section = file
-        .get("observe")
-        .and_then(|node| node.section("[observe]"));
+    let section = file.read("observe", |node| node.section("[observe]"));
     if let Some(section) = &section {
         section.allow("[observe]", &[&["interval"][..], &KEYS].concat());
         interval(section);
@@ -56,14 +54,9 @@ fn interval(section: &Section) {
 
 fn keys(section: &Section) -> ObservePatch {
     ObservePatch {
-        plans: section.get("plans").and_then(|node| plans(&node)),
-        profile: section
-            .get("profile")
-            .map(|node| names(&node, "profile = [\"Q1.1\"]")),
-        checks: section
-            .get("check_plan")
-            .map(|node| checks(&node))
-            .unwrap_or_default(),
+        plans: section.read("plans", plans),
+        profile: section.read("profile", |node| Some(names(node, "profile = [\"Q1.1\"]"))),
+        checks: (section.get("check_plan")).map_or(Vec::new(), |node| checks(&node)),
     }
 }
 

@@ -38,25 +38,18 @@ pub(crate) fn patch<'s>(
             _ => section.unknown_key(name, &node, &keys),
         }
     }
-    let of_server = section.get("server");
-    let of_server = of_server.and_then(|node| server_patch(&node, name));
+    let of_server = section.read("server", |node| server_patch(node, name));
     Patch {
-        settings: section.get("settings").and_then(|node| settings(&node)),
-        session: section.get("session").and_then(|node| settings(&node)),
+        settings: section.read("settings", settings),
+        session: section.read("session", settings),
         build: of_server.as_ref().and_then(|(build, _)| build.clone()),
         cluster: of_server.map(|(_, cluster)| cluster).unwrap_or_default(),
-        workload: section
-            .get("workload")
-            .and_then(|node| workload_patch(&node, workload)),
-        load: section.get("load").and_then(|node| load::level(&node)),
-        limits: section.get("limits").and_then(|node| limits::limits(&node)),
-        host: section.get("host").and_then(|node| host::host(&node)),
-        observe: section
-            .get("observe")
-            .and_then(|node| observe::level(&node)),
-        rounds: section
-            .get("protocol")
-            .and_then(|node| protocol::level(&node)),
+        workload: section.read("workload", |node| workload_patch(node, workload)),
+        load: section.read("load", load::level),
+        limits: section.read("limits", limits::limits),
+        host: section.read("host", host::host),
+        observe: section.read("observe", observe::level),
+        rounds: section.read("protocol", protocol::level),
     }
 }
 

@@ -66,10 +66,7 @@ impl Default for Protocol {
 /// Reads `[protocol]`.
 pub(crate) fn protocol(file: &Section) -> Protocol {
     let mut protocol = Protocol::default();
-    let Some(section) = file
-        .get("protocol")
-        .and_then(|node| node.section("[protocol]"))
-    else {
+    let Some(section) = file.read("protocol", |node| node.section("[protocol]")) else {
         return protocol;
     };
     section.allow("[protocol]", &KEYS);
@@ -122,18 +119,13 @@ fn timed(protocol: &mut Protocol, section: &Section) {
     if let Some(time) = section.get("time") {
         protocol.time = time.duration("time = \"60s\"");
     }
-    if let Some(warmup) = section.get("warmup").and_then(|node| warmup(&node)) {
-        protocol.warmup = warmup;
-    }
+    protocol.warmup = section.read("warmup", warmup).unwrap_or(protocol.warmup);
     protocol.preload = truth(section, "preload").unwrap_or(false);
     protocol.series = truth(section, "series").unwrap_or(false);
     protocol.short = truth(section, "short").unwrap_or(false);
-    protocol.reconnect = section
-        .get("reconnect")
-        .and_then(|node| node.duration("reconnect = \"900s\""));
+    protocol.reconnect = section.read("reconnect", |node| node.duration("reconnect = \"900s\""));
     let by = timed_by(section).map_or("time", |node| node.key);
-    let slices = section.get("slices");
-    protocol.slices = slices.and_then(|node| of_time(&node, by));
+    protocol.slices = section.read("slices", |node| of_time(node, by));
     if let Some(node) = section.get("within") {
         within(protocol, section, &node);
     }
@@ -240,17 +232,12 @@ fn truth(section: &Section, key: &str) -> Option<bool> {
 
 fn in_rounds(protocol: &mut Protocol, section: &Section) {
     protocol.rounds = rounds(section).unwrap_or_else(|| protocol.rounds.clone());
-    if let Some(unit) = section.get("unit").and_then(|node| unit(&node)) {
-        protocol.unit = unit;
-    }
-    protocol.query_timeout = section
-        .get("query_timeout")
-        .and_then(|node| node.duration("query_timeout = \"10m\""));
-    protocol.queries = section
-        .get("queries")
-        .map(|node| names(&node, "queries = [\"Q1.1\"]"))
-        .unwrap_or_default();
-    protocol.slices = section.get("slices").and_then(|node| of_rounds(&node));
+    protocol.unit = section.read("unit", unit).unwrap_or(protocol.unit);
+    let timeout = |node: &Node| node.duration("query_timeout = \"10m\"");
+    protocol.query_timeout = section.read("query_timeout", timeout);
+    let queries = |node: Node| names(&node, "queries = [\"Q1.1\"]");
+    protocol.queries = section.get("queries").map_or(Vec::new(), queries);
+    protocol.slices = section.read("slices", of_rounds);
 }
 
 /// `protocol = { rounds = ["cold"] }` of a level.

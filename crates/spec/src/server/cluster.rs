@@ -104,6 +104,14 @@ impl Routing {
             Some(Topology::Galera) | None => Writes::All,
         })
     }
+
+    /// Applies the keys that a level gives.
+    pub(crate) fn patched(self, patch: &ClusterPatch) -> Routing {
+        Routing {
+            reads: patch.routing.reads.or(self.reads),
+            writes: patch.routing.writes.or(self.writes),
+        }
+    }
 }
 
 /// What a level changes. The outer None means "unchanged".
@@ -120,13 +128,13 @@ impl ClusterPatch {
     /// The keys of a level's `server` that are there.
     pub(crate) fn read(section: &Section) -> ClusterPatch {
         ClusterPatch {
-            nodes: section.get("nodes").and_then(|node| nodes(&node)),
-            semi_sync: (section.get("semi_sync")).and_then(|node| node.truth("semi_sync = true")),
-            link_bits_per_s: section.get("link").and_then(|node| link(&node)),
-            client_link_bits_per_s: section.get("client_link").and_then(|node| link(&node)),
+            nodes: section.read("nodes", nodes),
+            semi_sync: section.read("semi_sync", |node| node.truth("semi_sync = true")),
+            link_bits_per_s: section.read("link", link),
+            client_link_bits_per_s: section.read("client_link", link),
             routing: Routing {
-                reads: section.get("reads").and_then(|node| node.choice(&READS)),
-                writes: section.get("writes").and_then(|node| writes(&node)),
+                reads: section.read("reads", |node| node.choice(&READS)),
+                writes: section.read("writes", writes),
             },
         }
     }
@@ -140,16 +148,6 @@ impl ClusterPatch {
             link_bits_per_s: self.link_bits_per_s.unwrap_or(base.link_bits_per_s),
             client_link_bits_per_s: (self.client_link_bits_per_s)
                 .unwrap_or(base.client_link_bits_per_s),
-        }
-    }
-}
-
-impl Routing {
-    /// Applies the keys that a level gives.
-    pub(crate) fn patched(self, patch: &ClusterPatch) -> Routing {
-        Routing {
-            reads: patch.routing.reads.or(self.reads),
-            writes: patch.routing.writes.or(self.writes),
         }
     }
 }
