@@ -198,18 +198,18 @@ pub(crate) fn check_without_server(file: &Section, workload: &str) {
         nodes.for_each(|node| without_server(&node, workload));
     };
     let note_redo = |file_or_level: &Section| {
-        let host = file_or_level.get("host").and_then(|node| section(&node));
+        let host = file_or_level.read("host", Node::section_if_table);
         host.inspect(|host| note(host, &["redo_volume"]));
     };
     note(file, &["settings", "session"]);
-    let protocol = file.get("protocol").and_then(|node| section(&node));
+    let protocol = file.read("protocol", Node::section_if_table);
     protocol.inspect(|protocol| note(protocol, &["preload", "reconnect"]));
     note_redo(file);
     for event in tables(file, "event") {
         note(&event, &of_servers());
-        let set = event.get(SET).and_then(|node| section(&node));
+        let set = event.read(SET, Node::section_if_table);
         set.inspect(|set| note(set, &["settings"]));
-        let cut = event.get(POWER_CUT).and_then(|node| section(&node));
+        let cut = event.read(POWER_CUT, Node::section_if_table);
         cut.inspect(|cut| note(cut, &["node", "restart", "within"]));
     }
     for (_, level) in level_sections(file) {
@@ -219,17 +219,17 @@ pub(crate) fn check_without_server(file: &Section, workload: &str) {
 }
 
 fn check_dataset_from(file: &Section, servers: &[ServerSpec], names: &Names) {
-    let sections = file.get("server").and_then(|node| section(&node));
+    let sections = file.read("server", Node::section_if_table);
     let by_name: HashMap<&str, &ServerSpec> =
         (servers.iter().map(|server| (server.name.as_str(), server))).collect();
     for server in servers {
         let Some(from) = &server.dataset_from else {
             continue;
         };
-        let Some(node) = sections
+        let own = sections
             .as_ref()
-            .and_then(|all| section(&all.get(&server.name)?)?.get("dataset_from"))
-        else {
+            .and_then(|all| all.read(&server.name, Node::section_if_table));
+        let Some(node) = own.and_then(|own| own.get("dataset_from")) else {
             continue;
         };
         match by_name.get(from.as_str()) {
@@ -260,7 +260,7 @@ fn check_dataset_from(file: &Section, servers: &[ServerSpec], names: &Names) {
 /// Notes servers without trials, because every level of a factor excludes them. A server may have no trials if another
 /// one uses its dataset.
 fn check_every_server_is_measured(file: &Section, servers: &[ServerSpec], names: &Names) {
-    let sections = file.get("server").and_then(|node| section(&node));
+    let sections = file.read("server", Node::section_if_table);
     let lenders: HashSet<&String> = (servers
         .iter()
         .filter_map(|server| server.dataset_from.as_ref()))
@@ -300,20 +300,16 @@ fn only_on(factor: &FactorSpec) -> Option<HashSet<&String>> {
 
 fn check_level(factor: &str, level: &Section, names: &Names) {
     check_only(level, Some(factor), names);
-    if let Some(on) = level.get("on").and_then(|node| section(&node)) {
-        for node in on
-            .entries()
-            .filter(|node| !names.servers.is_empty() && !names.is_server(node.key))
-        {
-            node.notes
-                .unknown(node.key_at.clone(), "the server", node.key, &names.servers);
-        }
+    let on = level.read("on", Node::section_if_table);
+    let on: Vec<Node> = on.iter().flat_map(Section::entries).collect();
+    let is_unknown = |node: &&Node| !names.servers.is_empty() && !names.is_server(node.key);
+    for node in on.iter().filter(is_unknown) {
+        node.notes
+            .unknown(node.key_at.clone(), "the server", node.key, &names.servers);
     }
-    let on = level.get("on").and_then(|node| section(&node));
     let replaced = on
         .iter()
-        .flat_map(Section::entries)
-        .filter_map(|node| section(&node)?.get("load"));
+        .filter_map(|node| node.section_if_table()?.get("load"));
     for load in level.get("load").into_iter().chain(replaced) {
         check_load(&load, names);
     }
@@ -321,14 +317,10 @@ fn check_level(factor: &str, level: &Section, names: &Names) {
 
 /// Checks that the keys match the kind of load and that none is a factor already.
 fn check_load(load: &Node, names: &Names) {
-    let keys = section(load)
-        .into_iter()
-        .flat_map(|load| load.entries().collect::<Vec<_>>());
-    for node in keys {
+    let load = load.section_if_table();
+    for node in load.iter().flat_map(Section::entries) {
         let key = node.key;
-        let is_other_kind =
-            !names.load.keys().contains(&key) && names.load.other_keys().contains(&key);
-        if is_other_kind {
+        if !names.load.keys().contains(&key) && names.load.other_keys().contains(&key) {
             let says = format!(
                 "\"{key}\" does not apply to the load of this file, which is {}",
                 names.load.section()
@@ -352,7 +344,7 @@ fn check_only(section_with_only: &Section, own: Option<&str>, names: &Names) {
     let Some(restriction) = section_with_only.get("only") else {
         return;
     };
-    let Some(only) = section(&restriction) else {
+    let Some(only) = restriction.section_if_table() else {
         return;
     };
     let mut levels = Vec::new();
@@ -386,30 +378,15 @@ fn check_only(section_with_only: &Section, own: Option<&str>, names: &Names) {
 
 /// Every level, with the name of its factor.
 fn level_sections<'s>(file: &Section<'s>) -> Vec<(String, Section<'s>)> {
+    let factors = file.read("factor", Node::section_if_table);
+    let factors = factors.iter().flat_map(Section::entries);
     let mut found = Vec::new();
-    let mut add = |factor: &str, node: &Node<'s>| {
-        let levels = section(node)
-            .into_iter()
-            .flat_map(|levels| levels.entries().collect::<Vec<_>>());
-        found.extend(levels.filter_map(|level| Some((factor.to_string(), section(&level)?))));
-    };
-    if let Some(node) = file.get("variant") {
-        add("variant", &node);
-    }
-    for node in file
-        .get("factor")
-        .and_then(|node| section(&node))
-        .iter()
-        .flat_map(Section::entries)
-    {
-        add(node.key, &node);
+    for factor in file.get("variant").into_iter().chain(factors) {
+        let levels = factor.section_if_table();
+        let levels = levels.iter().flat_map(Section::entries);
+        found.extend(
+            levels.filter_map(|level| Some((factor.key.to_string(), level.section_if_table()?))),
+        );
     }
     found
-}
-
-/// A table, or None without a note: the wrong type was noted when it was read.
-fn section<'s>(node: &Node<'s>) -> Option<Section<'s>> {
-    matches!(node.value, toml::de::DeValue::Table(_))
-        .then(|| node.section(""))
-        .flatten()
 }
