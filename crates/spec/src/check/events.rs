@@ -27,8 +27,6 @@ pub fn read<A>(experiment: &Experiment, kinds: &[EventKind<A>]) -> Result<Vec<A>
         refused.into_iter().chain(too_late(experiment, event))
     });
     answer(experiment, late.collect())?;
-    let shown = format!("{}.toml", experiment.name);
-    let wrong = |mistakes| SpecError::new(&shown, &experiment.source, mistakes);
     let Ok(tree) = DeTable::parse(&experiment.source) else {
         return Ok(Vec::new());
     };
@@ -47,7 +45,11 @@ pub fn read<A>(experiment: &Experiment, kinds: &[EventKind<A>]) -> Result<Vec<A>
     }
     match notes.count() {
         0 => Ok(actions),
-        _ => Err(wrong(notes.into_vec())),
+        _ => Err(SpecError::new(
+            &format!("{}.toml", experiment.name),
+            &experiment.source,
+            notes.into_vec(),
+        )),
     }
 }
 
@@ -97,7 +99,7 @@ fn refused<A>(experiment: &Experiment, event: &EventSpec, kind: &EventKind<A>) -
                 .to_string(),
         });
     }
-    let (says, label) = match kind.needs {
+    let (says, label, help) = match kind.needs {
         Needs::Nothing => return None,
         Needs::Process => {
             let server = one_that(experiment, event, |server| !server.build.is_managed())?;
@@ -105,7 +107,8 @@ fn refused<A>(experiment: &Experiment, event: &EventSpec, kind: &EventKind<A>) -
                 "prony did not start the process of the server \"{}\", so \"{name}\" cannot be applied to it",
                 server.name
             );
-            (says, "not started by prony")
+            let help = "name the other servers with only = { server = [...] }";
+            (says, "not started by prony", help)
         }
         Needs::Link => {
             let server = one_that(experiment, event, |server| !server.has_links())?;
@@ -113,14 +116,9 @@ fn refused<A>(experiment: &Experiment, event: &EventSpec, kind: &EventKind<A>) -
                 "the nodes of the server \"{}\" have no links that \"{name}\" could act on",
                 server.name
             );
-            (says, "no link")
+            let help = "write link = \"1gbit\" in [server.NAME], or name the other servers with only = { server = [...] }";
+            (says, "no link", help)
         }
-    };
-    let help = match kind.needs {
-        Needs::Link => {
-            "write link = \"1gbit\" in [server.NAME], or name the other servers with only = { server = [...] }"
-        }
-        _ => "name the other servers with only = { server = [...] }",
     };
     Some(Late {
         path,

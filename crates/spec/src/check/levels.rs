@@ -2,12 +2,13 @@
 //!
 //! Purpose: a row is measured as all its levels say. Boundaries: names are checked in `sections::names`, keys about nodes in `nodes`.
 
+use super::known::SettingKind;
 use crate::experiment::place::{Late, path};
 use crate::experiment::served::{is_for, nodes, section_for};
 use crate::experiment::{Experiment, LevelSpec, Patch};
 use crate::load::LoadPatch;
 use crate::machine::limits::LimitsPatch;
-use crate::text::setting::{Pairs, Setting, listed};
+use crate::text::setting::listed;
 use crate::text::switches;
 use crate::text::unit::link_text;
 use std::collections::BTreeMap;
@@ -18,8 +19,6 @@ type Level<'e> = (&'e str, &'e LevelSpec);
 
 /// The section and the key that a level sets, and the value.
 type Set = ((&'static str, String), String);
-
-type PairsOf = fn(&Patch) -> Option<&Pairs<Setting>>;
 
 /// Keys that two levels of one trial set to different values, and `on` of servers that the level excludes.
 pub(crate) fn without_effect(experiment: &Experiment) -> Vec<Late> {
@@ -127,15 +126,11 @@ fn do_meet((factor, level): &Level, (other_factor, other): &Level) -> bool {
 /// What a level sets on a server.
 fn sets(level: &LevelSpec, server: &str) -> Vec<Set> {
     let mut found = Vec::new();
-    let sections: [(&'static str, PairsOf); 2] = [
-        ("settings", |patch| patch.settings.as_ref()),
-        ("session", |patch| patch.session.as_ref()),
-    ];
-    for (section, of) in sections {
-        let pairs = section_for(level, server, of);
+    for kind in SettingKind::ALL {
+        let pairs = section_for(level, server, |patch| kind.of(patch));
         for (name, value) in pairs.into_iter().flatten() {
             let parts = parts(&listed(name), &value.to_string()).into_iter();
-            found.extend(parts.map(|(name, value)| ((section, name), value)));
+            found.extend(parts.map(|(name, value)| ((kind.key(), name), value)));
         }
     }
     let workload = section_for(level, server, |patch| patch.workload.as_ref());
@@ -207,18 +202,14 @@ fn parts(name: &str, value: &str) -> Vec<(String, String)> {
 }
 
 fn load_keys(load: &LoadPatch) -> Vec<Set> {
-    let number = |value: Option<u32>| value.map(|value| value.to_string());
     let all = [
-        ("clients", number(load.clients)),
-        ("workers", number(load.workers)),
+        ("clients", shown(load.clients)),
+        ("workers", shown(load.workers)),
         ("rate", load.rate.as_ref().map(ToString::to_string)),
-        ("think", load.think.map(|think| format!("{think:?}"))),
-        (
-            "arrivals",
-            load.arrivals.as_ref().map(|one| format!("{one:?}")),
-        ),
-        ("queue", load.queue.map(|queue| format!("{queue:?}"))),
-        ("when_full", load.when_full.map(|one| format!("{one:?}"))),
+        ("think", shown(load.think)),
+        ("arrivals", shown(load.arrivals.as_ref())),
+        ("queue", shown(load.queue)),
+        ("when_full", shown(load.when_full)),
     ];
     let given = all.into_iter();
     given

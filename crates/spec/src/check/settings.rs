@@ -194,7 +194,7 @@ fn groups(experiment: &Experiment) -> Vec<Group<'_>> {
         .flat_map(|server| names(server, None))
         .collect();
     let mut found = Vec::new();
-    for kind in [SettingKind::Settings, SettingKind::Session] {
+    for kind in SettingKind::ALL {
         found.extend(kind.of(&experiment.base).map(|pairs| Group {
             path: path(&[kind.key()]),
             kind,
@@ -222,7 +222,7 @@ fn groups(experiment: &Experiment) -> Vec<Group<'_>> {
                     (server.name.as_str(), names(server, fixed))
                 })
                 .collect();
-            for kind in [SettingKind::Settings, SettingKind::Session] {
+            for kind in SettingKind::ALL {
                 found.extend(of_level(level, &at, kind, &own));
             }
         }

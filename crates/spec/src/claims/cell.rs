@@ -97,32 +97,20 @@ fn round(node: &Node, names: &Names) -> Option<RoundSelector> {
         node.notes.unknown(node.at(), "the round", name, &known);
         return None;
     }
-    let Some(index) = index else {
-        return Some(RoundSelector {
-            name: name.to_string(),
-            index: None,
-        });
-    };
-    match index
-        .parse::<u32>()
-        .ok()
-        .filter(|index| (1..=count).contains(index))
-    {
-        Some(index) => Some(RoundSelector {
-            name: name.to_string(),
-            index: Some(index),
-        }),
-        None => {
-            let says = format!(
-                "unknown round \"{text}\": the protocol has {count} that {} {name}",
-                record::for_count(count as usize, "is", "are")
-            );
-            node.note(
-                says,
-                "no such round",
-                format!("write \"{name}\" for the mean of all, or \"{name} {count}\" for the last"),
-            );
-            None
-        }
+    let number = index.and_then(|index| index.parse::<u32>().ok());
+    let number = number.filter(|number| (1..=count).contains(number));
+    if index.is_some() && number.is_none() {
+        let says = format!(
+            "unknown round \"{text}\": the protocol has {count} that {} {name}",
+            record::for_count(count as usize, "is", "are")
+        );
+        let help =
+            format!("write \"{name}\" for the mean of all, or \"{name} {count}\" for the last");
+        node.note(says, "no such round", help);
+        return None;
     }
+    Some(RoundSelector {
+        name: name.to_string(),
+        index: number,
+    })
 }
