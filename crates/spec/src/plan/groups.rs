@@ -51,19 +51,12 @@ fn compared(experiment: &Experiment, points: &[Point]) -> Vec<(usize, usize)> {
     };
     let mut pairs = Vec::new();
     for (claim, (ones, others)) in sides.iter().enumerate() {
-        for (one, other) in ones
-            .iter()
-            .flat_map(|one| others.iter().map(move |other| (*one, *other)))
-        {
-            if one != other && have_one_load(experiment, &points[one], &points[other]) {
+        let all = (ones.iter()).flat_map(|one| others.iter().map(move |other| (*one, *other)));
+        for (one, other) in all.filter(|(one, other)| one != other) {
+            if have_one_load(experiment, &points[one], &points[other]) {
                 let (differing, same_server) = differences(&points[one], &points[other]);
-                pairs.push((
-                    claim,
-                    differing,
-                    same_server,
-                    one.min(other),
-                    one.max(other),
-                ));
+                let (first, second) = (one.min(other), one.max(other));
+                pairs.push((claim, differing, same_server, first, second));
             }
         }
     }

@@ -25,24 +25,15 @@ pub(super) fn points(experiment: &Experiment) -> Result<Vec<Point>, PlanError> {
         0 => vec![None],
         count => (0..count).map(Some).collect(),
     };
+    let counts = experiment.factors.iter().map(|factor| factor.levels.len());
+    let counts: Vec<usize> = counts.collect();
     for server in servers {
-        for levels in choices(
-            &experiment
-                .factors
-                .iter()
-                .map(|factor| factor.levels.len())
-                .collect::<Vec<_>>(),
-        ) {
-            let point = Point { server, levels };
-            if is_allowed(experiment, &point) {
-                found.push(point);
-            }
-        }
+        let points = (choices(&counts).into_iter()).map(|levels| Point { server, levels });
+        found.extend(points.filter(|point| is_allowed(experiment, point)));
     }
-    if found.is_empty() {
-        Err(PlanError::Empty)
-    } else {
-        Ok(found)
+    match found.is_empty() {
+        true => Err(PlanError::Empty),
+        false => Ok(found),
     }
 }
 

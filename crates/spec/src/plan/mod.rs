@@ -100,6 +100,13 @@ struct BlockPlace {
     role: Role,
 }
 
+impl BlockPlace {
+    /// Whether both are of one unit in one block.
+    fn is_beside(&self, other: &BlockPlace) -> bool {
+        (self.block, self.unit) == (other.block, other.unit)
+    }
+}
+
 impl<'e> Plan<'e> {
     /// # Errors
     /// Fails if the matrix is too large, which is checked before expanding it, or empty.
@@ -220,8 +227,7 @@ impl<'e> Plan<'e> {
         if self.experiment.protocol.slices.is_none() {
             return vec![trial];
         }
-        let others =
-            open.take_while(|(other, _)| (other.block, other.unit) == (place.block, place.unit));
+        let others = open.take_while(|(other, _)| other.is_beside(place));
         std::iter::once(trial)
             .chain(others.map(|(_, other)| other))
             .collect()
@@ -244,11 +250,8 @@ impl<'e> Plan<'e> {
     /// The places of each group in the first block that has it: a part of the matrix has other groups in each block.
     fn grouped(&self) -> impl Iterator<Item = &[BlockPlace]> {
         let sliced = self.experiment.protocol.slices.is_some();
-        let together = move |one: &BlockPlace, other: &BlockPlace| {
-            sliced && (one.block, one.unit) == (other.block, other.unit)
-        };
         let mut known = HashSet::new();
-        let groups = self.order.chunk_by(together);
+        let groups = (self.order).chunk_by(move |one, other| sliced && one.is_beside(other));
         groups.filter(move |group| {
             let places = group.iter();
             let further = places.filter(|place| known.insert((place.point, place.role)));
@@ -259,10 +262,8 @@ impl<'e> Plan<'e> {
     /// Each trial with the number of its group: those with the same number take turns in slices. Empty without slices.
     pub fn group_numbers(&self) -> HashMap<TrialKey, usize> {
         let is_sliced = self.experiment.protocol.slices.is_some();
-        let together = |one: &BlockPlace, other: &BlockPlace| {
-            (one.block, one.unit) == (other.block, other.unit)
-        };
-        let groups = self.order.chunk_by(together).filter(|_| is_sliced);
+        let groups = self.order.chunk_by(BlockPlace::is_beside);
+        let groups = groups.filter(|_| is_sliced);
         let numbered = groups.enumerate();
         let numbered = numbered
             .flat_map(|(number, group)| group.iter().map(move |place| (self.key(place), number)));
@@ -392,12 +393,8 @@ impl<'e> Plan<'e> {
     }
 
     fn key(&self, place: &BlockPlace) -> TrialKey {
-        trial::key(
-            self.experiment,
-            &self.points[place.point],
-            (place.block, place.role),
-            None,
-        )
+        let point = &self.points[place.point];
+        trial::key(self.experiment, point, (place.block, place.role), None)
     }
 
     fn planned(&self, place: &BlockPlace, measured: Measured) -> PlannedTrial {

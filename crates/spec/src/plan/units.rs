@@ -9,6 +9,7 @@ use super::order;
 use super::trial;
 use crate::{Experiment, LoadSpec, RateSpec};
 use record::LoadFactor;
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -62,13 +63,8 @@ pub(super) fn ordered(
 ) -> Vec<usize> {
     let mut ordered = unit.clone();
     if experiment.protocol.series {
-        ordered.sort_by(|a, b| {
-            let (a, b) = (
-                ascending(experiment, &points[*a]),
-                ascending(experiment, &points[*b]),
-            );
-            a.partial_cmp(&b).unwrap_or(std::cmp::Ordering::Equal)
-        });
+        let place = |point: &usize| ascending(experiment, &points[*point]);
+        ordered.sort_by(|a, b| (place(a).partial_cmp(&place(b))).unwrap_or(Ordering::Equal));
     } else {
         let (block, unit) = place;
         ordered = order::within(unit, block, seed, &ordered);

@@ -219,10 +219,8 @@ fn servers(request: &BenchRequest) -> Table {
             count += 1;
             free = format!("{name} ({count})");
         }
-        servers.insert(
-            free,
-            Table::from_iter([("build".to_string(), build.into())]).into(),
-        );
+        let server = Table::from_iter([("build".to_string(), build.into())]);
+        servers.insert(free, server.into());
     }
     servers
 }
@@ -272,10 +270,8 @@ fn load(request: &BenchRequest) -> Table {
     if is_open {
         let mut open = Table::new();
         if !request.rate.is_empty() {
-            open.insert(
-                "rate".into(),
-                list(request.rate.iter().map(|rate| number(rate))),
-            );
+            let rates = request.rate.iter().map(|rate| number(rate));
+            open.insert("rate".into(), list(rates));
         }
         if !request.workers.is_empty() {
             open.insert("workers".into(), counts(&request.workers));
@@ -307,25 +303,18 @@ fn protocol(request: &BenchRequest) -> Table {
             protocol.insert("short".into(), true.into());
         }
     }
-    if let Some(warmup) = &request.warmup {
-        protocol.insert("warmup".into(), warmup.clone().into());
-    }
-    if let Some(slices) = &request.slices {
-        protocol.insert("slices".into(), slices.clone().into());
-    }
-    if let Some(within) = &request.within {
-        protocol.insert("within".into(), within.clone().into());
-    }
-    let longest = [
-        request.clients.len(),
-        request.rate.len(),
-        request.workers.len(),
+    let texts = [
+        ("warmup", &request.warmup),
+        ("slices", &request.slices),
+        ("within", &request.within),
     ];
-    let is_series = longest.iter().any(|length| *length > 1);
-    let are_sliced = request
-        .slices
-        .as_ref()
-        .is_some_and(|slices| slices != "off");
+    let given = texts.into_iter();
+    protocol.extend(
+        given.filter_map(|(key, text)| Some((key.to_string(), Value::from(text.clone()?)))),
+    );
+    let is_series =
+        request.clients.len() > 1 || request.rate.len() > 1 || request.workers.len() > 1;
+    let are_sliced = (request.slices.as_ref()).is_some_and(|slices| slices != "off");
     if is_series && !are_sliced && !request.changes_its_data && !request.is_in_rounds() {
         protocol.insert("series".into(), true.into());
     }
