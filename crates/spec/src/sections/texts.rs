@@ -81,24 +81,26 @@ impl Texts {
     fn read<'s>(&self, node: &Node, key: &str) -> Option<DeValue<'s>> {
         let name = node.text(&format!("{} = \"{key}.sql\"", node.key))?;
         let path = self.folder.join(name);
-        match input::read_text(&path) {
-            Ok(text) => {
-                let folder = (key == SETUP && reads_files(&text)).then(|| folder_of(&path));
-                let parts = [("file", name.to_string()), ("text", text)];
-                let folder = folder.flatten().map(|folder| ("folder", folder));
-                let parts: Vec<(&str, String)> = parts.into_iter().chain(folder).collect();
-                let pairs = parts.iter().cloned();
-                let pairs = pairs.map(|(key, value)| (key.to_string(), Value::from(value)));
-                let in_place = format!("{key} = {}", inline(&pairs.collect()));
-                let at = node.key_at.start..node.value_at().end;
-                self.found.borrow_mut().push((at, in_place));
-                Some(named_text(parts, node.value_at()))
-            }
-            Err(error) => {
-                not_read(node, &path, &error);
-                None
-            }
-        }
+        let text = found(node, &path, input::read_text(&path))?;
+        let folder = (key == SETUP && reads_files(&text)).then(|| folder_of(&path));
+        let parts = [("file", name.to_string()), ("text", text)];
+        let folder = folder.flatten().map(|folder| ("folder", folder));
+        let parts: Vec<(&str, String)> = parts.into_iter().chain(folder).collect();
+        self.put_in_place(node, key, parts.iter().cloned());
+        Some(named_text(parts, node.value_at()))
+    }
+
+    /// Replaces the key of a file by this table in the record.
+    fn put_in_place<'p>(
+        &self,
+        node: &Node,
+        key: &str,
+        pairs: impl Iterator<Item = (&'p str, String)>,
+    ) {
+        let pairs = pairs.map(|(key, value)| (key.to_string(), Value::from(value)));
+        let in_place = format!("{key} = {}", inline(&pairs.collect()));
+        let at = node.key_at.start..node.value_at().end;
+        self.found.borrow_mut().push((at, in_place));
     }
 
     /// The value of a key that names data files, with absolute paths.
@@ -151,27 +153,18 @@ impl Texts {
             std::fs::File::open(&path)?;
             Ok(std::path::absolute(&path)?)
         });
-        match opened {
-            Ok(path) => {
-                let text = path.display().to_string();
-                let in_place = Value::from(text.as_str()).to_string();
-                self.found.borrow_mut().push((node.value_at(), in_place));
-                Some(DeValue::String(Cow::Owned(text)))
-            }
-            Err(error) => {
-                not_read(node, &path, &error);
-                None
-            }
-        }
+        let text = found(node, &path, opened)?.display().to_string();
+        let in_place = Value::from(text.as_str()).to_string();
+        self.found.borrow_mut().push((node.value_at(), in_place));
+        Some(DeValue::String(Cow::Owned(text)))
     }
 
     /// The settings of a server's own option file, which `settings_file` names, for this build.
     pub(crate) fn settings(&self, node: &Node, build: &BuildSpec) -> Option<Pairs<Setting>> {
         let name = node.text("settings_file = \"my.cnf\"")?;
         let path = self.folder.join(name);
-        let text = input::read_text(&path).map_err(|error| not_read(node, &path, &error));
-        let is_mysql = matches!(build, BuildSpec::Mysql(_));
-        let file = ServerFile::read(&text.ok()?, is_mysql);
+        let text = found(node, &path, input::read_text(&path))?;
+        let file = ServerFile::read(&text, matches!(build, BuildSpec::Mysql(_)));
         if !file.passed_over.is_empty() {
             let names = file.passed_over.join(", ");
             self.remarks.borrow_mut().push(format!(
@@ -187,10 +180,8 @@ impl Texts {
             return None;
         }
         let pairs = file.settings.iter();
-        let pairs = pairs.map(|(name, value)| (name.clone(), Value::from(value.as_str())));
-        let in_place = format!("settings = {}", inline(&pairs.collect()));
-        let at = node.key_at.start..node.value_at().end;
-        self.found.borrow_mut().push((at, in_place));
+        let pairs = pairs.map(|(name, value)| (name.as_str(), value.clone()));
+        self.put_in_place(node, "settings", pairs);
         let read = |(name, value): &(String, String)| {
             let wrong = |error| {
                 let says = format!("{}: {name}: {error}", path.display());
@@ -246,13 +237,17 @@ fn inline(table: &Table) -> String {
     format!("{{ {} }}", pairs.join(", "))
 }
 
-fn not_read(node: &Node, path: &Path, error: &InputError) {
-    let help = match error {
-        InputError::NotUtf8 { .. } | InputError::Compressed(_) if node.key == "setup_file" => {
-            "or give the file as dump, which may be compressed and in any character set (SET NAMES)"
-        }
-        _ => "give the path of a file, relative to the experiment's folder",
+/// What was read of a file; None for a mistake, which is noted.
+fn found<T>(node: &Node, path: &Path, read: Result<T, InputError>) -> Option<T> {
+    let wrong = |error: InputError| {
+        let help = match error {
+            InputError::NotUtf8 { .. } | InputError::Compressed(_) if node.key == "setup_file" => {
+                "or give the file as dump, which may be compressed and in any character set (SET NAMES)"
+            }
+            _ => "give the path of a file, relative to the experiment's folder",
+        };
+        let says = format!("cannot read {}: {error}", path.display());
+        node.note(says, "not read", help);
     };
-    let says = format!("cannot read {}: {error}", path.display());
-    node.note(says, "not read", help);
+    read.map_err(wrong).ok()
 }
