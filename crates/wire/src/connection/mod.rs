@@ -280,12 +280,22 @@ impl Connection {
     async fn reply(
         &mut self,
         number: u8,
+        read: impl FnMut(&mut Connection, &mut Walk, &mut usize) -> Result<bool, WireError>,
+    ) -> Result<Done, WireError> {
+        let exchanged = self.link.channel.exchange().await;
+        self.after_exchange(exchanged, number, read).await
+    }
+
+    async fn after_exchange(
+        &mut self,
+        exchanged: io::Result<()>,
+        number: u8,
         mut read: impl FnMut(&mut Connection, &mut Walk, &mut usize) -> Result<bool, WireError>,
     ) -> Result<Done, WireError> {
-        let mut walk = Walk::new(number, self.ends_by_ok);
-        if let Err(cause) = self.link.channel.exchange().await {
+        if let Err(cause) = exchanged {
             return Err(self.broken(cause));
         }
+        let mut walk = Walk::new(number, self.ends_by_ok);
         loop {
             let mut at = 0;
             let read = read(self, &mut walk, &mut at);

@@ -112,19 +112,9 @@ impl Connection {
             Some(exchanged) => exchanged,
             None => self.link.channel.exchange().await,
         };
-        if let Err(cause) = exchanged {
-            return Err(self.broken(cause));
-        }
-        let mut walk = Walk::new(number, self.ends_by_ok);
-        loop {
-            let mut at = 0;
-            let walked = walk.walk(self.link.channel.incoming(), &mut at);
-            self.link.channel.consume(at);
-            match walked {
-                Ok(true) => return self.end(Ok(walk.done)),
-                Ok(false) => self.link.channel.receive().await?,
-                Err(error) => return self.end(Err(error)),
-            }
-        }
+        let walk = |own: &mut Connection, walk: &mut Walk, at: &mut usize| {
+            walk.walk(own.link.channel.incoming(), at)
+        };
+        self.after_exchange(exchanged, number, walk).await
     }
 }
