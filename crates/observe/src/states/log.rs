@@ -34,8 +34,7 @@ fn is_one_file(variables: &Reading) -> bool {
 
 fn is_mysql_5(session: &mut Session) -> bool {
     let reply = session.query("SELECT VERSION()").unwrap_or_default();
-    let version = reply.rows.first().and_then(|row| row.first()?.clone());
-    let version = version.map(|text| String::from_utf8_lossy(&text).into_owned());
+    let version = reply.first_text();
     version.is_some_and(|version| version.starts_with("5.") && !version.contains("MariaDB"))
 }
 
