@@ -8,8 +8,8 @@ use host::{
     retransmitted_segments, thread_cpu,
 };
 use record::names::{
-    DEVICE_FLUSH_US, DEVICE_FLUSHES, DEVICE_READ_US, LINK_RECEIVED, LINK_RECEIVED_PACKETS,
-    LINK_SENT, LINK_SENT_PACKETS,
+    DEVICE_FLUSH_US, DEVICE_FLUSHES, DEVICE_READ, DEVICE_READ_US, DEVICE_READS, LINK_RECEIVED,
+    LINK_RECEIVED_PACKETS, LINK_SENT, LINK_SENT_PACKETS, SERVER_READ,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -69,17 +69,17 @@ impl Machine {
         self.read_server(&mut amounts);
         if let Some(counts) = self.device.as_ref().and_then(|device| device.counts().ok()) {
             amounts.extend([
-                ("device reads", Amount::Total(counts.reads as f64)),
-                ("device read bytes", Amount::Total(counts.read_bytes as f64)),
-                ("device writes", Amount::Total(counts.writes as f64)),
-                (DEVICE_WRITTEN, Amount::Total(counts.written_bytes as f64)),
+                (DEVICE_READS, total(counts.reads)),
+                (DEVICE_READ, total(counts.read_bytes)),
+                ("device writes", total(counts.writes)),
+                (DEVICE_WRITTEN, total(counts.written_bytes)),
                 ("device busy", Amount::Total(counts.busy_ms as f64 / 1e3)),
                 ("device in flight", Amount::Level(counts.in_flight as f64)),
                 (DEVICE_READ_US, Amount::Total(counts.read_ms as f64 * 1e3)),
             ]);
             if let (Some(flushes), Some(flush_ms)) = (counts.flushes, counts.flush_ms) {
                 amounts.extend([
-                    (DEVICE_FLUSHES, Amount::Total(flushes as f64)),
+                    (DEVICE_FLUSHES, total(flushes)),
                     (DEVICE_FLUSH_US, Amount::Total(flush_ms as f64 * 1e3)),
                 ]);
             }
@@ -92,32 +92,24 @@ impl Machine {
             ]);
         }
         if let Some(bytes) = network_bytes() {
-            amounts.insert("network bytes", Amount::Total(bytes as f64));
+            amounts.insert("network bytes", total(bytes));
         }
         if let Some(carried) = self.interface.as_ref().and_then(Interface::carried) {
             amounts.extend([
-                (LINK_RECEIVED, Amount::Total(carried.received_bytes as f64)),
-                (LINK_SENT, Amount::Total(carried.sent_bytes as f64)),
-                (
-                    LINK_RECEIVED_PACKETS,
-                    Amount::Total(carried.received_packets as f64),
-                ),
-                (
-                    LINK_SENT_PACKETS,
-                    Amount::Total(carried.sent_packets as f64),
-                ),
+                (LINK_RECEIVED, total(carried.received_bytes)),
+                (LINK_SENT, total(carried.sent_bytes)),
+                (LINK_RECEIVED_PACKETS, total(carried.received_packets)),
+                (LINK_SENT_PACKETS, total(carried.sent_packets)),
             ]);
             if let Some(segments) = retransmitted_segments() {
-                amounts.insert("tcp retransmissions", Amount::Total(segments as f64));
+                amounts.insert("tcp retransmissions", total(segments));
             }
         }
         let own_s = (thread_cpu() + others).as_secs_f64();
         amounts.insert("sampler cpu", Amount::Total(own_s));
         amounts
     }
-}
 
-impl Machine {
     /// Skips the first reading of a new process, whose totals must not be compared with those of the previous one.
     fn read_server(&mut self, amounts: &mut Amounts) {
         let pid = self.pid.as_ref().and_then(|pid| pid());
@@ -160,23 +152,25 @@ impl Server {
         ]);
         if let Some(io) = process.io {
             amounts.extend([
-                ("server read bytes", Amount::Total(io.read_bytes as f64)),
-                (
-                    "server written bytes",
-                    Amount::Total(io.written_bytes as f64),
-                ),
+                (SERVER_READ, total(io.read_bytes)),
+                ("server written bytes", total(io.written_bytes)),
             ]);
         }
         if let Some(bytes) = network_bytes_of(self.pid) {
-            amounts.insert("server network bytes", Amount::Total(bytes as f64));
+            amounts.insert("server network bytes", total(bytes));
         }
         if let Some((count, waited)) = self.turns.read(self.pid, process.threads) {
             amounts.extend([
-                ("server context switches", Amount::Total(count as f64)),
+                ("server context switches", total(count)),
                 ("server cpu wait", Amount::Total(waited.as_secs_f64())),
             ]);
         }
     }
+}
+
+/// A count that only grows, until its source begins anew.
+fn total(count: u64) -> Amount {
+    Amount::Total(count as f64)
 }
 
 /// The sample between two readings: totals as rates per second, levels as of the later reading.
