@@ -251,18 +251,14 @@ fn switched(base: &Setting, over: &Setting) -> Setting {
             .trim()
             .to_lowercase()
     };
-    let kept = base
-        .split(',')
-        .filter(|flag| !over.split(',').any(|later| name(later) == name(flag)));
     // `default` alone resets all earlier flags.
-    let kept: Vec<&str> = match over
-        .split(',')
-        .any(|flag| flag.trim().eq_ignore_ascii_case("default"))
-    {
-        true => Vec::new(),
-        false => kept.collect(),
+    let replaces = |later: &str, flag: &str| {
+        later.trim().eq_ignore_ascii_case("default") || name(later) == name(flag)
     };
-    Setting::Literal([kept, vec![over.as_str()]].concat().join(","))
+    let is_kept = |flag: &&str| !over.split(',').any(|later| replaces(later, flag));
+    let kept = base.split(',').filter(is_kept);
+    let all: Vec<&str> = kept.chain([over.as_str()]).collect();
+    Setting::Literal(all.join(","))
 }
 
 #[cfg(test)]
