@@ -113,34 +113,27 @@ fn first_file(folder: &Path) -> Option<PathBuf> {
 }
 
 fn copy_folder(from: &Path, to: &Path, means: Means) -> Result<(), CloneError> {
-    let failed = |cause| CloneError::Failed {
-        path: from.to_path_buf(),
-        cause,
-    };
-    let about = fs::metadata(from).map_err(failed)?;
-    DirBuilder::new().mode(0o700).create(to).map_err(failed)?;
-    for entry in fs::read_dir(from).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
+    let about = fs::metadata(from).map_err(failed(from))?;
+    let made = DirBuilder::new().mode(0o700).create(to);
+    made.map_err(failed(from))?;
+    for entry in fs::read_dir(from).map_err(failed(from))? {
+        let entry = entry.map_err(failed(from))?;
         let (source, target) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry.file_type().map_err(failed)?;
-        let failed = |cause| CloneError::Failed {
-            path: source.clone(),
-            cause,
-        };
+        let kind = entry.file_type().map_err(failed(from))?;
         if kind.is_dir() {
             copy_folder(&source, &target, means)?;
         } else if kind.is_symlink() {
-            let points_to = fs::read_link(&source).map_err(failed)?;
-            std::os::unix::fs::symlink(points_to, &target).map_err(failed)?;
+            let copied = fs::read_link(&source)
+                .and_then(|points_to| std::os::unix::fs::symlink(points_to, &target));
+            copied.map_err(failed(&source))?;
         } else if kind.is_file() {
-            copy_file(&source, &target, means).map_err(failed)?;
+            copy_file(&source, &target, means).map_err(failed(&source))?;
         }
     }
-    fs::set_permissions(to, about.permissions()).map_err(failed)?;
+    fs::set_permissions(to, about.permissions()).map_err(failed(from))?;
     keep_owner(to, &about);
-    File::open(to)
-        .and_then(|folder| Ok(fsync(folder)?))
-        .map_err(failed)
+    let synced = File::open(to).and_then(|folder| Ok(fsync(folder)?));
+    synced.map_err(failed(from))
 }
 
 /// Copies a file with its permissions to `to`, which must not exist, and waits until it is on disk.
