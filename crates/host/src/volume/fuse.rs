@@ -167,7 +167,7 @@ fn reply(blocks: &impl Blocks, opcode: u32, node: u64, body: &[u8]) -> Result<Ve
             let (offset, length) = (offset.ok_or(short)?, length.ok_or(short)?);
             let data = body.get(40..40 + length as usize).ok_or(short)?;
             blocks.write(offset, data)?;
-            Ok([length, 0].map(u32::to_ne_bytes).concat())
+            Ok(words([length, 0]))
         }
         opcode::FSYNC => blocks.flush().map(|()| Vec::new()),
         opcode::STATFS => Ok(vec![0; 80]),
@@ -181,18 +181,10 @@ fn reply(blocks: &impl Blocks, opcode: u32, node: u64, body: &[u8]) -> Result<Ve
 fn init(offered: u32) -> Vec<u8> {
     let flags = offered & (ASYNC_READ | BIG_WRITES | ASYNC_DIO | MAX_PAGES);
     let mut out = Vec::with_capacity(64);
-    out.extend(
-        [MAJOR, MINOR, WRITE_BYTES_MAX, flags]
-            .map(u32::to_ne_bytes)
-            .concat(),
-    );
+    out.extend(words([MAJOR, MINOR, WRITE_BYTES_MAX, flags]));
     out.extend([BACKGROUND, CONGESTED].map(u16::to_ne_bytes).concat());
     let time_granularity_ns = 1;
-    out.extend(
-        [WRITE_BYTES_MAX, time_granularity_ns]
-            .map(u32::to_ne_bytes)
-            .concat(),
-    );
+    out.extend(words([WRITE_BYTES_MAX, time_granularity_ns]));
     out.extend([PAGES_MAX, 0].map(u16::to_ne_bytes).concat());
     out.resize(64, 0);
     out
@@ -202,11 +194,7 @@ fn init(offered: u32) -> Vec<u8> {
 fn entry(bytes: u64) -> Vec<u8> {
     let mut out = Vec::with_capacity(128);
     let (generation, valid_s) = (0, 3600);
-    out.extend(
-        [DISK, generation, valid_s, valid_s]
-            .map(u64::to_ne_bytes)
-            .concat(),
-    );
+    out.extend(long_words([DISK, generation, valid_s, valid_s]));
     out.extend([0; 8]);
     out.extend(attribute(DISK, bytes));
     out
@@ -228,22 +216,26 @@ fn attribute(node: u64, bytes: u64) -> Vec<u8> {
         _ => (libc::S_IFREG | 0o600, 1, bytes),
     };
     let mut out = Vec::with_capacity(88);
-    out.extend(
-        [node, bytes, bytes / 512, 0, 0, 0]
-            .map(u64::to_ne_bytes)
-            .concat(),
-    );
+    out.extend(long_words([node, bytes, bytes / 512, 0, 0, 0]));
     let (owner, device, block_bytes) = (0, 0, 4096);
     let rest = [0, 0, 0, mode, links, owner, owner, device, block_bytes, 0];
-    out.extend(rest.map(u32::to_ne_bytes).concat());
+    out.extend(words(rest));
     out
 }
 
 /// `struct fuse_open_out`.
 fn opened() -> Vec<u8> {
     let mut out = vec![0; 8];
-    out.extend([FOPEN_DIRECT_IO, 0].map(u32::to_ne_bytes).concat());
+    out.extend(words([FOPEN_DIRECT_IO, 0]));
     out
+}
+
+fn words<const COUNT: usize>(values: [u32; COUNT]) -> Vec<u8> {
+    values.map(u32::to_ne_bytes).concat()
+}
+
+fn long_words<const COUNT: usize>(values: [u64; COUNT]) -> Vec<u8> {
+    values.map(u64::to_ne_bytes).concat()
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
