@@ -271,16 +271,7 @@ impl Volume {
         leases: &Leases,
         fill: impl FnOnce(&Path) -> Result<(), String>,
     ) -> Result<Volume, VolumeError> {
-        check(&options)?;
-        fs::create_dir_all(folder).map_err(failed("make", folder))?;
-        // The kernel's tables of mounts and loop devices have real paths.
-        let folder = fs::canonicalize(folder).map_err(failed("find", folder))?;
-        let mut volume = Volume {
-            layers: None,
-            options,
-            folder,
-            leases: leases.clone(),
-        };
+        let mut volume = Volume::unmounted(options, folder, leases)?;
         for point in [volume.data(), volume.disk_point()] {
             fs::create_dir(&point).map_err(failed("make", &point))?;
         }
@@ -315,19 +306,27 @@ impl Volume {
             filesystem,
             ..VolumeOptions::default()
         };
-        check(&options)?;
-        fs::create_dir_all(folder).map_err(failed("make", folder))?;
-        let folder = fs::canonicalize(folder).map_err(failed("find", folder))?;
+        let mut volume = Volume::unmounted(options, folder, leases)?;
         let image = fs::canonicalize(image).map_err(failed("find", image))?;
-        let mut volume = Volume {
-            layers: None,
-            options,
-            folder,
-            leases: leases.clone(),
-        };
         fs::create_dir(volume.data()).map_err(failed("make", &volume.data()))?;
         volume.layers = Some(volume.on(&image, None)?);
         Ok(volume)
+    }
+
+    fn unmounted(
+        options: VolumeOptions,
+        folder: &Path,
+        leases: &Leases,
+    ) -> Result<Volume, VolumeError> {
+        check(&options)?;
+        fs::create_dir_all(folder).map_err(failed("make", folder))?;
+        Ok(Volume {
+            layers: None,
+            options,
+            // The kernel's tables of mounts and loop devices have real paths.
+            folder: fs::canonicalize(folder).map_err(failed("find", folder))?,
+            leases: leases.clone(),
+        })
     }
 
     /// The root of the mounted file system.
