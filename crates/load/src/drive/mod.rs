@@ -29,7 +29,7 @@ pub use turns::{Latencies, Took, Turn, Turns};
 
 use crate::executor;
 use crate::io::Backend;
-use crate::recorder::{Counts, Tally, Totals};
+use crate::recorder::{Tally, Totals};
 use crate::seam::{Placement, Workload};
 use collect::Collector;
 pub use collect::WINDOW_S;
@@ -216,22 +216,9 @@ fn driven<W: Workload>(
 }
 
 fn totals<W: Workload>(shared: &Shared<'_, W>) -> Totals {
-    let mut sum = Totals {
-        lateness: Counts::new(),
-        tallies: vec![Tally::default(); shared.operations],
-        late: vec![Tally::default(); shared.operations],
-        last_ended_ns: 0,
-    };
+    let mut sum = Totals::new(shared.operations);
     for recorder in &shared.recorders {
-        let totals = recorder.totals();
-        sum.lateness.add(&totals.lateness);
-        for (sum, tally) in sum.tallies.iter_mut().zip(&totals.tallies) {
-            *sum += tally;
-        }
-        for (sum, tally) in sum.late.iter_mut().zip(&totals.late) {
-            *sum += tally;
-        }
-        sum.last_ended_ns = sum.last_ended_ns.max(totals.last_ended_ns);
+        sum.add(&recorder.totals());
     }
     sum
 }

@@ -8,12 +8,12 @@ mod counts;
 mod sample;
 mod tally;
 
-pub(crate) use counts::Counts;
 pub use sample::Carried;
 pub(crate) use sample::{Ended, Sample};
 pub use tally::{Ending, Fault, Tally};
 
 use crate::seam::Outcome;
+use counts::Counts;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -89,12 +89,7 @@ impl Recorder {
                 current: sample(),
                 finished: Vec::with_capacity(4),
                 spare: vec![sample()],
-                totals: Totals {
-                    lateness: Counts::new(),
-                    tallies: vec![Tally::default(); operations],
-                    late: vec![Tally::default(); operations],
-                    last_ended_ns: 0,
-                },
+                totals: Totals::new(operations),
                 measured_from_ns: 0,
             }),
             running: AtomicU32::new(0),
@@ -191,6 +186,22 @@ impl Recorder {
 }
 
 impl Totals {
+    pub(crate) fn new(operations: usize) -> Totals {
+        Totals {
+            lateness: Counts::new(),
+            tallies: vec![Tally::default(); operations],
+            late: vec![Tally::default(); operations],
+            last_ended_ns: 0,
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: &Totals) {
+        self.lateness.add(&other.lateness);
+        sample::add_tallies(&mut self.tallies, &other.tallies);
+        sample::add_tallies(&mut self.late, &other.late);
+        self.last_ended_ns = self.last_ended_ns.max(other.last_ended_ns);
+    }
+
     #[inline]
     fn record(&mut self, ended: &Ended) {
         if let Some(late_ns) = ended.late_ns {
