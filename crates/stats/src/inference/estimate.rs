@@ -59,24 +59,18 @@ impl Estimate {
     pub(crate) fn of(values: &[f64]) -> Option<Estimate> {
         let min = values.iter().copied().fold(f64::INFINITY, f64::min);
         let max = values.iter().copied().fold(0.0, f64::max);
-        if min == 0.0 {
-            return Some(Estimate {
-                mean: 0.0,
-                ci: None,
-                min,
-                max,
-                blocks: values.len() as u32,
-                values: values.to_vec(),
-                at_least: false,
-            });
-        }
-        let mean = LogMean::of(values)?;
+        let (mean, ci, count) = if min == 0.0 {
+            (0.0, None, values.len())
+        } else {
+            let mean = LogMean::of(values)?;
+            (mean.geometric(), mean.ci(), mean.count)
+        };
         Some(Estimate {
-            mean: mean.geometric(),
-            ci: mean.ci(),
+            mean,
+            ci,
             min,
             max,
-            blocks: mean.count as u32,
+            blocks: count as u32,
             values: values.to_vec(),
             at_least: false,
         })

@@ -82,12 +82,8 @@ impl LogMean {
     /// The ratio of two series that are paired by block, which removes what a block has in common. Its t interval is exact where the
     /// logarithms of the blocks' ratios are normal (Kalibera and Jones, "Rigorous benchmarking in reasonable time", 2013).
     pub fn of_ratios(of: &[f64], to: &[f64]) -> Option<LogMean> {
-        LogMean::of(
-            &of.iter()
-                .zip(to)
-                .map(|(of, to)| of / to)
-                .collect::<Vec<_>>(),
-        )
+        let ratios: Vec<f64> = of.iter().zip(to).map(|(of, to)| of / to).collect();
+        LogMean::of(&ratios)
     }
 
     /// The ratio of two geometric means whose values do not belong together in pairs: Welch's t on logarithms ("The generalization of
@@ -309,9 +305,7 @@ impl Band {
         };
         (2.0 * below.min(above)).min(1.0)
     }
-}
 
-impl Band {
     /// As `p_inside` and `p_outside` of a ratio of which lower bounds alone are known: it can be shown to lie above a
     /// value and never below one. A confidence limit of the bounds' mean is one of the ratios' mean, since each bound is at most its ratio.
     pub(crate) fn p_from_below(&self, bounds: &LogMean) -> (f64, f64) {

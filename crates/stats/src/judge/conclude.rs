@@ -89,21 +89,14 @@ fn values(tested: usize) -> String {
 /// The threshold in words: `>= 1.34`.
 fn threshold(subject: &Subject) -> String {
     match subject {
-        Subject::Ratio {
-            bound: Bound::AtLeast(low),
-            ..
-        } => format!(">= {}", figure(*low)),
-        Subject::Ratio {
-            bound: Bound::AtMost(high),
-            ..
-        } => format!("<= {}", figure(*high)),
-        Subject::Ratio {
-            bound: Bound::Within(width),
-            ..
-        } => {
-            let band = Band::within(*width);
-            format!("{} to {}", figure(band.low), figure(band.high))
-        }
+        Subject::Ratio { bound, .. } => match bound {
+            Bound::AtLeast(low) => format!(">= {}", figure(*low)),
+            Bound::AtMost(high) => format!("<= {}", figure(*high)),
+            Bound::Within(width) => {
+                let band = Band::within(*width);
+                format!("{} to {}", figure(band.low), figure(band.high))
+            }
+        },
         Subject::Spread { within, .. } => format!("<= {}", figure(1.0 + within)),
         Subject::Finds { finding, .. } => finding.text(),
     }

@@ -35,9 +35,7 @@ impl Twice {
     pub fn differs(&self) -> bool {
         self.ci.is_some_and(|(low, high)| low > 1.0 || high < 1.0)
     }
-}
 
-impl Twice {
     /// Whether it differs, and by more than the margin within which results are equivalent.
     pub fn is_bad(&self) -> bool {
         self.differs_beyond(ratio::MARGIN)
