@@ -4,7 +4,7 @@
 //! The caller decides how long the pause lasts.
 
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Signal, pidfd_send_signal};
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -32,8 +32,7 @@ impl Paused {
     /// # Errors
     /// The process does not exist, or belongs to another user.
     pub fn stop(pid: u32) -> io::Result<Paused> {
-        let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
-        let process = pidfd_open(raw.ok_or(Errno::SRCH)?, PidfdFlags::empty())?;
+        let process = super::open(pid)?.ok_or(Errno::SRCH)?;
         // Created before the signal is sent, so that the process is continued whatever happens.
         let paused = Paused { process, pid };
         pidfd_send_signal(&paused.process, Signal::STOP)?;
