@@ -3,7 +3,7 @@
 use super::value::{json, nodes, word};
 use super::{audit, column, counters, load, plans};
 use crate::PlanSteps;
-use record::{EventNote, LimitNote, Query, Question, Round, Run, Trial, TrialKey, TrialState};
+use record::{Query, Question, Round, Run, Trial, TrialKey, TrialState};
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
 /// The levels as an object, so that SQL reads `levels_json ->> 'variant'`.
@@ -77,12 +77,6 @@ pub(crate) fn trial(at: &Connection, trial: &Trial, steps: PlanSteps) -> Result<
     for (n, each) in trial.rounds.iter().enumerate() {
         round(at, id, n, each)?;
     }
-    for (n, each) in trial.events.iter().enumerate() {
-        event(at, id, n, each)?;
-    }
-    for (n, each) in trial.limits.iter().enumerate() {
-        limit(at, id, n, each)?;
-    }
     if let Some(load) = &trial.load {
         load::save(at, id, load)?;
     }
@@ -90,6 +84,8 @@ pub(crate) fn trial(at: &Connection, trial: &Trial, steps: PlanSteps) -> Result<
         audit::save(at, id, note)?;
     }
     plans::save(at, id, trial, steps)?;
+    events(at, id, trial)?;
+    limits(at, id, trial)?;
     settings(at, id, trial)
 }
 
@@ -139,10 +135,12 @@ fn query(at: &Connection, round: i64, n: i64, query: &Query) -> Result<()> {
     Ok(())
 }
 
-fn event(at: &Connection, trial: i64, n: usize, event: &EventNote) -> Result<()> {
-    at.prepare_cached("insert into event values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?
-        .execute(params![
-            trial,
+fn events(at: &Connection, id: i64, trial: &Trial) -> Result<()> {
+    let mut statement =
+        at.prepare_cached("insert into event values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
+    for (n, event) in trial.events.iter().enumerate() {
+        statement.execute(params![
+            id,
             n as i64,
             event.at_ns,
             event.kind,
@@ -151,18 +149,16 @@ fn event(at: &Connection, trial: i64, n: usize, event: &EventNote) -> Result<()>
             event.node,
             (!event.numbers.is_empty()).then(|| json(&event.numbers)),
         ])?;
+    }
     Ok(())
 }
 
-fn limit(at: &Connection, trial: i64, n: usize, limit: &LimitNote) -> Result<()> {
-    at.prepare_cached("insert into trial_limit values (?1, ?2, ?3, ?4, ?5)")?
-        .execute(params![
-            trial,
-            n as i64,
-            limit.name,
-            limit.asked,
-            limit.measured
-        ])?;
+fn limits(at: &Connection, id: i64, trial: &Trial) -> Result<()> {
+    let mut statement = at.prepare_cached("insert into trial_limit values (?1, ?2, ?3, ?4, ?5)")?;
+    for (n, limit) in trial.limits.iter().enumerate() {
+        let (name, asked, measured) = (&limit.name, limit.asked, limit.measured);
+        statement.execute(params![id, n as i64, name, asked, measured])?;
+    }
     Ok(())
 }
 
