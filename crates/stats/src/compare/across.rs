@@ -152,10 +152,8 @@ fn words(row: &Row, factors: &BTreeSet<String>) -> String {
 }
 
 fn of_row<'t>(trials: &'t [Trial], row: &Row) -> Vec<&'t Trial> {
-    let of_row = trials
-        .iter()
-        .filter(|trial| by_factor(row_key(&trial.key)) == *row);
-    of_row.collect()
+    let is_of_row = |trial: &&Trial| by_factor(row_key(&trial.key)) == *row;
+    trials.iter().filter(is_of_row).collect()
 }
 
 fn pair(new: usize, (old_row, row): (&Row, &Row), trials: &(Vec<&Trial>, Vec<&Trial>)) -> Pair {
