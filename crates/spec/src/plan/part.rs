@@ -26,10 +26,8 @@ impl FromStr for MatrixPart {
     type Err = PartError;
 
     fn from_str(text: &str) -> Result<MatrixPart, PartError> {
-        let parsed: Result<Shard, ShardError> = text.parse();
-        parsed
-            .map(MatrixPart)
-            .map_err(|_| PartError(text.to_string()))
+        let refused = |_: ShardError| PartError(text.to_string());
+        text.parse().map(MatrixPart).map_err(refused)
     }
 }
 
@@ -44,14 +42,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_survives_a_round_trip() {
+    fn a_part_is_read_and_shown_as_a_shard_is() {
         assert_eq!("2/4".parse::<MatrixPart>().unwrap().to_string(), "2/4");
-    }
-
-    #[test]
-    fn a_number_beyond_the_number_of_parts_is_refused() {
-        for wrong in ["0/4", "5/4", "1/0", "2", "a/b", "-1/4", ""] {
-            assert!(wrong.parse::<MatrixPart>().is_err(), "{wrong}");
-        }
+        assert!("5/4".parse::<MatrixPart>().is_err());
     }
 }
