@@ -197,12 +197,6 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_load_leaves_the_connection_usable() {
-        let error = is_request_for("rows", b"\xff\x7c\x04#42000not allowed").unwrap_err();
-        assert_eq!((error.code(), error.is_lost()), (1148, false));
-    }
-
-    #[test]
     fn the_summary_of_a_load_is_read() {
         let loaded = loaded(b"\0\x03\0\x02\0\x01\0\x08Records:").unwrap();
         assert_eq!((loaded.rows, loaded.info.as_str()), (3, "\u{8}Records:"));
