@@ -57,10 +57,15 @@ mod tests {
     }
 
     fn side(transfers: &Path, role: &str, data: &Path) -> Child {
+        side_of(std::process::id(), transfers, role, data)
+    }
+
+    /// Started by the server with this process id.
+    fn side_of(server: u32, transfers: &Path, role: &str, data: &Path) -> Child {
         Command::new(transfers.join("wsrep_sst_prony"))
             .args(["--role", role, "--address", "127.0.0.1:1", "--datadir"])
             .arg(data)
-            .args(["--gtid", "u-u-i-d:3"])
+            .args(["--gtid", "u-u-i-d:3", "--parent", &server.to_string()])
             .envs(environment(transfers))
             .stdout(Stdio::piped())
             .spawn()
@@ -103,6 +108,18 @@ mod tests {
         let copied = fs::read_to_string(to.join("shop/orders.ibd")).unwrap();
         assert_eq!(copied, "rows");
         assert!(!to.join("old.ibd").exists() && !to.join("grastate.dat").exists());
+    }
+
+    #[test]
+    fn a_transfer_ends_with_its_server() {
+        let place = tempfile::tempdir().unwrap();
+        let [transfers, _, to] = folders(place.path());
+        let mut server = Command::new("true").spawn().unwrap();
+        server.wait().unwrap();
+        let joiner = side_of(server.id(), &transfers, "joiner", &to);
+        let ended = joiner.wait_with_output().unwrap();
+        assert!(!ended.status.success());
+        assert_eq!(ended.stdout, b"ready 127.0.0.1:1\n");
     }
 
     /// As on a full disk.

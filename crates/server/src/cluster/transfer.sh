@@ -2,12 +2,15 @@
 # Transfers the state of one node of Galera to another one on the same machine. The servers start it, on both sides.
 set -eu
 role= address= data= position= is_bypassed=
+# The server, if it does not say.
+parent=$PPID
 while [ $# -gt 0 ]; do
     case $1 in
         --role) role=$2; shift ;;
         --address) address=$2; shift ;;
         --datadir) data=$2; shift ;;
         --gtid) position=$2; shift ;;
+        --parent) parent=$2; shift ;;
         --bypass) is_bypassed=1 ;;
     esac
     shift
@@ -16,8 +19,12 @@ meeting=$PRONY_TRANSFERS/$(printf %s "$address" | tr -c 'A-Za-z0-9.' _)
 # What belongs to one node.
 own='! -name grastate.dat ! -name gvwstate.dat ! -name galera.cache ! -name auto.cnf ! -name tables_flushed'
 
+# Waits for a file, as long as the server is there: one that was killed would leave this behind.
 await() {
-    until [ -s "$1" ]; do sleep 0.02; done
+    until [ -s "$1" ]; do
+        kill -0 "$parent" 2> /dev/null || exit 1
+        sleep 0.02
+    done
 }
 
 case $role in
