@@ -41,7 +41,6 @@ mod query_timeout;
 mod quickstart;
 mod real;
 mod replication;
-mod restart;
 mod rounds_truth;
 mod same_figures;
 mod servers;

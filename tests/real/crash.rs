@@ -91,7 +91,8 @@ fn a_killed_server_is_restarted_and_its_recovery_measured() {
         "{note:?}"
     );
     assert_eq!(commits(&server), "1");
-    assert_eq!(server.endpoint().unwrap().port, endpoint.port);
+    // Clients find it where it was.
+    assert!(server.endpoint().unwrap() == endpoint);
 }
 
 #[test]
