@@ -126,27 +126,6 @@ fn ctrl_c_ends_all_clients_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn too_many_clients_are_refused_before_any_load() {
-    if !has("mariadb") {
-        return;
-    }
-    let bench = Bench::new();
-    let file = file(
-        &bench,
-        "mariadb",
-        "[settings]\nmax_connections = 20\n[load.closed]\nclients = [1, 30]\n[protocol]\nrounds = [\"hot\"]\n",
-    );
-    let refused = bench.run(&["run", &file]);
-    assert_eq!(refused.status, 2, "{}", refused.stderr);
-    assert!(
-        refused.stderr.contains("max_connections"),
-        "{}",
-        refused.stderr
-    );
-    assert!(!refused.stderr.contains("loaded "), "{}", refused.stderr);
-}
-
-#[test]
 #[cfg(tier_all)]
 fn a_missing_engine_is_not_available_and_the_others_are_measured() {
     if !has("mysql@5.6.14") {
