@@ -51,48 +51,6 @@ fn impossible_flags_are_refused_with_the_reason() {
 }
 
 #[test]
-fn impossible_files_are_refused_at_the_place() {
-    let bench = Bench::new();
-    let closed = "[load.closed]\nclients = 1\n";
-    let time = "[protocol]\ntime = \"1s\"\n";
-    let with_range = "[workload.oltp]\noperations = \"range-sum\"\nrows = 50\nrange_size = 100\n";
-    let unknown = "[workload.oltp]\noperations = { \"point-selekt\" = 1 }\n";
-    let point_select = oltp("point-select");
-    let both = format!("{closed}[load.open]\nrate = 5\n{time}");
-    let bad = [
-        ("range", with_range, format!("{closed}{time}"), "range_size"),
-        (
-            "unknown",
-            unknown,
-            format!("{closed}{time}"),
-            "point-selekt",
-        ),
-        (
-            "both",
-            &point_select,
-            both,
-            "a file can have only one load, closed or open",
-        ),
-        (
-            "timeless",
-            &point_select,
-            closed.to_string(),
-            "it needs time in [protocol]",
-        ),
-    ];
-    for (name, workload, rest, says) in bad {
-        let file = experiment(&bench, name, workload, &rest);
-        refused(&bench, &["run", &file], says);
-        let ended = bench.run(&["run", &file]);
-        assert!(
-            ended.stderr.contains(&format!("{name}.toml:")),
-            "its line: {}",
-            ended.stderr
-        );
-    }
-}
-
-#[test]
 fn more_clients_than_max_connections_are_refused_before_any_load() {
     if !has("mariadb") {
         return;
