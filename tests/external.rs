@@ -209,17 +209,6 @@ fn settings_that_a_server_has_are_met_and_only_claims_on_others_are_not_availabl
 }
 
 #[test]
-fn privileges_on_pronys_schema_are_enough() {
-    let Some(mut theirs) = Elsewhere::start("mariadb", "ALL ON prony_ssb.*") else {
-        return;
-    };
-    let bench = Bench::new();
-    let file = experiment(&bench, &theirs.dsn());
-    run(&bench, &["run", &file]).measured();
-    theirs.execute("DROP DATABASE prony_ssb");
-}
-
-#[test]
 fn passwords_are_not_recorded_and_resume_reads_them_from_the_environment() {
     let Some(theirs) = Elsewhere::start("mariadb", "ALL ON *.*") else {
         return;
