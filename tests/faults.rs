@@ -105,42 +105,6 @@ fn a_server_killed_during_the_load_of_a_bench_is_reported_with_its_signal() {
 }
 
 #[test]
-fn ctrl_c_keeps_finished_trials_and_stops_the_server() {
-    if !has("mariadb") {
-        return;
-    }
-    let bench = Bench::with_shared_snapshots();
-    let file = experiment(&bench, "mariadb");
-    let running = bench.start(&["run", &file]);
-    until("the first trial", || finished(&bench) >= 1);
-    send(running.id(), Signal::INT);
-    let interrupted = ended(running);
-    assert_eq!(interrupted.status, 130, "{}", interrupted.stderr);
-    assert!(
-        interrupted.stderr.contains("--resume"),
-        "{}",
-        interrupted.stderr
-    );
-    bench.wait_until_quiet();
-    assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
-    let done = finished(&bench);
-    let run = bench.runs()[0].display().to_string();
-    let resumed = bench.run(&["run", "--resume", &run]);
-    resumed.measured();
-    let measured = resumed
-        .stderr
-        .lines()
-        .filter(|line| line.starts_with('['))
-        .count();
-    assert_eq!(
-        (finished(&bench), measured),
-        (4, 4 - done),
-        "{}",
-        resumed.stderr
-    );
-}
-
-#[test]
 fn a_server_that_dies_fails_its_trial_and_the_others_continue() {
     if !has("mariadb") {
         return;
@@ -262,18 +226,6 @@ fn a_refused_connection_gives_one_message_with_the_fix() {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert_eq!(text.matches("error: ").count(), 1, "one message: {text}");
-}
-
-#[test]
-fn a_missing_file_is_refused_with_a_suggestion() {
-    let bench = Bench::new();
-    let refused = bench.run(&["run", "quickstrat"]);
-    assert_eq!(refused.status, 2);
-    assert!(
-        refused.stderr.contains("did you mean quickstart?"),
-        "{}",
-        refused.stderr
-    );
 }
 
 #[test]
