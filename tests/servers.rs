@@ -8,7 +8,7 @@ use crate::support::skip;
 use host::{Home, Leases};
 use server::{Cache, Distribution};
 use server::{ServerError, Session};
-use spec::{BuildSpec, Dsn, DsnSecurity, ServerKey, TlsMode};
+use spec::{BuildSpec, Dsn};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::{LazyLock, Mutex};
@@ -46,8 +46,7 @@ impl Instance {
         distribution: &Distribution,
         leases: &Leases,
         data: &Path,
-        port: Option<u16>,
-        more: &[&str],
+        options: &[&str],
     ) -> Instance {
         let socket = data.join("s.sock");
         let log = std::fs::File::create(data.with_extension("log")).unwrap();
@@ -57,22 +56,17 @@ impl Instance {
             .arg(format!("--socket={}", socket.display()))
             .arg(format!("--pid-file={}", data.join("pid").display()))
             .arg(format!("--tmpdir={}", data.parent().unwrap().display()))
-            .args(more)
+            .arg("--skip-networking")
+            .args(options)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log);
-        match port {
-            None => command.arg("--skip-networking"),
-            Some(port) => command
-                .arg(format!("--port={port}"))
-                .arg("--bind-address=127.0.0.1"),
-        };
         let process = command.spawn().expect("the server starts");
         let dsn = Dsn {
             user: "root".into(),
             password: None,
             host: "127.0.0.1".into(),
-            port: port.unwrap_or(3306),
+            port: 3306,
             schema: None,
             socket: Some(socket),
             others: Vec::new(),
@@ -124,26 +118,6 @@ fn text(session: &mut Session, sql: &str) -> String {
     session.query(sql).unwrap().first_text().unwrap_or_default()
 }
 
-/// A data folder keeps its page size forever, so the setting must apply when the folder is created.
-#[test]
-fn a_data_folder_is_created_with_its_permanent_settings() {
-    let _alone = ONE_AT_A_TIME
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
-    let leases = leases();
-    let Some(distribution) = get(&BuildSpec::MariaDb(None), &leases) else {
-        return;
-    };
-    let folder = leases.temporary("test").unwrap();
-    let data = folder.path().join("data");
-    let settings = [("innodb_page_size".to_string(), "8K".to_string())];
-    distribution.initialise(&leases, &data, &settings).unwrap();
-    let options = ["--innodb_page_size=8K"];
-    let instance = Instance::start(&distribution, &leases, &data, None, &options);
-    let mut session = instance.session();
-    assert_eq!(text(&mut session, "select @@innodb_page_size"), "8192");
-}
-
 fn works(build: &BuildSpec) {
     let _alone = ONE_AT_A_TIME
         .lock()
@@ -162,7 +136,7 @@ fn works(build: &BuildSpec) {
     let wanted = ["--innodb_buffer_pool_size=32M", "--innodb_log_file_size=8M"];
     let understood = |option: &&str| known.knows(option[2..].split('=').next().unwrap());
     let options: Vec<&str> = wanted.into_iter().filter(understood).collect();
-    let instance = Instance::start(&distribution, &leases, &data, None, &options);
+    let instance = Instance::start(&distribution, &leases, &data, &options);
     eprintln!(
         "{}: {} initialised in {initialised:?}, first answer after {:?}, {} settings",
         distribution.build,
@@ -311,62 +285,6 @@ fn mariadb_11_8_works() {
     works(&mariadb("11.8"));
 }
 
-/// The first login over TCP uses the server's RSA key, the second one its password cache, and `tls=required` uses TLS.
-#[test]
-#[cfg(tier_all)]
-fn mysql_8_0_33_accepts_a_password_over_tcp_and_tls() {
-    let _alone = ONE_AT_A_TIME
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
-    let leases = leases();
-    let Some(distribution) = get(&mysql("8.0.33"), &leases) else {
-        return;
-    };
-    let folder = leases.temporary("test").unwrap();
-    let data = folder.path().join("data");
-    distribution.initialise(&leases, &data, &[]).unwrap();
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
-    let instance = Instance::start(&distribution, &leases, &data, Some(port), &[]);
-    instance
-        .session()
-        .execute("create user 'app'@'127.0.0.1' identified by 'sesame'")
-        .unwrap();
-    let app = |password: &str, with_tls| Dsn {
-        user: "app".into(),
-        password: Some(password.into()),
-        socket: None,
-        open: Default::default(),
-        protection: DsnSecurity {
-            tls: if with_tls {
-                TlsMode::Required
-            } else {
-                TlsMode::Off
-            },
-            server_key: ServerKey::Requested,
-            ..DsnSecurity::default()
-        },
-        ..instance.dsn.clone()
-    };
-    for tls in [false, false, true] {
-        let mut session = Session::open(&app("sesame", tls)).unwrap();
-        let cipher = session.query("show status like 'Ssl_cipher'").unwrap().rows[0][1].clone();
-        assert_eq!(cipher.is_some_and(|name| !name.is_empty()), tls);
-    }
-    let wrong = Session::open(&app("open", false))
-        .err()
-        .unwrap()
-        .to_string();
-    assert!(
-        wrong.contains("refused the login of `app`") && wrong.contains("PRONY_PASSWORD"),
-        "{wrong}"
-    );
-    instance.stop();
-}
-
 /// Measures the client cost of a load: 600 MB into a BLACKHOLE table. It prints a figure and asserts nothing.
 #[test]
 #[cfg(tier_long)]
@@ -381,7 +299,7 @@ fn measure_loading_600_mb() {
     let folder = leases.temporary("test").unwrap();
     let data = folder.path().join("data");
     distribution.initialise(&leases, &data, &[]).unwrap();
-    let instance = Instance::start(&distribution, &leases, &data, None, &[]);
+    let instance = Instance::start(&distribution, &leases, &data, &[]);
     let mut session = instance.session();
     session.execute("create database t").unwrap();
     session
