@@ -1,4 +1,4 @@
-//! Tests of power cuts with a real server on a volatile volume: what each setting of durability keeps.
+//! Tests of power cuts with a real server on a volatile volume that obeys flushes or lies about them.
 //!
 //! A client inserts rows, each in a transaction of its own, and remembers which commits were acknowledged. They require root,
 //! loop devices and FUSE.
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 const TIMEOUT: Duration = Duration::from_secs(600);
 const BYTES: u64 = 1 << 30;
-const POWER_CUT: &str = "power_cut = { survive = 'none', seed = 7 }";
+const CUT: &str = "[[event]]\nat = '3s'\npower_cut = { survive = 'none', seed = 7 }";
 
 /// A server on a volatile volume. The fields end in this order.
 struct Bench {
@@ -46,7 +46,7 @@ fn volatile(lies: bool) -> VolumeOptions {
 }
 
 /// None, with a message, where the build or the volume is not available. In CI that is a failure.
-fn bench(options: VolumeOptions, flush: &str) -> Option<Bench> {
+fn bench(options: VolumeOptions) -> Option<Bench> {
     if let Err(error) = host::volume::check(&options) {
         skipped(&error.to_string());
         return None;
@@ -61,11 +61,7 @@ fn bench(options: VolumeOptions, flush: &str) -> Option<Bench> {
     let server = Arc::new(fresh.managed());
     let request = StartRequest {
         data_folder: volume.data().join("data"),
-        settings: vec![
-            ("innodb_flush_log_at_trx_commit".into(), flush.into()),
-            // Without it the cut may fall on the moment after a flush, and lose nothing.
-            ("innodb_flush_log_at_timeout".into(), "60".into()),
-        ],
+        settings: vec![("innodb_flush_log_at_trx_commit".into(), "1".into())],
         groups: Vec::new(),
     };
     server.start(&request).unwrap();
@@ -86,10 +82,9 @@ fn bench(options: VolumeOptions, flush: &str) -> Option<Bench> {
     })
 }
 
-/// Begins the event on the server after 3 s.
-fn begin(bench: &Bench, event: &str) -> Events {
-    let events = format!("[[event]]\nat = '3s'\n{event}");
-    begun::begin(&events, || begun::means(&bench.server, Some(&bench.power)))
+/// Begins a power cut after 3 s.
+fn begin(bench: &Bench) -> Events {
+    begun::begin(CUT, || begun::means(&bench.server, Some(&bench.power)))
 }
 
 /// Inserts rows from 1 on until the connection is lost. Returns the last acknowledged one.
@@ -120,9 +115,9 @@ struct Audit {
     happened: Happened,
 }
 
-fn audited(bench: &Bench, event: &str) -> Audit {
+fn audited(bench: &Bench) -> Audit {
     let pid = bench.server.pid().unwrap();
-    let events = begin(bench, event);
+    let events = begin(bench);
     let acknowledged = insert(&bench.server);
     let began = Instant::now();
     while bench.server.pid().is_none_or(|now| now == pid) || bench.server.connect().is_err() {
@@ -135,17 +130,17 @@ fn audited(bench: &Bench, event: &str) -> Audit {
     // The one that was under way may be kept.
     assert!(kept.last().copied().unwrap_or(0) <= acknowledged + 1);
     let lost = (1..=acknowledged).filter(|n| !kept.contains(n)).count() as u64;
-    eprintln!("{event}: {lost} lost of {acknowledged} acknowledged");
+    eprintln!("{lost} of {acknowledged} acknowledged rows are lost");
     assert!(acknowledged > 0);
     Audit { lost, happened }
 }
 
 #[test]
 fn with_a_flush_at_each_commit_a_power_cut_loses_nothing() {
-    let Some(bench) = bench(volatile(false), "1") else {
+    let Some(bench) = bench(volatile(false)) else {
         return;
     };
-    let audit = audited(&bench, POWER_CUT);
+    let audit = audited(&bench);
     assert_eq!(audit.lost, 0, "{audit:?}");
     let note = &audit.happened.notes[0];
     assert_eq!((note.kind.as_str(), note.node), ("power_cut", Some(1)));
@@ -155,37 +150,22 @@ fn with_a_flush_at_each_commit_a_power_cut_loses_nothing() {
 }
 
 #[test]
-#[cfg(tier_all)]
-fn with_rare_flushes_a_power_cut_loses_what_sigkill_keeps() {
-    let lost = |event: &str| {
-        let bench = bench(volatile(false), "2")?;
-        Some(audited(&bench, event).lost)
-    };
-    let Some(after_a_kill) = lost("kill = {}") else {
-        return;
-    };
-    assert_eq!(after_a_kill, 0);
-    // The file system may flush the disk just before the cut, and another prony may sync the whole machine. Not each time.
-    assert!((0..4).any(|_| lost(POWER_CUT) > Some(0)));
-}
-
-#[test]
 fn a_disk_that_lies_about_flushes_is_caught() {
-    let Some(bench) = bench(volatile(true), "1") else {
+    let Some(bench) = bench(volatile(true)) else {
         return;
     };
-    let audit = audited(&bench, POWER_CUT);
+    let audit = audited(&bench);
     assert!(audit.lost > 0, "{audit:?}");
 }
 
 #[test]
 #[cfg(tier_all)]
 fn a_dead_daemon_is_named_and_leaves_nothing_mounted() {
-    let Some(bench) = bench(volatile(false), "1") else {
+    let Some(bench) = bench(volatile(false)) else {
         return;
     };
     let daemon = rustix::process::Pid::from_raw(bench.daemon as i32).unwrap();
-    let events = begin(&bench, POWER_CUT);
+    let events = begin(&bench);
     rustix::process::kill_process(daemon, rustix::process::Signal::KILL).unwrap();
     insert(&bench.server);
     // The event comes after three seconds, or later on a busy machine.
