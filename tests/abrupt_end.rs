@@ -3,7 +3,7 @@
 //! Tiers: default, all, long.
 
 use crate::faults::experiment;
-use crate::support::process::{ended, send, until};
+use crate::support::process::{ended, nothing_is_left, send, until};
 use crate::support::random::Random;
 use crate::support::{Bench, finished, has};
 use record::TrialKey;
@@ -93,8 +93,7 @@ fn killed_again_and_again(mut random: Random, kills: usize) {
     last.measured();
     let measured = last.stderr.lines().filter(|line| line.starts_with('['));
     assert_eq!(measured.count(), BLOCKS - done, "{}", last.stderr);
-    bench.wait_until_quiet();
-    assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
+    nothing_is_left(&bench);
 }
 
 /// The newest run but the first one, and its finished trials. None if it was killed before it was stored.

@@ -6,7 +6,6 @@ use crate::support::process::{ended, nothing_is_left, send, until};
 use crate::support::{Bench, has};
 use rustix::process::Signal;
 use serde_json::Value;
-use std::path::PathBuf;
 
 /// An experiment with one server and the smallest benchmark.
 fn file(bench: &Bench, build: &str, more: &str) -> String {
@@ -121,8 +120,7 @@ fn ctrl_c_ends_all_clients_and_leaves_nothing_behind() {
     send(running.id(), Signal::INT);
     let interrupted = ended(running);
     assert_eq!(interrupted.status, 130, "{}", interrupted.stderr);
-    bench.wait_until_quiet();
-    assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
+    nothing_is_left(&bench);
 }
 
 #[test]

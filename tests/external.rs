@@ -3,6 +3,7 @@
 //! Tiers: default, all.
 
 use crate::support::elsewhere::{Elsewhere, PASSWORD, PASSWORD_IN_A_DSN};
+use crate::support::process::nothing_is_left;
 use crate::support::{Bench, Ended};
 use std::path::Path;
 
@@ -107,8 +108,7 @@ fn is_measured_and_left_unchanged(build: &'static str) {
     assert_eq!(again, tables, "the second run reuses the tables");
     assert_eq!((theirs.pid(), theirs.surroundings()), before);
 
-    bench.wait_until_quiet();
-    assert_eq!(bench.leftovers(), Vec::<std::path::PathBuf>::new());
+    nothing_is_left(&bench);
     for word in [PASSWORD, PASSWORD_IN_A_DSN] {
         assert_eq!(holding(bench.folder.path(), word), Vec::<String>::new());
         for ended in [&first, &second] {

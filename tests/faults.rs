@@ -2,7 +2,7 @@
 //!
 //! Tiers: default, all.
 
-use crate::support::process::{ended, send, servers, until};
+use crate::support::process::{ended, nothing_is_left, send, servers, until};
 use crate::support::timed::states;
 use crate::support::{Bench, has, in_a_line};
 use rustix::process::Signal;
@@ -100,8 +100,7 @@ fn a_server_killed_during_the_load_of_a_bench_is_reported_with_its_signal() {
         "{}",
         after.stderr
     );
-    bench.wait_until_quiet();
-    assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
+    nothing_is_left(&bench);
 }
 
 #[test]
@@ -401,8 +400,7 @@ fn a_disk_that_fills_is_named(
     let says = "error: the disk of PRONY_HOME is full: free space on it";
     assert!(failed.stderr.contains(says), "{}", failed.stderr);
     assert_eq!(failed.stderr.matches("error: ").count(), 1, "one message");
-    bench.wait_until_quiet();
-    assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
+    nothing_is_left(bench);
 }
 
 /// A bench whose snapshots lie on a disk that can be filled; None without the rights for it.

@@ -3,6 +3,7 @@
 //! Tiers: default, all.
 
 use crate::support::elsewhere::Elsewhere;
+use crate::support::process::nothing_is_left;
 use crate::support::{Bench, has};
 use flate2::write::GzEncoder;
 use serde_json::Value;
@@ -68,8 +69,7 @@ fn is_measured(bench: &Bench, dump: &str, servers: &[&str]) {
         .map(|(.., query)| query["name"].as_str().unwrap())
         .collect();
     assert_eq!(names, ["by_region", "view", "binary"]);
-    bench.wait_until_quiet();
-    assert_eq!(bench.leftovers(), Vec::<std::path::PathBuf>::new());
+    nothing_is_left(bench);
 }
 
 fn available<'b>(builds: &[&'b str]) -> Vec<&'b str> {

@@ -3,6 +3,7 @@
 //! Tiers: default, all.
 
 use crate::support::elsewhere::Elsewhere;
+use crate::support::process::nothing_is_left;
 use crate::support::timed::is_whole;
 use crate::support::{Bench, Ended, has};
 use serde_json::Value;
@@ -95,8 +96,7 @@ fn an_unused_switch_is_detected(build: &str, word: &str, analyses: bool) {
     assert_eq!(analysed, analyses, "{plans:?}");
     let reasons = flags(trial(&shown, "on"), "not_analyzed");
     assert_eq!(reasons.is_empty(), analyses, "{reasons:?}");
-    bench.wait_until_quiet();
-    assert_eq!(bench.leftovers(), Vec::<std::path::PathBuf>::new());
+    nothing_is_left(&bench);
 }
 
 #[test]

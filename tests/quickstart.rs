@@ -2,6 +2,7 @@
 //!
 //! Tiers: default, all.
 
+use crate::support::process::nothing_is_left;
 use crate::support::{Bench, has};
 
 /// Two buffer pools on one server, small enough to run in seconds.
@@ -80,8 +81,7 @@ fn runs_whole(build: &str) {
         }
         assert_eq!(trial["rounds"][0]["name"], "cold", "{}", trial["flags"]);
     }
-    bench.wait_until_quiet();
-    assert_eq!(bench.leftovers(), Vec::<std::path::PathBuf>::new());
+    nothing_is_left(&bench);
 }
 
 #[test]

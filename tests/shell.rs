@@ -2,8 +2,9 @@
 //!
 //! Tiers: default, all.
 
+use crate::support::process::{ended, nothing_is_left, send};
 use crate::support::{Bench, Ended, has};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -40,20 +41,6 @@ impl Running {
         word.unwrap_or_else(|| panic!("no {name} in {}", self.printed))
             .to_string()
     }
-
-    fn ended(self) -> Ended {
-        self.prony.wait_with_output().unwrap().into()
-    }
-
-    fn signal(&self, signal: Signal) {
-        let pid = Pid::from_raw(i32::try_from(self.prony.id()).unwrap()).unwrap();
-        kill_process(pid, signal).unwrap();
-    }
-}
-
-fn nothing_is_left(bench: &Bench) {
-    bench.wait_until_quiet();
-    assert_eq!(bench.leftovers(), Vec::<PathBuf>::new());
 }
 
 /// Statements to `prony server shell`.
@@ -67,7 +54,7 @@ fn shell(bench: &Bench, arguments: &[&str], statements: &str) -> Ended {
     let mut input = prony.stdin.take().unwrap();
     input.write_all(statements.as_bytes()).unwrap();
     drop(input);
-    prony.wait_with_output().unwrap().into()
+    ended(prony)
 }
 
 #[test]
@@ -110,8 +97,8 @@ fn start_prints_how_to_connect_and_ctrl_c_stops_it() {
     assert_eq!(set.first_text().as_deref(), Some("7"));
     drop(session);
 
-    running.signal(Signal::INT);
-    let ended = running.ended();
+    send(running.prony.id(), Signal::INT);
+    let ended = ended(running.prony);
     assert_eq!(ended.status, 0, "{}", ended.stderr);
     nothing_is_left(&bench);
 }
@@ -133,7 +120,7 @@ fn stop_ends_every_started_server_of_this_home() {
         stopped.stdout
     );
     for running in both {
-        assert_eq!(running.ended().status, 0);
+        assert_eq!(ended(running.prony).status, 0);
     }
     nothing_is_left(&bench);
     let again = bench.run(&["server", "stop"]);
@@ -161,8 +148,8 @@ fn a_started_server_that_dies_is_reported() {
     let running = Running::start(&bench, &["mariadb"]);
     let process = running.printed.lines().next().unwrap();
     let pid = process.rsplit(' ').next().unwrap().parse().unwrap();
-    kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
-    let ended = running.ended();
+    send(pid, Signal::KILL);
+    let ended = ended(running.prony);
     assert_eq!(ended.status, 3, "{}", ended.stderr);
     assert!(ended.stderr.contains("exited: "), "{}", ended.stderr);
     nothing_is_left(&bench);
