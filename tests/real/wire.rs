@@ -4,7 +4,8 @@
 //!
 //! Tiers: default, all.
 
-use crate::real::wired::{self, Running, now};
+use crate::real::driven::now;
+use crate::real::wired::{self, Running};
 use load::{Backend, Io, executor};
 use std::time::Instant;
 use wire::{Connection, Login, Param, Protection, ServerKey, Tls, Value, Verification, WireError};

@@ -1,25 +1,16 @@
 //! A running server with a user for each of its authentication plugins, and logins for it.
 
+use crate::real::driven::now;
 use crate::support::fresh::Fresh;
 use load::{Endpoint, Io};
 use server::{Managed, Node, StartRequest};
 use spec::Dsn;
-use std::future::Future;
 use std::path::Path;
 use std::sync::Mutex;
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use wire::{Connection, Login, Protection, ServerKey, WireError};
 
 pub(crate) const PASSWORD: &str = "Secret-word-7";
-
-/// Runs a future to its end; on blocking streams no await is ever pending.
-pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
-    match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => unreachable!("a blocking stream is never pending"),
-    }
-}
 
 pub(crate) fn open(login: &Login) -> Result<Connection, WireError> {
     now(Connection::open(&Io::blocking(), login, 0))

@@ -9,19 +9,18 @@
 //!
 //! Tier: default for seconds, `long` for an hour.
 
+use crate::null::now;
 use crate::tier::{Tier, tier};
 use load::{Endpoint, Io};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::future::Future;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use wire::null::{Behaviour, NullServer};
 use wire::{Blocking, Connection, Login, Param, Protection, ServerKey, Sink, Tls, WireError};
@@ -211,14 +210,6 @@ fn login(port: u16, tls: Tls) -> Login {
         },
         login_timeout: Duration::from_secs(5),
         stall_timeout: Some(Duration::from_secs(5)),
-    }
-}
-
-/// Runs a future to its end. On blocking streams it never waits.
-fn now<T>(future: impl Future<Output = T>) -> T {
-    match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => unreachable!("a blocking stream is never pending"),
     }
 }
 

@@ -8,7 +8,7 @@ use wire::null::{Behaviour, NullServer};
 use wire::{Connection, Login, Param, Tls, Value, WireError};
 
 /// Runs a future to its end. On blocking streams it never waits.
-fn now<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
     match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
         Poll::Pending => unreachable!("a blocking stream is never pending"),
