@@ -7,7 +7,7 @@ use stats::LogMean;
 const EXPERIMENTS: usize = 4000;
 
 /// A standard normal number (Box and Muller 1958).
-fn normal(random: &mut Pcg64) -> f64 {
+pub(crate) fn normal(random: &mut Pcg64) -> f64 {
     let (a, b): (f64, f64) = (random.random(), random.random());
     (-2.0 * (1.0 - a).ln()).sqrt() * (std::f64::consts::TAU * b).cos()
 }

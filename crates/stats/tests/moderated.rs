@@ -2,15 +2,10 @@
 
 use crate::common;
 use crate::common::judge;
-use rand::{RngExt, SeedableRng};
+use crate::known_answers::normal;
+use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use record::*;
-
-/// A standard normal number (Box and Muller 1958).
-fn normal(random: &mut Pcg64) -> f64 {
-    let (a, b): (f64, f64) = (random.random(), random.random());
-    (-2.0 * (1.0 - a).ln()).sqrt() * (std::f64::consts::TAU * b).cos()
-}
 
 /// A row of the matrix: `s1`, `s2`, ..., with its true time.
 fn name(row: usize) -> String {

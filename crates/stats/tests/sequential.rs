@@ -1,7 +1,8 @@
 //! Claims that are judged after several numbers of blocks.
 
 use crate::common;
-use rand::{RngExt, SeedableRng};
+use crate::known_answers::normal;
+use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use record::*;
 use stats::undecided;
@@ -9,12 +10,6 @@ use stats::undecided;
 /// Cells of the matrix; claims compare the first ones, in pairs.
 const CELLS: usize = 42;
 const CLAIMS: usize = 7;
-
-/// A standard normal number (Box and Muller 1958).
-fn normal(random: &mut Pcg64) -> f64 {
-    let (a, b): (f64, f64) = (random.random(), random.random());
-    (-2.0 * (1.0 - a).ln()).sqrt() * (std::f64::consts::TAU * b).cos()
-}
 
 fn trial(cell: usize, block: u32, seconds: f64) -> Trial {
     let mut trial = common::trial(block, TrialState::Done, 1, 0);

@@ -8,6 +8,7 @@
 
 use crate::common;
 use crate::common::judge;
+use crate::known_answers::normal;
 use crate::tier::{Tier, tier};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -28,12 +29,6 @@ const STARTS: f64 = 0.015;
 /// How long a slice slows the next one down, and by how much.
 const CARRY_OVER: (f64, f64) = (0.2, 0.2);
 const BLOCKS: u32 = 5;
-
-/// A standard normal number (Box and Muller 1958).
-fn normal(random: &mut Pcg64) -> f64 {
-    let (a, b): (f64, f64) = (random.random(), random.random());
-    (-2.0 * (1.0 - a).ln()).sqrt() * (std::f64::consts::TAU * b).cos()
-}
 
 struct Machine {
     random: Pcg64,
