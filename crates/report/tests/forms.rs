@@ -176,6 +176,7 @@ fn control_characters_of_a_server_do_not_reach_the_terminal() {
         text: "\x1b[2Jgone\x07".to_string(),
     });
     let text = forms::terminal(&run, &trials, false, 100);
+    assert!(text.contains("gone"), "{text}");
     assert!(!text.contains('\x1b') && !text.contains('\x07'));
 }
 

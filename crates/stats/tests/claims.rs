@@ -135,6 +135,7 @@ fn reason(judged: &Judged) -> &str {
 #[test]
 fn one_block_of_p1_gives_the_published_ratios_and_no_verdict() {
     let judged = judge(&question(p1_claims()), &p1(1));
+    assert_eq!(judged.len(), 5);
     for (judged, expected) in judged.iter().zip([1.70, 1.06, 1.80, 1.41, 1.037]) {
         assert!(
             (judged.measured.unwrap() - expected).abs() < 0.005,
