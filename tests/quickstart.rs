@@ -96,20 +96,6 @@ fn an_experiment_ends_with_its_verdicts_on_mysql_5_6() {
 }
 
 #[test]
-fn sqlite_runs_the_same_and_flags_what_is_not_available() {
-    let bench = Bench::new();
-    let ended = bench.run(&["run", "quickstart", "--server", "sqlite", "--scale", "0.01"]);
-    ended.measured();
-    assert!(ended.stdout.contains("not available"), "{}", ended.stdout);
-    let shown = bench.json(&bench.runs()[0]);
-    let flags = shown["trials"][0]["flags"].as_array().unwrap();
-    assert!(
-        flags.iter().any(|flag| flag["kind"] == "not_available"),
-        "{flags:?}"
-    );
-}
-
-#[test]
 fn a_pool_smaller_than_the_data_reads_pages_from_disk() {
     if !has("mysql@5.6.14") {
         return;

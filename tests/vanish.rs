@@ -129,6 +129,7 @@ fn sqlite_is_named_and_what_it_did_not_apply_is_not_compared() {
         ended.stdout
     );
     assert!(shown["largest_difference"].is_null(), "{shown}");
+    assert_ne!(flags(&trials(&shown)[0], "not_available"), "", "{shown}");
     for claim in shown["claims"].as_array().unwrap() {
         assert_eq!(claim["verdict"], "not_available", "{claim}");
     }
