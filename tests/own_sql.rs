@@ -137,25 +137,6 @@ fn a_dump_that_stops_halfway_names_its_line() {
 }
 
 #[test]
-fn a_wrong_query_names_its_line_and_what_the_server_says() {
-    if !has("mariadb") {
-        return;
-    }
-    let bench = Bench::new();
-    write(&bench, "shop.sql", dump("shop-mysql-8.0.sql"));
-    write(
-        &bench,
-        "q.sql",
-        "select count(*) from orders;\n\nselect colour from orders;\n",
-    );
-    let ended = bench.line("bench sql --dump shop.sql --queries q.sql --rounds hot --replace utf8mb4_0900_ai_ci=utf8mb4_general_ci");
-    assert_eq!(ended.status, 3, "{}", ended.stderr);
-    let shown = format!("{}{}", ended.stdout, ended.stderr);
-    assert!(shown.contains("Q2 (q.sql:3)"), "{shown}");
-    assert!(shown.contains("1054 Unknown column 'colour'"), "{shown}");
-}
-
-#[test]
 fn a_typo_in_a_query_is_said_before_the_rows_are_loaded() {
     if !has("mariadb") {
         return;
