@@ -200,26 +200,6 @@ fn a_server_that_prony_does_not_start_cannot_be_limited() {
 }
 
 #[test]
-#[cfg(tier_all)]
-fn a_hot_round_with_too_small_a_pool_reads_from_the_limited_disk() {
-    if !can_limit() || !has("mariadb") {
-        return;
-    }
-    let bench = Bench::with_shared_snapshots();
-    // The pool does not hold the data, so each hot round reads.
-    let requested = "read_iops = 2000\n[settings]\ninnodb_flush_method = \"O_DIRECT\"\ninnodb_buffer_pool_size = \"6M\"";
-    let file = experiment(&bench, "mariadb", requested, 1);
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, text.replace("[\"cold\"]", "[\"hot\"]")).unwrap();
-    let run = bench.run(&["run", &file]);
-    run.measured();
-    let document = bench.json(&bench.runs()[0]);
-    let counters = &document["trials"][0]["rounds"][0]["queries"][0]["counters"];
-    let read = counters["server read bytes"].as_i64().unwrap();
-    assert!(read > 0, "{counters}");
-}
-
-#[test]
 fn a_pool_above_the_memory_limit_is_refused_before_the_first_trial() {
     if !can_limit() || !has("mariadb") {
         return;

@@ -93,27 +93,6 @@ fn a_level_that_a_server_lacks_is_not_available_in_every_report() {
     }
 }
 
-#[test]
-fn a_switch_that_no_server_knows_is_refused_at_its_place() {
-    if !has("mariadb") {
-        return;
-    }
-    let bench = Bench::new();
-    let text = EXPERIMENT
-        .replace("mysql@5.6.14", "mariadb")
-        .replace("mrr=on", "mrr_cost_basd=off");
-    let file = bench.experiment("joins", &text);
-    let ran = bench.run(&["run", &file]);
-    assert_eq!(ran.status, 2, "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains("did you mean \"mrr_cost_based\"?"),
-        "{}",
-        ran.stderr
-    );
-    assert!(ran.stderr.contains("joins.toml:12:"), "{}", ran.stderr);
-    assert_eq!(bench.runs().len(), 0);
-}
-
 const HINTED: &str = r#"
 title = "A hint"
 question = "What happens to a hint that is ignored?"
