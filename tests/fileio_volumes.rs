@@ -4,26 +4,11 @@
 
 use crate::support::process::{ended, nothing_is_left, send, until};
 use crate::support::timed::*;
-use crate::support::{Bench, can_limit, has, repeated, skip};
-use host::volume::{DiskOptions, Filesystem, VolumeOptions};
+use crate::support::{Bench, can_cut, can_have, can_limit, can_mount, has, repeated};
+use host::volume::{Filesystem, VolumeOptions};
 use rustix::process::Signal;
 use serde_json::Value;
 use store::Store;
-
-/// False, with a message, where this machine cannot have a loop volume. In CI that is a failure.
-fn can_mount() -> bool {
-    can_have(Filesystem::Ext4)
-}
-
-fn can_have(filesystem: Filesystem) -> bool {
-    let possible = host::volume::check(&VolumeOptions {
-        filesystem,
-        ..VolumeOptions::default()
-    });
-    possible
-        .inspect_err(|error| skip::skipped(&error.to_string()))
-        .is_ok()
-}
 
 /// Random writes to 32 MB of files; `rest` is everything else.
 fn writes(bench: &Bench, rest: &str) -> String {
@@ -47,7 +32,11 @@ fn has_loop_device(bench: &Bench) -> bool {
 
 #[test]
 fn files_lie_on_the_file_system_of_their_level_with_its_mount_options() {
-    if !can_mount() || !can_have(Filesystem::Xfs) {
+    let xfs = VolumeOptions {
+        filesystem: Filesystem::Xfs,
+        ..VolumeOptions::default()
+    };
+    if !can_mount() || !can_have(&xfs) {
         return;
     }
     let bench = Bench::new();
@@ -393,18 +382,6 @@ fn cut_off(bench: &Bench, levels: &str) -> Value {
          [[event]]\nat = \"2s\"\npower_cut = {{ survive = \"none\", seed = 1 }}\n"
     );
     measured(bench, &writes(bench, &rest))
-}
-
-/// False, with a message, where this machine cannot have a disk that forgets. In CI that is a failure.
-fn can_cut() -> bool {
-    let options = VolumeOptions {
-        volatile: Some(DiskOptions::default()),
-        ..VolumeOptions::default()
-    };
-    let possible = host::volume::check(&options);
-    possible
-        .inspect_err(|error| skip::skipped(&error.to_string()))
-        .is_ok()
 }
 
 #[test]

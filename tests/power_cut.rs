@@ -7,8 +7,7 @@ use crate::support::process::nothing_is_left;
 #[cfg(tier_all)]
 use crate::support::repeated;
 use crate::support::timed::{at_level, flags, is_whole, signalled_in_an_outage};
-use crate::support::{Bench, has, skip};
-use host::volume::{DiskOptions, Filesystem, VolumeOptions};
+use crate::support::{Bench, can_cut, has};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -46,18 +45,6 @@ at        = "3s"
 power_cut = { survive = "none", seed = 1 }
 only      = { crash = ["1, power cut", "1, lying disk", "2, power cut"] }
 "#;
-
-/// False, with a message, where this machine cannot cut the power. In CI that is a failure.
-fn can_cut() -> bool {
-    let possible = host::volume::check(&VolumeOptions {
-        filesystem: Filesystem::Ext4,
-        volatile: Some(DiskOptions::default()),
-        ..VolumeOptions::default()
-    });
-    possible
-        .inspect_err(|error| skip::skipped(&error.to_string()))
-        .is_ok()
-}
 
 /// The audit of a trial whose server crashed once and recovered.
 fn audit(shown: &Value, crash: &str) -> Value {

@@ -4,10 +4,8 @@
 //!
 //! Tiers: default, all.
 
-use crate::support::skip;
-use host::volume::{
-    DiskOptions, Filesystem, Replay, Survive, Volume, VolumeError, VolumeOptions, flushes,
-};
+use crate::support::{can_cut, can_have, can_mount, skip, volatile};
+use host::volume::{Filesystem, Replay, Survive, Volume, VolumeError, VolumeOptions, flushes};
 use host::{Home, Lease, LeaseError, Leases};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -25,25 +23,6 @@ fn prony() -> PathBuf {
 
 fn leases(home: &Path) -> Leases {
     Leases::open_with(&Home::at(home).unwrap(), Some(&prony())).unwrap()
-}
-
-fn volatile(filesystem: Filesystem) -> VolumeOptions {
-    VolumeOptions {
-        filesystem,
-        volatile: Some(DiskOptions::default()),
-        ..VolumeOptions::default()
-    }
-}
-
-/// False, with a message, where this machine cannot have the volume. In CI that is a failure.
-fn can_have(options: &VolumeOptions) -> bool {
-    match host::volume::check(options) {
-        Ok(()) => true,
-        Err(error) => {
-            skip::skipped(&error.to_string());
-            false
-        }
-    }
 }
 
 fn is_in_mounts(folder: &Path) -> bool {
@@ -133,7 +112,7 @@ fn an_unsynced_write_is_gone_after_the_cut_and_a_synced_one_is_there() {
 
 #[test]
 fn every_mode_leaves_a_file_system_that_mounts_with_what_was_synced() {
-    if !can_have(&volatile(Filesystem::Ext4)) {
+    if !can_cut() {
         return;
     }
     let (_home, leases, folder) = place();
@@ -164,7 +143,7 @@ fn has_torn_superblock(error: &VolumeError) -> bool {
 /// A device is found by the file below it, of which the kernel no longer knows the whole path once the disk is unmounted.
 #[test]
 fn a_disk_that_cannot_be_mounted_after_the_cut_leaves_no_loop_device() {
-    if !can_have(&volatile(Filesystem::Ext4)) {
+    if !can_cut() {
         return;
     }
     let (_home, leases, folder) = place();
@@ -230,7 +209,7 @@ fn a_recording_shows_the_disk_at_each_flush() {
 
 #[test]
 fn a_dead_daemon_fails_requests_and_blocks_nothing() {
-    if !can_have(&volatile(Filesystem::Ext4)) {
+    if !can_cut() {
         return;
     }
     let (_home, leases, folder) = place();
@@ -260,15 +239,11 @@ fn a_dead_daemon_fails_requests_and_blocks_nothing() {
 
 #[test]
 fn a_plain_volume_has_no_power_to_cut() {
-    let options = VolumeOptions {
-        filesystem: Filesystem::Ext4,
-        ..VolumeOptions::default()
-    };
-    if !can_have(&options) {
+    if !can_mount() {
         return;
     }
     let (_home, leases, folder) = place();
-    let mut volume = made(options, folder.path(), &leases);
+    let mut volume = made(VolumeOptions::default(), folder.path(), &leases);
     assert!(matches!(volume.freeze(), Err(VolumeError::NotVolatile)));
     write_synced(&volume.data().join("file"), "text");
     drop(volume);
@@ -281,7 +256,7 @@ const WRITES: &str = "volume::a_volume_in_use_is_unmounted_when_its_writer_ends"
 /// Where another test starts it in a process of its own, it writes until that process is killed.
 #[test]
 fn a_volume_in_use_is_unmounted_when_its_writer_ends() {
-    if !can_have(&volatile(Filesystem::Ext4)) {
+    if !can_cut() {
         return;
     }
     let own = tempfile::tempdir().unwrap();
@@ -308,7 +283,7 @@ fn a_volume_in_use_is_unmounted_when_its_writer_ends() {
 
 #[test]
 fn a_killed_prony_leaves_nothing_mounted() {
-    if !can_have(&volatile(Filesystem::Ext4)) {
+    if !can_cut() {
         return;
     }
     let home = tempfile::tempdir().unwrap();
@@ -431,7 +406,7 @@ impl Drop for Device {
 
 #[test]
 fn a_block_device_is_overwritten_unless_it_is_mounted() {
-    if !can_have(&VolumeOptions::default()) {
+    if !can_mount() {
         return;
     }
     let (home, leases, folder) = place();

@@ -4,8 +4,7 @@
 
 use crate::support::process::{as_nobody, nothing_is_left};
 use crate::support::timed::{flags, oltp};
-use crate::support::{Bench, Ended, has, skip};
-use host::volume::{Filesystem, VolumeOptions};
+use crate::support::{Bench, Ended, can_mount, has};
 use store::Store;
 
 const PLACE: &str = "innodb_log_group_home_dir";
@@ -17,17 +16,6 @@ fn experiment(bench: &Bench, build: &str, host: &str) -> String {
         oltp("update-index")
     );
     bench.experiment("volumes", &text)
-}
-
-/// False, with a message, where this machine cannot have a loop volume. In CI that is a failure.
-fn can_mount() -> bool {
-    let possible = host::volume::check(&VolumeOptions {
-        filesystem: Filesystem::Ext4,
-        ..VolumeOptions::default()
-    });
-    possible
-        .inspect_err(|error| skip::skipped(&error.to_string()))
-        .is_ok()
 }
 
 /// Each of these keeps its redo log in another form.

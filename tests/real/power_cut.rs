@@ -6,8 +6,8 @@
 //! Tiers: default, all.
 
 use crate::real::begun;
+use crate::support::can_have;
 use crate::support::fresh::Fresh;
-use crate::support::skip::skipped;
 use host::volume::{DiskOptions, Filesystem, Volume, VolumeOptions};
 use prony::run::Power;
 use prony::run::event::{Events, Happened};
@@ -47,8 +47,7 @@ fn volatile(lies: bool) -> VolumeOptions {
 
 /// None, with a message, where the build or the volume is not available. In CI that is a failure.
 fn bench(options: VolumeOptions) -> Option<Bench> {
-    if let Err(error) = host::volume::check(&options) {
-        skipped(&error.to_string());
+    if !can_have(&options) {
         return None;
     }
     let fresh = Fresh::of("mariadb")?;

@@ -16,6 +16,7 @@ pub(crate) mod switch;
 pub(crate) mod tier;
 pub(crate) mod timed;
 
+use host::volume::{DiskOptions, Filesystem, VolumeOptions};
 use host::{Home, Lease, Leases};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -280,6 +281,30 @@ pub(crate) fn can_limit() -> bool {
         skip::skipped("limits need root and control group controllers");
     }
     can
+}
+
+/// A volume that forgets what is not flushed.
+pub(crate) fn volatile(filesystem: Filesystem) -> VolumeOptions {
+    VolumeOptions {
+        filesystem,
+        volatile: Some(DiskOptions::default()),
+        ..VolumeOptions::default()
+    }
+}
+
+/// Whether this machine can have the volume: needs root, loop devices, and FUSE for one that forgets.
+pub(crate) fn can_have(options: &VolumeOptions) -> bool {
+    host::volume::check(options)
+        .inspect_err(|error| skip::skipped(&error.to_string()))
+        .is_ok()
+}
+
+pub(crate) fn can_mount() -> bool {
+    can_have(&VolumeOptions::default())
+}
+
+pub(crate) fn can_cut() -> bool {
+    can_have(&volatile(Filesystem::Ext4))
 }
 
 /// The keys of the trials that a run has finished so far. The prony process that writes the run may still be running.
