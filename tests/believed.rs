@@ -3,7 +3,7 @@
 //! Tiers: default.
 
 use crate::support::elsewhere::Elsewhere;
-use crate::support::timed::{ended_operations, is_whole};
+use crate::support::timed::{ended_operations, is_whole, texts};
 use crate::support::{Bench, Ended, in_a_line};
 use serde_json::Value;
 
@@ -29,13 +29,6 @@ fn load(bench: &Bench, dsn: &str, blocks: u32, workload: &str) -> (Ended, Vec<Va
 
 fn trials(bench: &Bench, run: &std::path::Path) -> Vec<Value> {
     bench.json(run)["trials"].as_array().unwrap().clone()
-}
-
-/// The texts of the flags of this kind.
-fn flags(trial: &Value, kind: &str) -> Vec<String> {
-    let flags = trial["flags"].as_array().unwrap().iter();
-    let of_kind = flags.filter(|flag| flag["kind"] == kind);
-    of_kind.map(|flag| flag["text"].to_string()).collect()
 }
 
 fn says(ended: &Ended, status: i32, text: &str) {
@@ -108,7 +101,7 @@ fn the_query_cache_of_an_external_server_does_not_answer() {
     let ended = bench.run(&["run", &bench.experiment("cached", &text)]);
     ended.measured();
     let trials = trials(&bench, &bench.runs()[0]);
-    assert!(flags(&trials[0], "query_cache").is_empty());
+    assert!(texts(&trials[0], "query_cache").is_empty());
     for round in trials[0]["rounds"].as_array().unwrap() {
         // A counter that is missing would be no evidence.
         let hits = &round["queries"][0]["counters"]["Qcache_hits"];
@@ -140,7 +133,7 @@ near.uniform = [1, 2]
 ";
     let (ended, trials) = load(&bench, &theirs.dsn_with_password(), 1, workload);
     says(&ended, 0, "changed no row: zero");
-    let no_effect = flags(&trials[0], "no_effect");
+    let no_effect = texts(&trials[0], "no_effect");
     assert!(
         no_effect[0].contains("changed no row: zero"),
         "{no_effect:?}"
@@ -240,7 +233,7 @@ select 1.50, 'a ', null, x'81', 0.1e0;
     ]);
     says(&ended, 3, "wrong_answer");
     let trials = trials(&bench, &bench.runs()[0]);
-    let wrong = flags(&trials[0], "wrong_answer").join(" ");
+    let wrong = texts(&trials[0], "wrong_answer").join(" ");
     for name in ["zeros", "null_or_text", "bytes", "spaces"] {
         assert!(wrong.contains(&format!("{name}:")), "{name}: {wrong}");
     }

@@ -4,6 +4,7 @@
 
 use crate::support::elsewhere::{Elsewhere, PASSWORD, PASSWORD_IN_A_DSN};
 use crate::support::process::nothing_is_left;
+use crate::support::timed::flags;
 use crate::support::{Bench, Ended};
 use std::path::Path;
 
@@ -82,18 +83,12 @@ fn is_measured_and_left_unchanged(build: &'static str) {
         (&rounds[0]["name"], &rounds[1]["name"]),
         (&"lukewarm".into(), &"hot".into())
     );
-    let flag = |kind: &str| {
-        let flags = trial["flags"].as_array().unwrap().iter();
-        let texts = flags.filter(|flag| flag["kind"] == kind);
-        texts
-            .map(|flag| flag["text"].to_string())
-            .collect::<String>()
-    };
+    let not_applied = flags(trial, "setting_not_applied");
+    assert!(not_applied.contains("innodb_buffer_pool_size"), "{trial}");
     assert!(
-        flag("setting_not_applied").contains("innodb_buffer_pool_size"),
+        flags(trial, "lukewarm").contains("was not restarted"),
         "{trial}"
     );
-    assert!(flag("lukewarm").contains("was not restarted"), "{trial}");
 
     let tables = theirs.query("SELECT table_name, create_time FROM information_schema.tables WHERE table_schema = 'prony_ssb' ORDER BY 1");
     assert_eq!(tables.len(), 6, "{tables:?}");

@@ -2,7 +2,7 @@
 //!
 //! Tier: default.
 
-use crate::support::{Bench, Ended};
+use crate::support::{Bench, Ended, in_a_line};
 use std::path::Path;
 
 /// A crash under TPC-C: a timed load with an audit, an event and two claims.
@@ -23,11 +23,7 @@ fn packed() -> Bench {
 
 fn refused(ended: &Ended, says: &str) {
     assert_eq!(ended.status, 2, "{}\n{}", ended.stdout, ended.stderr);
-    let text = ended
-        .stderr
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
+    let text = in_a_line(&ended.stderr);
     assert!(text.contains(says), "{text}");
 }
 

@@ -4,7 +4,7 @@
 
 use crate::support::elsewhere::Elsewhere;
 use crate::support::process::nothing_is_left;
-use crate::support::timed::is_whole;
+use crate::support::timed::{is_whole, texts};
 use crate::support::{Bench, Ended, has};
 use serde_json::Value;
 
@@ -43,13 +43,6 @@ fn trial<'j>(shown: &'j Value, mrr: &str) -> &'j Value {
     its.next().unwrap()
 }
 
-fn flags(trial: &Value, kind: &str) -> Vec<String> {
-    let flags = trial["flags"].as_array().unwrap().iter();
-    let its = flags.filter(|flag| flag["kind"] == kind);
-    its.map(|flag| flag["text"].as_str().unwrap().to_string())
-        .collect()
-}
-
 fn an_unused_switch_is_detected(build: &str, word: &str, analyses: bool) {
     if !has(build) {
         return;
@@ -62,11 +55,11 @@ fn an_unused_switch_is_detected(build: &str, word: &str, analyses: bool) {
     for mrr in ["on", "off"] {
         let trial = trial(&shown, mrr);
         assert!(is_whole(trial), "{build} {mrr}: {trial}");
-        assert_eq!(flags(trial, "plan_unmet"), Vec::<String>::new());
+        assert_eq!(texts(trial, "plan_unmet"), Vec::<String>::new());
     }
     let forgotten = trial(&shown, "forgotten");
     assert_eq!(forgotten["state"], "invalid");
-    let unmet = flags(forgotten, "plan_unmet");
+    let unmet = texts(forgotten, "plan_unmet");
     assert_eq!(unmet.len(), 1, "flagged once for both rounds: {unmet:?}");
     let says = format!("Q10: its plan does not contain \"{word}\": ");
     assert!(
@@ -94,7 +87,7 @@ fn an_unused_switch_is_detected(build: &str, word: &str, analyses: bool) {
         .iter()
         .all(|plan| plan["rows"][0]["analysis"].is_string());
     assert_eq!(analysed, analyses, "{plans:?}");
-    let reasons = flags(trial(&shown, "on"), "not_analyzed");
+    let reasons = texts(trial(&shown, "on"), "not_analyzed");
     assert_eq!(reasons.is_empty(), analyses, "{reasons:?}");
     nothing_is_left(&bench);
 }

@@ -2,6 +2,7 @@
 //!
 //! Tiers: default, all.
 
+use crate::support::timed::texts;
 use crate::support::{Bench, has};
 
 const EXPERIMENT: &str = r#"
@@ -43,14 +44,6 @@ fn trial<'j>(document: &'j serde_json::Value, server: &str, join: &str) -> &'j s
     trials.iter().find(is_it).unwrap()
 }
 
-fn flags(trial: &serde_json::Value, kind: &str) -> Vec<String> {
-    let flags = trial["flags"].as_array().unwrap().iter();
-    let of_kind = flags.filter(|flag| flag["kind"] == kind);
-    of_kind
-        .map(|flag| flag["text"].as_str().unwrap().to_string())
-        .collect()
-}
-
 #[test]
 fn a_level_that_a_server_lacks_is_not_available_in_every_report() {
     if !has("mariadb") || !has("mysql@5.6.14") {
@@ -67,7 +60,7 @@ fn a_level_that_a_server_lacks_is_not_available_in_every_report() {
     let document = bench.json(&run);
     assert_eq!(document["valid"], true);
     let empty = trial(&document, "mysql", "cached");
-    assert_eq!(flags(empty, "not_available"), [reason]);
+    assert_eq!(texts(empty, "not_available"), [reason]);
     assert_eq!(empty["rounds"].as_array().unwrap().len(), 0);
     assert_eq!(document["claims"][0]["verdict"], "not_available");
     for format in ["table", "markdown", "csv"] {
@@ -84,7 +77,7 @@ fn a_level_that_a_server_lacks_is_not_available_in_every_report() {
     let known = trial(&document, "mariadb", "cached");
     assert_eq!(known["rounds"].as_array().unwrap().len(), 1);
     for server in ["mysql", "mariadb"] {
-        let adjusted = flags(trial(&document, server, "tiny"), "setting_adjusted");
+        let adjusted = texts(trial(&document, server, "tiny"), "setting_adjusted");
         assert_eq!(
             adjusted,
             ["join_buffer_size: requested 100, the server uses 128"],
@@ -133,7 +126,7 @@ fn ignored_hints_are_flagged_and_servers_without_hints_are_not_available() {
         let is_it = |trial: &&serde_json::Value| {
             trial["server"] == server && trial["levels"]["hint"] == hint
         };
-        flags(trials.iter().find(is_it).unwrap(), kind).join("; ")
+        texts(trials.iter().find(is_it).unwrap(), kind).join("; ")
     };
     assert_eq!(flag("new", "none", "hint_ignored"), "");
     let misspelt = flag("new", "misspelt", "hint_ignored");

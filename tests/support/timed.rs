@@ -80,6 +80,14 @@ pub(crate) fn flags(trial: &Value, kind: &str) -> String {
     texts.map(|flag| flag["text"].to_string()).collect()
 }
 
+/// The same, one by one.
+pub(crate) fn texts(trial: &Value, kind: &str) -> Vec<String> {
+    let flags = trial["flags"].as_array().unwrap().iter();
+    let its = flags.filter(|flag| flag["kind"] == kind);
+    its.map(|flag| flag["text"].as_str().unwrap().to_string())
+        .collect()
+}
+
 /// Flags that a busy machine or disk alone can raise: the engine was late itself or did not run, an operation took longer than a load
 /// of seconds, and one that stood still at the end of a slice of 0.3 s made most of it an edge.
 const OF_A_BUSY_MACHINE: [&str; 4] = [
