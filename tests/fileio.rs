@@ -4,6 +4,7 @@
 
 use crate::support::Bench;
 use crate::support::process::{as_nobody, ended, nothing_is_left, send, until};
+use crate::support::skip::skipped;
 use crate::support::timed::*;
 use rustix::process::Signal;
 
@@ -174,7 +175,7 @@ fn buffered_files_smaller_than_the_memory_are_a_warning() {
 fn a_trial_whose_direct_io_stayed_in_memory_is_invalid() {
     let shm = std::path::Path::new("/dev/shm");
     if !host::mount_below(shm).is_ok_and(|mount| mount.kind == "tmpfs") {
-        return;
+        return skipped("/dev/shm is no tmpfs");
     }
     let (bench, disk) = (Bench::new(), tempfile::tempdir_in(shm).unwrap());
     let directory = disk.path().display();

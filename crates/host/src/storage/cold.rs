@@ -194,6 +194,7 @@ mod tests {
         fs::write(&file, vec![7; 8 << 20]).unwrap();
         advise(&file).unwrap();
         let Ok(before) = device_reads(&file) else {
+            eprintln!("skipped: the build folder lies on no device that counts its reads");
             return;
         };
         assert_eq!(fs::read(&file).unwrap().len(), 8 << 20);
