@@ -110,13 +110,7 @@ fn ctrl_c_ends_all_clients_and_leaves_nothing_behind() {
         "[load.closed]\nclients = 4\n[protocol]\nrounds = [\"hot\"]\nblocks = 500\n",
     );
     let running = bench.start(&["run", &file]);
-    let measures = || {
-        let store = bench.runs().last().map(|run| run.join("run.sqlite"));
-        store.is_some_and(|store| {
-            crate::support::finished(&store).is_ok_and(|keys| !keys.is_empty())
-        })
-    };
-    until("the first trial", measures);
+    until("the first trial", || bench.finished() >= 1);
     send(running.id(), Signal::INT);
     let interrupted = ended(running);
     assert_eq!(interrupted.status, 130, "{}", interrupted.stderr);

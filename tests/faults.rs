@@ -39,12 +39,6 @@ pub(crate) fn experiment(bench: &Bench, build: &str) -> String {
     bench.experiment("many", &EXPERIMENT.replace("BUILD", build))
 }
 
-fn finished(bench: &Bench) -> usize {
-    bench.runs().last().map_or(0, |run| {
-        crate::support::finished(&run.join("run.sqlite")).map_or(0, |keys| keys.len())
-    })
-}
-
 #[test]
 fn a_home_that_others_can_change_is_refused_and_its_journals_are_not_read() {
     use std::os::unix::fs::PermissionsExt;
@@ -121,14 +115,14 @@ fn a_server_that_dies_fails_its_trial_and_the_others_continue() {
     assert_eq!(after.status, 3, "{}", after.stderr);
     assert!(after.stderr.contains("trial_failed"), "{}", after.stderr);
     assert_eq!(
-        finished(&bench),
+        bench.finished(),
         3,
         "the other trials were measured: {}",
         after.stderr
     );
     let run = bench.runs().pop().unwrap().display().to_string();
     bench.run(&["run", "--resume", &run]).measured();
-    assert_eq!(finished(&bench), 4);
+    assert_eq!(bench.finished(), 4);
 }
 
 #[test]

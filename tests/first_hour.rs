@@ -4,7 +4,7 @@
 
 use crate::support::elsewhere::Elsewhere;
 use crate::support::process::{ended, nothing_is_left, send, until};
-use crate::support::{Bench, Ended, finished, has, in_a_line};
+use crate::support::{Bench, Ended, has, in_a_line};
 use rustix::process::Signal;
 use std::path::Path;
 use std::process::Command;
@@ -336,13 +336,7 @@ fn ctrl_c_keeps_what_is_measured_and_the_run_is_resumed() {
     let bench = Bench::with_shared_snapshots();
     let line = "bench oltp-point-select --rows 1000 --time 3s --blocks 4";
     let running = prony(&bench, line).spawn().unwrap();
-    let measured = || {
-        let runs = bench.runs();
-        runs.last().map_or(0, |run| {
-            finished(&run.join("run.sqlite")).map_or(0, |trials| trials.len())
-        })
-    };
-    until("the first trial", || measured() >= 1);
+    until("the first trial", || bench.finished() >= 1);
     send(running.id(), Signal::INT);
     judge(
         line,
@@ -351,12 +345,12 @@ fn ctrl_c_keeps_what_is_measured_and_the_run_is_resumed() {
         &["resume with: prony run --resume"],
     );
     nothing_is_left(&bench);
-    let kept = measured();
+    let kept = bench.finished();
     assert!((1..4).contains(&kept), "{kept}");
     // A trial that a busy machine has made invalid is not measured again, so that repeating it would not help.
     let resume = "run --resume @latest";
     let resumed = Ended::from(prony(&bench, resume).output().unwrap());
     resumed.measured();
     judge(resume, &resumed, resumed.status, &["ops/s"]);
-    assert_eq!((measured(), bench.runs().len()), (4, 1));
+    assert_eq!((bench.finished(), bench.runs().len()), (4, 1));
 }

@@ -443,24 +443,19 @@ fn ctrl_c_saves_whole_groups_and_a_resume_measures_the_others() {
         "interrupted",
         "time = \"2s\"\nblocks = 3\ncontrol = false\n",
     );
-    let finished = || {
-        let run = bench.runs().pop();
-        let keys = run.and_then(|run| crate::support::finished(&run.join("run.sqlite")).ok());
-        keys.map_or(0, |keys| keys.len())
-    };
     let running = bench.start(&["run", &file]);
-    until("the first group", || finished() >= 2);
+    until("the first group", || bench.finished() >= 2);
     until_turns(&bench, 2);
     send(running.id(), Signal::INT);
     let interrupted = ended(running);
     assert_eq!(interrupted.status, 130, "{}", interrupted.stderr);
     nothing_is_left(&bench);
-    assert_eq!(finished() % 2, 0, "groups are saved as a whole");
-    assert!(finished() < 6, "it was in the middle");
+    assert_eq!(bench.finished() % 2, 0, "groups are saved as a whole");
+    assert!(bench.finished() < 6, "it was in the middle");
     let run = bench.runs()[0].display().to_string();
     let resumed = bench.run(&["run", "--resume", &run]);
     assert!([0, 3].contains(&resumed.status), "{}", resumed.stderr);
-    assert_eq!(finished(), 6);
+    assert_eq!(bench.finished(), 6);
     nothing_is_left(&bench);
 }
 

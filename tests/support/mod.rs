@@ -149,6 +149,13 @@ impl Bench {
         runs
     }
 
+    /// How many trials the last run has finished so far.
+    pub(crate) fn finished(&self) -> usize {
+        self.runs().last().map_or(0, |run| {
+            finished(&run.join("run.sqlite")).map_or(0, |keys| keys.len())
+        })
+    }
+
     pub(crate) fn json(&self, run: &Path) -> serde_json::Value {
         let shown = self.run(&["show", &run.display().to_string(), "--format", "json"]);
         assert_eq!(shown.status, 0, "{}", shown.stderr);
