@@ -36,7 +36,7 @@ fn a_reactor_that_does_not_run_knows_it() {
 }
 
 #[test]
-fn in_open_loop_too() {
+fn a_reactor_that_does_not_run_knows_it_in_open_loop_too() {
     let arrivals = Arrivals::Uniform { rate: 500.0 };
     let settings = Drive {
         reactors: Some(1),
