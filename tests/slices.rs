@@ -313,20 +313,6 @@ pub(crate) fn started(bench: &Bench, file: &str) -> Child {
 
 #[test]
 #[cfg(tier_all)]
-fn a_killed_prony_leaves_no_server_stopped() {
-    if !has("mariadb") {
-        return;
-    }
-    let bench = Bench::with_shared_snapshots();
-    let file = file(&bench, "killed", "time = \"60s\"\n");
-    let running = started(&bench, &file);
-    send(running.id(), Signal::KILL);
-    ended(running);
-    nothing_is_left(&bench);
-}
-
-#[test]
-#[cfg(tier_all)]
 fn a_server_that_dies_while_it_is_paused_fails_its_trial_and_the_other_is_measured() {
     if !has("mariadb") {
         return;
@@ -504,39 +490,4 @@ fn a_server_that_does_not_start_leaves_the_others_of_its_group_to_take_turns() {
         assert_eq!(trial["engine"]["slices"]["servers"], 2, "{trial}");
     }
     nothing_is_left(&bench);
-}
-
-#[test]
-#[cfg(tier_all)]
-fn a_comparison_says_which_run_was_measured_in_slices() {
-    if !has("mariadb") {
-        return;
-    }
-    let bench = Bench::with_shared_snapshots();
-    let file = file(&bench, "compared", "time = \"2s\"\n");
-    let off = file.replace("compared", "off");
-    let text = std::fs::read_to_string(&file).unwrap();
-    let text = text.replace("slices = \"300ms\"", "slices = \"off\"");
-    std::fs::write(&off, text).unwrap();
-    for file in [&file, &off] {
-        let ended = bench.run(&["run", file]);
-        assert!([0, 3].contains(&ended.status), "{}", ended.stderr);
-    }
-    let runs: Vec<String> = bench
-        .runs()
-        .iter()
-        .map(|run| run.display().to_string())
-        .collect();
-    let compared = bench.run(&["compare", &runs[0], &runs[1]]);
-    for part in [
-        "how trials were measured",
-        "slices of 0.3 s",
-        "trials one after another",
-    ] {
-        assert!(
-            compared.stdout.contains(part),
-            "{part}: {}",
-            compared.stdout
-        );
-    }
 }

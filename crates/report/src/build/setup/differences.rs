@@ -414,4 +414,23 @@ mod tests {
         assert!(found(&["utf8mb4_bin"]).is_none());
         assert!(found(&[]).is_none(), "a record of an older prony");
     }
+
+    #[test]
+    fn a_run_in_slices_was_measured_in_another_way() {
+        let of = |length_s: Option<f64>| {
+            let mut trial = Trial::unmeasured(TrialKey::default(), 0);
+            let load = trial.load.insert(Box::default());
+            load.engine.slices = length_s.and_then(|length_s| {
+                let note = serde_json::json!({
+                    "length_s": length_s, "count": 10, "servers": 2, "spanned_s": 6, "finishing_s_max": 0
+                });
+                serde_json::from_value(note).ok()
+            });
+            vec![trial]
+        };
+        let values = of_slices(&[of(Some(0.3)), of(None)]).unwrap().values;
+        let expected = ["slices of 0.3 s", "trials one after another"];
+        assert_eq!(values, expected.map(|words| Some(words.to_string())));
+        assert!(of_slices(&[of(None), of(None)]).is_none());
+    }
 }
