@@ -31,15 +31,7 @@ fn matrix(rows: usize, effect: f64, seed: u64) -> Vec<Trial> {
 }
 
 fn cell(row: usize) -> Cell {
-    Cell {
-        levels: vec![("server".into(), vec![name(row)])],
-        round: Some(RoundSelector {
-            name: "cold".into(),
-            index: None,
-        }),
-        query: None,
-        without: Vec::new(),
-    }
+    common::cold_of(&name(row))
 }
 
 fn claim(of: Cell, to: Cell, threshold: f64, published: Option<f64>) -> Claim {

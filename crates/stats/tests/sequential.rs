@@ -20,15 +20,7 @@ fn trial(cell: usize, block: u32, seconds: f64) -> Trial {
 }
 
 fn cell(cell: usize) -> Cell {
-    Cell {
-        levels: vec![("server".into(), vec![format!("s{cell}")])],
-        round: Some(RoundSelector {
-            name: "cold".into(),
-            index: None,
-        }),
-        query: None,
-        without: Vec::new(),
-    }
+    common::cold_of(&format!("s{cell}"))
 }
 
 /// Cell 2n + 1 takes longer than cell 2n.

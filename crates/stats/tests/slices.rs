@@ -125,18 +125,6 @@ fn trial(server: &str, block: u32, log_time: f64) -> Trial {
     trial
 }
 
-fn cell(server: &str) -> Cell {
-    Cell {
-        levels: vec![("server".into(), vec![server.to_string()])],
-        round: Some(RoundSelector {
-            name: "cold".into(),
-            index: None,
-        }),
-        query: None,
-        without: Vec::new(),
-    }
-}
-
 /// Whether servers with these logarithms of ratios, one per block, are called different.
 fn is_called(ratios: &[f64]) -> bool {
     let trials = (0..).zip(ratios);
@@ -147,8 +135,8 @@ fn is_called(ratios: &[f64]) -> bool {
         says: "slower".into(),
         subject: Subject::Ratio {
             value: Value::Elapsed,
-            of: cell("a"),
-            to: cell("b"),
+            of: common::cold_of("a"),
+            to: common::cold_of("b"),
             bound: Bound::AtLeast(1.05),
         },
         published: None,

@@ -13,6 +13,19 @@ pub(crate) fn judge(question: &Question, trials: &[Trial]) -> Vec<Judged> {
     stats::judge(question, trials, &holds)
 }
 
+/// The cold round of a server.
+pub(crate) fn cold_of(server: &str) -> Cell {
+    Cell {
+        levels: vec![("server".into(), vec![server.to_string()])],
+        round: Some(RoundSelector {
+            name: "cold".into(),
+            index: None,
+        }),
+        query: None,
+        without: Vec::new(),
+    }
+}
+
 pub(crate) fn run() -> Run {
     Run {
         id: "old-blocks-time-2026".into(),
