@@ -10,7 +10,6 @@ use crate::support::{Bench, Ended, has};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::HashSet;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// Checks that prony refuses the arguments with one message.
@@ -434,83 +433,4 @@ fn ctrl_c_during_a_stall_ends_the_run_quickly_and_it_can_be_resumed() {
         .map(|trial| trial["levels"].to_string())
         .collect();
     assert_eq!((keys.len(), trials(&shown).len()), (2, 2));
-}
-
-/// A closed load of two clients on a null server. They try to reconnect for three seconds.
-fn driven(endpoint: load::Endpoint, during: impl FnOnce() + Send) -> load::Driven {
-    let section = toml::Table::from_iter([("operations".into(), "point-select".into())]);
-    let workload = workload::open("oltp", &section).unwrap();
-    let login = wire::Login {
-        endpoints: vec![endpoint],
-        user: "root".into(),
-        password: None,
-        schema: None,
-        protection: Default::default(),
-        login_timeout: Duration::from_secs(5),
-        stall_timeout: None,
-    };
-    let target = workload::Target::Server {
-        readers: None,
-        login,
-        session: Vec::new(),
-    };
-    let driver = workload.work(&target, 1).unwrap().driver;
-    let drive = load::Drive {
-        load: load::Load::Closed(load::Closed {
-            clients: 2,
-            think: Duration::ZERO,
-        }),
-        time: Duration::from_secs(300),
-        warmup: Duration::ZERO,
-        seed: 1,
-        reactors: None,
-        backend: None,
-        reconnect_for: Duration::from_secs(3),
-        drain_timeout: None,
-        share: load::Share::WHOLE,
-        turns: None,
-    };
-    std::thread::scope(|scope| {
-        let (begun, has_begun) = std::sync::mpsc::channel();
-        scope.spawn(move || {
-            has_begun.recv().unwrap();
-            during();
-        });
-        let watch = load::Watch {
-            ready: None,
-            begun: &mut |_| begun.send(()).unwrap(),
-            second: &mut |_| (),
-            window: &mut |_| (),
-        };
-        driver
-            .drive(&drive, &AtomicBool::new(false), watch)
-            .unwrap()
-    })
-}
-
-#[test]
-fn a_load_ends_when_all_clients_gave_up_reconnecting() {
-    let folder = tempfile::tempdir().unwrap();
-    let socket = folder.path().join("null.sock");
-    let server = wire::null::NullServer::unix(&socket, Default::default()).unwrap();
-    let mut next = None;
-    let driven = driven(server.endpoint(), || {
-        drop(server);
-        std::fs::remove_file(&socket).unwrap();
-        let full = wire::null::Behaviour {
-            refuse: Some(1040),
-            ..Default::default()
-        };
-        next = Some(wire::null::NullServer::unix(&socket, full).unwrap());
-    });
-    assert!(
-        driven.elapsed < Duration::from_secs(60),
-        "{:?}",
-        driven.elapsed
-    );
-    assert_eq!(driven.ended_early.len(), 2, "{:?}", driven.ended_early);
-    let why = driven.stopped.unwrap();
-    for part in ["all clients had ended", "1040", "attempts to reconnect in "] {
-        assert!(why.contains(part), "{why}");
-    }
 }
