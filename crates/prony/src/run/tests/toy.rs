@@ -450,5 +450,3 @@ fn failure(path: &Path, error: &std::io::Error) -> Failure {
         transient: false,
     }
 }
-
-mod tests;
