@@ -4,13 +4,12 @@
 
 use crate::real::begun;
 use crate::support::fresh::Fresh;
+use crate::support::process::until;
 use prony::run::event::{Events, Happened};
 use record::EventNote;
 use server::{Managed, Node, ServerError};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-const TIMEOUT: Duration = Duration::from_secs(600);
+use std::time::Duration;
 
 fn started(fresh: &Fresh) -> Arc<Managed> {
     let server = Arc::new(fresh.started(&[]));
@@ -40,17 +39,9 @@ fn counted(server: &Managed) -> Result<String, ServerError> {
     Ok(counted.first_text().unwrap())
 }
 
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < TIMEOUT, "timed out: {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 /// Waits until another process than `before` has committed, and ends the events.
 fn happened_after_restart(events: Events, server: &Managed, before: u32) -> Happened {
-    wait_until("a restarted server", || {
+    until("a restarted server", || {
         server.pid().is_some_and(|pid| pid != before) && server.connect().is_ok()
     });
     events.cancel()
@@ -107,7 +98,7 @@ fn a_stopped_server_stays_down_until_the_start_event() {
         "[[event]]\nat = '0s'\nstop = { restart = false }\n[[event]]\nat = '5s'\nstart = {}",
     );
     // A slow stop is followed by the start at once.
-    wait_until("the end of the server", || server.pid() != Some(pid));
+    until("the end of the server", || server.pid() != Some(pid));
     let happened = happened_after_restart(events, &server, pid);
     assert!(happened.failed.is_empty(), "{:?}", happened.failed);
     let [stop, start] = &happened.notes[..] else {
@@ -131,7 +122,7 @@ fn a_statement_that_an_outage_ends_is_no_failure_and_the_next_one_runs() {
         "[[event]]\nat = '0s'\nsql = 'SELECT SLEEP(1000); INSERT INTO prony_recovery.commits VALUES (2)'\n\
          [[event]]\nat = '4s'\nkill = {}",
     );
-    wait_until("a restarted server", || {
+    until("a restarted server", || {
         server.pid().is_some_and(|now| now != pid)
             && server.connect().is_ok()
             && commits(&server) == "2"
@@ -161,7 +152,7 @@ fn an_outage_under_way_at_the_end_of_the_load_is_completed() {
     let server = started(&fresh);
     let pid = server.pid().unwrap();
     let events = begin(&server, "[[event]]\nat = '0s'\nkill = {}");
-    wait_until("the kill", || server.pid() != Some(pid));
+    until("the kill", || server.pid() != Some(pid));
     let happened = events.cancel();
     assert!(happened.failed.is_empty(), "{:?}", happened.failed);
     assert!(happened.left.is_empty(), "{:?}", happened.left);
@@ -177,7 +168,7 @@ fn a_second_kill_waits_for_the_end_of_the_first_outage() {
     let server = started(&fresh);
     let kills = "[[event]]\nat = '0s'\nkill = {}\n".repeat(2);
     let events = begin(&server, &kills);
-    wait_until("two recoveries", || {
+    until("two recoveries", || {
         counted(&server).is_ok_and(|count| count == "2")
     });
     let happened = events.cancel();
@@ -195,7 +186,7 @@ fn a_recovery_that_takes_longer_than_allowed_fails_and_the_server_is_stopped() {
     };
     let server = started(&fresh);
     let events = begin(&server, "[[event]]\nat = '0s'\nkill = { within = '1ms' }");
-    wait_until("the end of the server", || server.pid().is_none());
+    until("the end of the server", || server.pid().is_none());
     std::thread::sleep(Duration::from_millis(100));
     let happened = events.cancel();
     assert!(server.pid().is_none());
@@ -218,7 +209,7 @@ fn a_server_that_died_by_itself_is_not_killed_again() {
         let means = begun::means(&server, None);
         // SAFETY: a signal to a process of this test.
         assert_eq!(unsafe { libc::kill(pid, libc::SIGKILL) }, 0);
-        wait_until("the end of the server", || server.exit_reason().is_some());
+        until("the end of the server", || server.exit_reason().is_some());
         means
     };
     let events = begun::begin("[[event]]\nat = '0s'\nkill = {}", died);

@@ -8,15 +8,15 @@
 use crate::real::begun;
 use crate::support::can_have;
 use crate::support::fresh::Fresh;
+use crate::support::process::until;
 use host::volume::{DiskOptions, Filesystem, Volume, VolumeOptions};
 use prony::run::Power;
 use prony::run::event::{Events, Happened};
 use server::{Managed, Node, StartRequest};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-const TIMEOUT: Duration = Duration::from_secs(600);
 const BYTES: u64 = 1 << 30;
 const CUT: &str = "[[event]]\nat = '3s'\npower_cut = { survive = 'none', seed = 7 }";
 
@@ -118,11 +118,9 @@ fn audited(bench: &Bench) -> Audit {
     let pid = bench.server.pid().unwrap();
     let events = begin(bench);
     let acknowledged = insert(&bench.server);
-    let began = Instant::now();
-    while bench.server.pid().is_none_or(|now| now == pid) || bench.server.connect().is_err() {
-        assert!(began.elapsed() < TIMEOUT, "the server did not come back");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until("a restarted server", || {
+        bench.server.pid().is_some_and(|now| now != pid) && bench.server.connect().is_ok()
+    });
     let happened = events.cancel();
     assert!(happened.failed.is_empty(), "{:?}", happened.failed);
     let kept = rows(&bench.server);
