@@ -85,11 +85,7 @@ fn an_interrupted_load_leaves_nothing_mounted_and_no_files() {
     }
     let bench = Bench::new();
     let running = bench.start(&["run", &writes(&bench, ON_A_VOLUME)]);
-    until("a second of the load", || {
-        let runs = bench.runs();
-        runs.last()
-            .is_some_and(|run| seconds_under_way(run, "") >= 1)
-    });
+    until_seconds(&bench, "", 1);
     assert!(is_mounted(&bench) && has_loop_device(&bench));
     send(running.id(), Signal::INT);
     let interrupted = ended(running);

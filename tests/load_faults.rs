@@ -90,12 +90,7 @@ fn a_server_killed_in_a_series_fails_its_trial_and_the_next_trial_starts_another
     let bench = Bench::with_shared_snapshots();
     let file = experiment(&bench, "killed", &oltp("point-select"), SERIES);
     let running = bench.start(&["run", &file]);
-    until("a second of the first trial", || {
-        bench
-            .runs()
-            .last()
-            .is_some_and(|run| seconds_under_way(run, "clients=1") >= 1)
-    });
+    until_seconds(&bench, "clients=1", 1);
     for (pid, _) in servers(&bench) {
         send(pid, Signal::KILL);
     }
@@ -144,11 +139,7 @@ fn a_server_replaced_by_another_version_fails_the_remaining_trials() {
         "[load.closed]\nclients = 2\n[protocol]\ntime = \"6s\"\nblocks = 2\ncontrol = false\n";
     let file = experiment(&bench, "upgraded", &oltp("point-select"), load);
     let running = bench.start(&["run", &file, "--server", &dsn]);
-    until("a second of the first trial", || {
-        let runs = bench.runs();
-        runs.last()
-            .is_some_and(|run| seconds_under_way(run, "") >= 1)
-    });
+    until_seconds(&bench, "", 1);
     address.turn_to(second.port);
     let after = ended(running);
     assert_eq!(after.status, 3, "{}", after.stderr);
@@ -172,11 +163,7 @@ fn a_generator_that_did_not_run_is_no_stall_of_the_server() {
     let rate = "[load.open]\nrate = 100\nworkers = 4\n[protocol]\ntime = \"10s\"\nwarmup = \"1s\"\nblocks = 1\n";
     let file = experiment(&bench, "stopped", &oltp("point-select"), rate);
     let running = bench.start(&["run", &file]);
-    until("a measured second", || {
-        let runs = bench.runs();
-        runs.last()
-            .is_some_and(|run| seconds_under_way(run, "") >= 3)
-    });
+    until_seconds(&bench, "", 3);
     send(running.id(), Signal::STOP);
     // It touches most of the seconds, so that it decides the percentiles whatever the others were like.
     std::thread::sleep(Duration::from_secs(4));

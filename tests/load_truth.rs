@@ -3,11 +3,10 @@
 //! Tiers: default, all.
 
 use crate::support::elsewhere::{Elsewhere, PASSWORD_IN_A_DSN};
-use crate::support::process::{ended, until};
+use crate::support::process::ended;
 use crate::support::timed::*;
 use crate::support::{Bench, has};
 use serde_json::Value;
-use std::path::Path;
 
 /// Updates of single rows. Commits do not wait for the disk.
 const UPDATES: &str = r#"
@@ -146,10 +145,7 @@ fn clients_of_others_on_an_external_server_are_flagged() {
     let file = experiment(&bench, "shared", UPDATES, rest);
     let dsn = there.dsn_with_password();
     let mut running = bench.start(&["run", &file, "--server", &dsn]);
-    let is_under_way = |run: &Path| seconds_under_way(run, "") >= 1;
-    until("a second of the load", || {
-        bench.runs().last().is_some_and(|run| is_under_way(run))
-    });
+    until_seconds(&bench, "", 1);
     while running.try_wait().unwrap().is_none() {
         there.execute("DO 1");
     }

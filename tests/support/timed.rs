@@ -221,7 +221,7 @@ pub(crate) fn response_ms(run: &Path, quantile: f64) -> f64 {
 }
 
 /// How many seconds of the running trial with these levels (`clients=1`) are recorded so far.
-pub(crate) fn seconds_under_way(run: &Path, levels: &str) -> usize {
+fn seconds_under_way(run: &Path, levels: &str) -> usize {
     let Ok(store) = Store::open(&run.join("run.sqlite")) else {
         return 0;
     };
@@ -238,6 +238,14 @@ pub(crate) fn seconds_under_way(run: &Path, levels: &str) -> usize {
     }
 }
 
+/// Waits until so many seconds of the running trial with these levels are recorded.
+pub(crate) fn until_seconds(bench: &Bench, levels: &str, count: usize) {
+    until("seconds of the load", || {
+        let run = bench.runs().pop();
+        run.is_some_and(|run| seconds_under_way(&run, levels) >= count)
+    });
+}
+
 /// Sends the signal to a running prony while its server is down, in the trial with these levels. Returns prony's exit status.
 pub(crate) fn signalled_in_an_outage(
     bench: &Bench,
@@ -245,10 +253,7 @@ pub(crate) fn signalled_in_an_outage(
     levels: &str,
     signal: Signal,
 ) -> i32 {
-    until("a second of the trial", || {
-        let run = bench.runs().pop();
-        run.is_some_and(|run| seconds_under_way(&run, levels) >= 1)
-    });
+    until_seconds(bench, levels, 1);
     // Looking at every process of the machine could miss a short outage.
     let before = servers(bench);
     let is_gone = |pid: &u32| {
