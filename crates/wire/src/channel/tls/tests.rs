@@ -1,26 +1,17 @@
 use super::*;
+use crate::connection::now;
 use crate::login::{Tls, Verification};
 use load::Io;
 use rustls::crypto::ring;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection};
-use std::future::Future;
 use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::task::{Context, Poll, Waker};
 use std::thread::{self, JoinHandle};
 
 /// A timeout that no test reaches, even on a busy machine.
 const LONG: Duration = Duration::from_secs(20);
-
-/// Runs a future to its end. On blocking streams it never waits.
-fn now<T>(future: impl Future<Output = T>) -> T {
-    match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => unreachable!("a blocking stream is never pending"),
-    }
-}
 
 /// A key, and a certificate for `localhost` that it signed itself.
 type Own = rcgen::CertifiedKey<rcgen::KeyPair>;
