@@ -127,26 +127,6 @@ fn an_open_load_reports_response_wait_and_service_times_and_arrivals() {
     assert_eq!(trial["dropped"], 0, "{trial}");
 }
 
-#[test]
-fn a_rate_can_be_fractional() {
-    if !has("mariadb") {
-        return;
-    }
-    let bench = Bench::with_shared_snapshots();
-    let file = experiment(
-        &bench,
-        "fractions",
-        &oltp("point-select"),
-        "[load.open]\nrate = [2.5, 20.25]\narrivals = \"uniform\"\nworkers = 2\n[protocol]\ntime = \"4s\"\nseries = true\n",
-    );
-    let shown = measured(&bench, &file);
-    for (rate, arrivals) in [("2.5", 9..=10), ("20.25", 80..=81)] {
-        let trial = at_level(&shown, "rate", rate);
-        let arrived = ended_operations(&trial) + number(&trial["queued_at_end"]);
-        assert!(arrivals.contains(&(arrived as u64)), "{rate}: {trial}");
-    }
-}
-
 /// 100 requests per second for a worker that serves at most 20.
 const TOO_MANY: &str = r#"
 [factor.queue.stops]

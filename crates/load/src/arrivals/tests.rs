@@ -87,6 +87,8 @@ fn uniform_arrivals_start_at_zero_and_are_equidistant() {
     let arrivals = times(&Arrivals::Uniform { rate: 200.0 }, 0, 2_001);
     assert_eq!(arrivals[..3], [0, 5_000_000, 10_000_000]);
     assert_eq!(arrivals[2_000], 10 * SECOND_NS);
+    let arrivals = times(&Arrivals::Uniform { rate: 2.5 }, 0, 3);
+    assert_eq!(arrivals, [0, 400_000_000, 800_000_000]);
 }
 
 #[test]
