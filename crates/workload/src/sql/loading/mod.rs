@@ -21,7 +21,7 @@ use crate::schema::marker::{self, Marker};
 use crate::{LoadError, Loaded, Progress, Unit};
 use expected_rows::Rows;
 use refused::refused;
-use server::{ServerError, Session};
+use server::Session;
 use std::collections::BTreeMap;
 use std::io::BufRead as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -354,6 +354,7 @@ fn compare(
 mod tests {
     use super::super::sources::tests::{dump, of_setup};
     use super::*;
+    use server::ServerError;
 
     /// Loads the sources on a server that refuses statements with the word `wrong`, and whose tables have the columns `first` and `last`.
     /// Returns the statements that ran, with the number of the connection.
