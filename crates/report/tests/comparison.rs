@@ -353,11 +353,8 @@ fn a_run_on_another_machine_is_named_in_headline_and_gate() {
         environment.kernel = "6.99".into();
     });
     let says = "Run 2 differs from run 1 in cpu and cores, so the ratios are not those of the servers alone";
-    assert!(
-        comparison.headline.contains(says),
-        "{}",
-        comparison.headline
-    );
+    let headline = &comparison.headline;
+    assert!(headline.contains(says), "{headline}");
     let mut checks = gate.checks.iter();
     let machine = checks.find(|check| check.name == "run 2 against run 1, same machine and rules");
     assert_eq!(machine.unwrap().result, CheckResult::Undecided);
@@ -575,11 +572,8 @@ fn another_answer_on_the_same_data_fails() {
     assert_eq!(gate.outcome(), Outcome::Passed);
     let (comparison, gate) = answered(first.rows + 1, "other");
     assert_eq!(gate.outcome(), Outcome::Failed);
-    assert!(
-        comparison.headline.contains("Q1.1 returned"),
-        "{}",
-        comparison.headline
-    );
+    let headline = &comparison.headline;
+    assert!(headline.contains("Q1.1 returned"), "{headline}");
     assert!(differ_in(&comparison, "answers"));
     let (_, gate) = answered(first.rows, "0000");
     assert_eq!(gate.outcome(), Outcome::Failed);
