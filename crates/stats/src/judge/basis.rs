@@ -3,6 +3,7 @@
 //! Purpose: a side without a valid trial, or one whose operations failed, is never compared without a word. Boundaries: what
 //! follows for a gate belongs to crate `report`.
 
+use super::adjusted;
 use super::same_tables;
 use super::same_work::{self, OtherWork};
 use crate::load::accounts::{summed, total};
@@ -416,7 +417,9 @@ fn of_one_side(kinds: &[FlagKind], old: &[&Trial], new: &[&Trial]) -> Option<Str
     let alone = |own: &[&Trial], other: &[&Trial]| {
         let is_alone = |kind: &FlagKind| flags(other).all(|(_, flag)| flag.kind != *kind);
         let mut own = flags(own).filter(|(_, flag)| kinds.contains(&flag.kind));
-        let found = own.find(|(_, flag)| is_alone(&flag.kind));
+        let found = own.find(|(trial, flag)| {
+            is_alone(&flag.kind) && !adjusted::is_harmless(trial, flag, other)
+        });
         found.map(|(trial, flag)| format!("{}: {}", trial.key, flag.text))
     };
     valid(old).zip(valid(new)).next()?;

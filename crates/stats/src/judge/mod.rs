@@ -17,6 +17,7 @@ use record::run::Question;
 use record::trial::Trial;
 use record::{Look, Looks};
 
+mod adjusted;
 pub(crate) mod basis;
 pub(crate) mod borrowed_noise;
 mod conclude;
