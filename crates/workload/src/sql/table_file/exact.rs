@@ -127,11 +127,13 @@ impl Exact {
     }
 }
 
-/// Whether bytes are written as `0x4865` or `\x4865`.
+/// Whether bytes are written as `0x4865` or `\x4865`, each with two digits. `0x10c` is a text.
 fn is_hexadecimal(text: &[u8]) -> bool {
     match text {
         [b'0' | b'\\', b'x' | b'X', digits @ ..] => {
-            digits.len() > 1 && digits.iter().all(u8::is_ascii_hexdigit)
+            !digits.is_empty()
+                && digits.len().is_multiple_of(2)
+                && digits.iter().all(u8::is_ascii_hexdigit)
         }
         _ => false,
     }
@@ -301,6 +303,7 @@ mod tests {
             ("year", "2015"),
             ("blob", "0x4865 and more"),
             ("binary(2)", "0x"),
+            ("varbinary(255)", "0x10c"),
             ("text", "0x4865"),
             ("enum('1','2')", "2"),
             ("enum('a','b')", "a"),
