@@ -31,9 +31,10 @@ pub(crate) fn of_environments(runs: &[Run]) -> Vec<Difference> {
 
 /// The name of the rules that made the figures.
 const RULES: &str = "rules of the figures";
-/// The memory of the machine (bytes), of which a kernel takes a little more or less.
+/// The memory of the machine (bytes).
 const MEMORY: &str = "memory";
-const MEMORIES: f64 = 1.1;
+/// By which factor a number may differ. A kernel takes a little of the memory, and servers that ran for twice the time are compared.
+const TOLERATED: [(&str, f64); 2] = [(MEMORY, 1.1), (MEASURED, 2.1)];
 /// What of the environments changes the figures of any server: the machine, and the rules.
 const CONFOUNDING: [&str; 9] = [
     "machine",
@@ -51,7 +52,7 @@ const HOW: &str = "how trials were measured";
 /// The warm-up of loads, and how long they were measured after it: the file says it, or the command line.
 const WARM_UP: &str = "warm-up";
 const MEASURED: &str = "measured time";
-/// Times of loads that differ by less are the same question: a longer one finds fuller logs and other pages in memory.
+/// Times of loads that differ by less are equal: a longer one finds fuller logs and other pages in memory.
 const TIMES: f64 = 1.25;
 /// What of an experiment makes it another question, besides its workload.
 const ASKED: [&str; 7] = [
@@ -87,7 +88,7 @@ pub(crate) fn confounding(all: &[Difference]) -> Vec<Confounded> {
     let one = |(place, same): (usize, &'static str)| {
         let other = all.iter().filter(|one| should_be_same(one) == Some(same));
         let other = other.filter(|one| one.values[place] != one.values[0]);
-        let other = other.filter(|one| one.what != MEMORY || is_other_memory(one, place));
+        let other = other.filter(|one| !is_tolerated(one, place));
         let parts: Vec<String> = other.map(|one| one.what.clone()).collect();
         let (run, what) = (place + 1, listed(&parts));
         let sentence = format!(
@@ -103,10 +104,16 @@ pub(crate) fn confounding(all: &[Difference]) -> Vec<Confounded> {
     each.filter_map(one).collect()
 }
 
-fn is_other_memory(memory: &Difference, place: usize) -> bool {
-    let bytes = |place: usize| memory.values[place].as_ref()?.parse::<f64>().ok();
-    let both = bytes(0).zip(bytes(place));
-    both.is_some_and(|(first, own)| (own / first).ln().abs() > MEMORIES.ln())
+fn is_tolerated(one: &Difference, place: usize) -> bool {
+    let number = |place: usize| {
+        let value = one.values[place].as_ref()?;
+        value.trim_end_matches(" s").parse::<f64>().ok()
+    };
+    let both = number(0).zip(number(place));
+    TOLERATED.iter().any(|(what, most)| {
+        let is_near = |(first, own): (f64, f64)| (own / first).ln().abs() <= most.ln();
+        one.what == *what && both.is_some_and(is_near)
+    })
 }
 
 const MACHINE: &str = "machine and rules";
@@ -386,6 +393,12 @@ mod tests {
             )
         };
         assert!(named(of(Warmup::Seconds(10.0), 75.0, None)).is_empty());
+        let twice = of_loads(&[
+            of(Warmup::Seconds(0.0), 60.0, None),
+            of(Warmup::Seconds(0.0), 120.0, None),
+        ]);
+        assert_eq!(twice.len(), 1, "it is shown");
+        assert!(confounding(&twice).is_empty());
         let cold = named(of(Warmup::Seconds(0.0), 60.0, None));
         assert_eq!(cold, [says("warm-up")]);
         let short = named(of(Warmup::Seconds(10.0), 20.0, None));
