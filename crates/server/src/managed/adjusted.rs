@@ -10,6 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Statements that a server runs for each new connection, but not for administrators, as prony's accounts are on servers that it starts.
 const INIT_CONNECT: &str = "init_connect";
 
+/// What SET changes where it is about the character set of a session, which prony chooses itself. Files of settings often have it.
+const OF_TEXT: [&str; 3] = ["names ", "character", "collation_connection"];
+
 /// Compares the requested settings with SHOW GLOBAL VARIABLES.
 pub(crate) fn find(
     requested: &[(String, String)],
@@ -24,11 +27,20 @@ pub(crate) fn find(
 fn never_run(requested: &[(String, String)]) -> Option<Adjusted> {
     let mut settings = requested.iter();
     let (_, statements) = settings.rfind(|(name, _)| listed(name) == INIT_CONNECT)?;
-    (!statements.trim().is_empty()).then(|| Adjusted {
+    let is_of_text = statements.split(';').all(is_of_text);
+    (!is_of_text).then(|| Adjusted {
         name: INIT_CONNECT.into(),
         requested: statements.clone(),
         effective: "none of it for administrators, as prony's sessions are: write the variables in [session]".into(),
     })
+}
+
+/// Whether a statement sets a character set and nothing else, or is empty.
+fn is_of_text(statement: &str) -> bool {
+    let statement = statement.trim().to_ascii_lowercase();
+    let set = statement.strip_prefix("set ").unwrap_or_default();
+    let begins = |what: &&str| set.trim_start().starts_with(*what);
+    statement.is_empty() || (OF_TEXT.iter().any(begins) && !set.contains(','))
 }
 
 /// Reads SHOW GLOBAL VARIABLES.
@@ -307,7 +319,15 @@ mod tests {
             (reported.name.as_str(), reported.requested.as_str()),
             (INIT_CONNECT, sets)
         );
-        assert_eq!(found("init_connect", " "), None);
+        for of_text in [
+            " ",
+            "SET NAMES utf8mb4",
+            "SET collation_connection = utf8mb4_bin; SET NAMES utf8mb4;",
+        ] {
+            assert_eq!(found("init_connect", of_text), None, "{of_text}");
+        }
+        let more = "SET NAMES utf8, sql_mode = ''";
+        assert!(found("init_connect", more).is_some());
         assert_eq!(found("init_file", sets), None);
     }
 
