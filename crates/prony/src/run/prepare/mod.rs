@@ -379,12 +379,7 @@ fn resume(
     if differences.is_empty() {
         return Ok((folder, store));
     }
-    let way_out = match then.has_other_servers(environment) {
-        true => {
-            "start a new run, or install the earlier build again and resume; a build with a version (mariadb@11.4.5) does not change"
-        }
-        false => "start a new run",
-    };
+    let way_out = way_out(&then, environment);
     let lines: Vec<String> = differences
         .iter()
         .map(|(what, then, now)| format!("  {what}: was {then}, is {now}"))
@@ -393,4 +388,39 @@ fn resume(
         "cannot resume {run}: the environment has changed since the run started:\n{}\n{way_out}",
         lines.join("\n")
     )))
+}
+
+/// How to have the results in spite of the differences.
+fn way_out(then: &Environment, now: &Environment) -> &'static str {
+    let of_conditions = then.conditions.differences(&now.conditions);
+    let are_settings = then.differences(now).len() == of_conditions.len();
+    match then.has_other_servers(now) {
+        true => {
+            "start a new run, or install the earlier build again and resume; a build with a version (mariadb@11.4.5) does not change"
+        }
+        false if are_settings => {
+            "start a new run, or give the machine its earlier settings and resume"
+        }
+        false => "start a new run",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_at_another_pace_can_be_set_back() {
+        let at = |kernel: &str, governor: &str| -> Environment {
+            let environment = serde_json::json!({
+                "prony_version": "", "machine": "", "cpu": "", "cores": 2, "memory_bytes": 1, "kernel": kernel, "system": "",
+                "file_system": "", "governor": governor, "servers": {}
+            });
+            serde_json::from_value(environment).unwrap()
+        };
+        let then = at("6.1", "performance");
+        let says = way_out(&then, &at("6.1", "powersave"));
+        assert!(says.contains("its earlier settings"), "{says}");
+        assert_eq!(way_out(&then, &at("6.2", "powersave")), "start a new run");
+    }
 }
