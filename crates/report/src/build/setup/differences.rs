@@ -33,7 +33,7 @@ pub(crate) fn of_environments(runs: &[Run]) -> Vec<Difference> {
 const RULES: &str = "rules of the figures";
 /// The memory of the machine (bytes).
 const MEMORY: &str = "memory";
-/// By which factor a number may differ. A kernel takes a little of the memory, and servers that ran for twice the time are compared.
+/// By which factor a number may differ. A kernel takes a little of the memory. Much longer loads find fuller logs and other pages in memory.
 const TOLERATED: [(&str, f64); 2] = [(MEMORY, 1.1), (MEASURED, 2.1)];
 /// What of the environments changes the figures of any server: the machine, and the rules.
 const CONFOUNDING: [&str; 9] = [
@@ -52,7 +52,7 @@ const HOW: &str = "how trials were measured";
 /// The warm-up of loads, and how long they were measured after it: the file says it, or the command line.
 const WARM_UP: &str = "warm-up";
 const MEASURED: &str = "measured time";
-/// Times of loads that differ by less are equal: a longer one finds fuller logs and other pages in memory.
+/// Times of loads that differ by less are not listed.
 const TIMES: f64 = 1.25;
 /// What of an experiment makes it another question, besides its workload.
 const ASKED: [&str; 7] = [
