@@ -127,6 +127,7 @@ pub fn parse(
             let unfit = nodes::unfit(&experiment).into_iter();
             let all = unfit.chain(nodes::without_effect(&experiment));
             let all = all.chain(levels::without_effect(&experiment));
+            let all = all.chain(claims::unfit(&experiment));
             place::answer(&experiment, all.collect())?;
             Ok(experiment)
         }

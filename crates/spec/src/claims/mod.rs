@@ -1,14 +1,16 @@
 //! `[[claim]]`: a ratio between two cells, a spread among cells, or a finding.
 //!
-//! Purpose: the three forms and their thresholds; `value` and `cell` read what is compared. Boundaries: `stats`
-//! judges them.
+//! Purpose: the three forms and their thresholds; `value` and `cell` read what is compared, and `sides` checks the cells against the
+//! matrix. Boundaries: `stats` judges them.
 
 mod cell;
+mod sides;
 mod value;
+
+pub(crate) use sides::unfit;
 
 use crate::file::lists::tables;
 use crate::file::read::{Node, Section};
-use crate::load::{LoadSpec, RateSpec};
 use crate::sections::names::Names;
 use crate::text::unit;
 use record::{Bound, Cell, Claim, Finding, Subject, Value};
@@ -79,51 +81,16 @@ fn refuse(section: &Section, keys: &[&str], form: &str) {
 fn ratio(section: &Section, published: Option<f64>, names: &Names) -> Option<Subject> {
     refuse(section, &["text"], "of and to");
     let value = value_of(section, names);
-    let noted = section.notes.count();
     let of = cell_of(section, "of", EXAMPLE_CELL, names);
     let example = "to = { server = \"5.5\", round = \"hot\" }";
     let to = cell_of(section, "to", example, names);
     let bound = bound(section, published);
-    if let (Some(of), Some(to), Some(node)) = (&of, &to, section.get("to"))
-        && section.notes.count() == noted
-    {
-        refuse_shared(&node, of, to, names);
-    }
     Some(Subject::Ratio {
         value: value?,
         of: of?,
         to: to?,
         bound: bound?,
     })
-}
-
-/// Refuses cells of which one holds all trials of the other.
-fn refuse_shared(node: &Node, of: &Cell, to: &Cell, names: &Names) {
-    let (part, whole) = match (is_part(of, to, names), is_part(to, of, names)) {
-        (true, true) => {
-            let says = "\"of\" and \"to\" name the same cell: their ratio is always 1";
-            node.note(says, "the same as \"of\"", "name another cell");
-            return;
-        }
-        (true, false) => ("of", "to"),
-        (false, true) => ("to", "of"),
-        (false, false) => return,
-    };
-    node.note(
-        format!("every trial of \"{part}\" is in \"{whole}\" too, which moves the ratio towards 1"),
-        "shares trials",
-        format!("name the other level in \"{whole}\""),
-    );
-}
-
-/// Whether every trial of a cell is in the other one too.
-fn is_part(cell: &Cell, whole: &Cell, names: &Names) -> bool {
-    let is_chosen = |factor: &&str| {
-        let (part, all) = (names.chosen(cell, factor), names.chosen(whole, factor));
-        part.iter().all(|level| all.contains(level))
-    };
-    (&cell.round, &cell.query) == (&whole.round, &whole.query)
-        && names.factor_names().iter().all(is_chosen)
 }
 
 /// Reads the threshold. The default is halfway to the published ratio on a log scale: its square root.
@@ -232,11 +199,7 @@ fn spread(
         "among",
     );
     let value = value_of(section, names);
-    let noted = section.notes.count();
     let cell = cell::cell(among, names);
-    if let (Some(cell), true) = (&cell, section.notes.count() == noted) {
-        refuse_one_row(among, cell, names);
-    }
     let example = "within = 0.04 (the maximum is at most 4 % above the minimum)";
     let within = section
         .require("[[claim]]", "within", example)
@@ -246,22 +209,6 @@ fn spread(
         among: cell?,
         within: within?,
     })
-}
-
-/// Refuses a spread of one row. A search has a row for each rate that it tries.
-fn refuse_one_row(node: &Node, cell: &Cell, names: &Names) {
-    let has_several = |factor: &&str| names.chosen(cell, factor).len() > 1;
-    let is_search = match names.load {
-        LoadSpec::Open(open) => matches!(open.rate, RateSpec::Find(_)),
-        LoadSpec::Closed { .. } => false,
-    };
-    if !is_search && !names.factor_names().iter().any(has_several) {
-        node.note(
-            "\"among\" names a single row: nothing to compare it with",
-            "a single row",
-            "name several levels of a factor, or leave the factor out",
-        );
-    }
 }
 
 fn finding(section: &Section, finds: &Node, names: &Names) -> Option<Subject> {

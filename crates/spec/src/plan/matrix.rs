@@ -10,7 +10,7 @@ pub(super) const TRIALS_MAX: u128 = 100_000;
 
 /// A point of the matrix, by indices into the experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Point {
+pub(crate) struct Point {
     /// None: the trials run on a folder.
     pub server: Option<usize>,
     /// One level of each factor.
@@ -18,7 +18,7 @@ pub(super) struct Point {
 }
 
 /// All points in file order: servers, then factors; the last factor varies fastest.
-pub(super) fn points(experiment: &Experiment) -> Result<Vec<Point>, PlanError> {
+pub(crate) fn points(experiment: &Experiment) -> Result<Vec<Point>, PlanError> {
     refuse_a_large_matrix(experiment)?;
     let mut found = Vec::new();
     let servers: Vec<Option<usize>> = match experiment.servers.len() {
@@ -88,7 +88,7 @@ pub(super) fn is_max(experiment: &Experiment, point: &Point) -> bool {
 }
 
 /// Whether the point has one of the levels of each factor that a restriction names.
-pub(super) fn agrees(experiment: &Experiment, point: &Point, only: &Pairs<Vec<String>>) -> bool {
+pub(crate) fn agrees(experiment: &Experiment, point: &Point, only: &Pairs<Vec<String>>) -> bool {
     only.iter().all(|one| holds(experiment, point, one))
 }
 
@@ -105,12 +105,12 @@ fn holds(
 }
 
 /// The server of the point.
-pub(super) fn server<'e>(experiment: &'e Experiment, point: &Point) -> Option<&'e ServerSpec> {
+pub(crate) fn server<'e>(experiment: &'e Experiment, point: &Point) -> Option<&'e ServerSpec> {
     experiment.servers.get(point.server?)
 }
 
 /// The point's level of each factor.
-pub(super) fn levels<'e>(
+pub(crate) fn levels<'e>(
     experiment: &'e Experiment,
     point: &'e Point,
 ) -> impl Iterator<Item = (&'e str, &'e LevelSpec)> {

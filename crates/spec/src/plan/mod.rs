@@ -6,6 +6,7 @@
 //! Boundaries: `run` runs trials; this module never contacts a server.
 
 pub mod estimate;
+pub(crate) mod matrix;
 mod part;
 mod search;
 mod trial;
@@ -15,7 +16,6 @@ mod finished;
 mod going_on;
 mod groups;
 mod laps;
-mod matrix;
 mod order;
 mod units;
 

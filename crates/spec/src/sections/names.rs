@@ -10,7 +10,7 @@ use crate::file::lists::tables;
 use crate::file::read::{Node, Section};
 use crate::load::{LoadSpec, MAX};
 use record::event::POWER_CUT;
-use record::{Cell, LoadFactor};
+use record::LoadFactor;
 use std::collections::{HashMap, HashSet};
 
 /// All names that a file defines.
@@ -79,14 +79,6 @@ impl<'e> Names<'e> {
         self.levels
             .get(factor)
             .map(|levels| levels.names.as_slice())
-    }
-
-    /// The levels of a factor in a cell: all of them, if it names none.
-    pub(crate) fn chosen<'c>(&'c self, cell: &'c Cell, factor: &str) -> Vec<&'c str> {
-        match cell.levels.iter().find(|(named, _)| named == factor) {
-            Some((_, levels)) => levels.iter().map(String::as_str).collect(),
-            None => self.levels(factor).unwrap_or_default().to_vec(),
-        }
     }
 
     fn is_server(&self, name: &str) -> bool {

@@ -23,7 +23,7 @@ fn subject(claim: &str) -> Subject {
 
 fn bound(added: &str) -> Bound {
     match subject(&format!(
-        "value = \"elapsed\"\nof = {{ server = 5.5 }}\nto = {{ server = \"5.6\" }}\n{added}"
+        "value = \"elapsed\"\nof = {{ server = 5.5 }}\nto = {{ server = \"5.6\", variant = \"small pool\" }}\n{added}"
     )) {
         Subject::Ratio { bound, .. } => bound,
         other => panic!("{other:?}"),

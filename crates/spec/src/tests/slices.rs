@@ -33,7 +33,7 @@ fn a_budget_chooses_no_short_time_where_a_percentile_decides() {
     let budget = sliced("slices = \"1s\"\nwarmup = \"3s\"\nwithin = \"10m\"\n");
     let claim = |value: &str| {
         format!(
-            "{budget}[[claim]]\nsays = \"s\"\nvalue = \"{value}\"\nof = {{ server = \"5.5\" }}\nto = {{ server = \"5.6\" }}\nat_least = 1.1\n"
+            "{budget}[[claim]]\nsays = \"s\"\nvalue = \"{value}\"\nof = {{ server = \"5.5\" }}\nto = {{ server = \"5.6\", variant = \"small pool\" }}\nat_least = 1.1\n"
         )
     };
     assert_eq!(time_s(&claim("throughput")), 10);
