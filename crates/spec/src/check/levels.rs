@@ -187,18 +187,21 @@ fn shown<T: Debug>(value: Option<T>) -> Option<String> {
     value.map(|value| format!("{value:?}"))
 }
 
-/// The flags of `optimizer_switch` one by one, since each level may set its own.
+/// The flags of `optimizer_switch` one by one, since each level may set its own. A value with `default` resets those of other levels, so it
+/// is a part as a whole.
 fn parts(name: &str, value: &str) -> Vec<(String, String)> {
     if name != switches::NAME {
         return vec![(name.to_string(), value.to_string())];
     }
-    let part = |(flag, state): (&str, &str)| {
-        (
-            format!("{name} {}", flag.to_lowercase()),
-            state.to_lowercase(),
-        )
+    let value = value.to_lowercase();
+    let part = |(flag, state): (&str, &str)| (format!("{name} {flag}"), state.to_string());
+    let flags: Vec<_> = switches::flags(&value).into_iter().map(part).collect();
+    let resets = value.split(',').any(|flag| flag.trim() == "default");
+    let whole = match resets {
+        true => value,
+        false => "flags alone".to_string(),
     };
-    switches::flags(value).into_iter().map(part).collect()
+    [flags, vec![(name.to_string(), whole)]].concat()
 }
 
 fn load_keys(load: &LoadPatch) -> Vec<Set> {
@@ -281,6 +284,11 @@ mod tests {
                 "session = { optimizer_switch = 'mrr=on' }",
                 "session = { optimizer_switch = 'icp=on,mrr=off' }",
                 "optimizer_switch mrr of session to on and to off",
+            ),
+            (
+                "session = { optimizer_switch = 'mrr=on' }",
+                "session = { optimizer_switch = 'Default' }",
+                "optimizer_switch of session to \"mrr=on\" and to \"Default\"",
             ),
         ] {
             let first = format!("[factor.f.p]\n{one}\n[factor.f.q]\n");
