@@ -17,6 +17,8 @@ const OF_MARIADB: [&str; 2] = ["galera", "client-server"];
 ///
 /// Source: `GET_FLAGSET` in `mysys/my_getopt.c`; "--plugin-load-add" in the MySQL manual.
 const ADDED: [(&str, &str); 2] = [("optimizer_switch", ","), ("plugin_load_add", ";")];
+/// What the name of a file turns on: without it a server of MariaDB, or of MySQL before 8.0, would write no binary log.
+const BY_FILE: &str = "log_bin";
 
 /// What a file says.
 #[derive(Debug, Default, PartialEq)]
@@ -59,7 +61,12 @@ impl ServerFile {
 
     /// `skip-name-resolve` without a value is 1.
     fn set(&mut self, name: &str, value: Option<String>) {
-        let (name, value) = (plain(name), value.unwrap_or_else(|| "1".to_string()));
+        let (name, mut value) = (plain(name), value.unwrap_or_else(|| "1".to_string()));
+        if let (BY_FILE, Some((_, file))) = (name.as_str(), value.rsplit_once('/'))
+            && !file.is_empty()
+        {
+            value = file.to_string();
+        }
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let is_setting = name.chars().all(is_word) && !name.starts_with("loose_");
         if !is_setting || Unconfined::from_setting(&name, &value).is_some() {
@@ -121,6 +128,23 @@ mod tests {
                 "[mysqld-8.0]",
             ]
         );
+    }
+
+    #[test]
+    fn a_binary_log_elsewhere_is_one_in_the_servers_folder() {
+        let read = |value: &str| {
+            let text = format!("[mysqld]\nlog-bin = {value}\n");
+            ServerFile::read(&text, false)
+        };
+        for value in [
+            "/var/log/mysql/mysql-bin.log",
+            "../mysql-bin.log",
+            "mysql-bin.log",
+        ] {
+            let expected = [("log_bin".to_string(), "mysql-bin.log".to_string())];
+            assert_eq!(read(value).settings, expected, "{value}");
+        }
+        assert_eq!(read("/var/log/").passed_over, ["log_bin"]);
     }
 
     #[test]
