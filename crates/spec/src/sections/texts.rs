@@ -168,7 +168,7 @@ impl Texts {
         if !file.passed_over.is_empty() {
             let names = file.passed_over.join(", ");
             self.remarks.borrow_mut().push(format!(
-                "{name}: ignored: {names}; prony sets them itself, they lead out of the server's folder, or they depend on the server"
+                "{name}: ignored: {names}; prony sets them itself, they lead out of the server's folder, they are there several times, or they depend on the server"
             ));
         }
         if file.settings.is_empty() {

@@ -17,6 +17,8 @@ const OF_MARIADB: [&str; 2] = ["galera", "client-server"];
 ///
 /// Source: `GET_FLAGSET` in `mysys/my_getopt.c`; "--plugin-load-add" in the MySQL manual.
 const ADDED: [(&str, &str); 2] = [("optimizer_switch", ","), ("plugin_load_add", ";")];
+/// Each of several is in force, and no value holds more than one ("Performance Schema Command Options" in the MySQL manual).
+const SEVERAL: &str = "performance_schema_instrument";
 /// What the name of a file turns on: without it a server of MariaDB, or of MySQL before 8.0, would write no binary log.
 const BY_FILE: &str = "log_bin";
 
@@ -74,6 +76,9 @@ impl ServerFile {
         }
         let at = self.settings.iter().position(|(known, _)| *known == name);
         let before = at.map(|at| self.settings.remove(at).1);
+        if name == SEVERAL && (before.is_some() || self.passed_over.contains(&name)) {
+            return self.pass_over(name);
+        }
         let added = ADDED.iter().find(|added| added.0 == name.as_str());
         let value = match (before, added) {
             (Some(before), Some((_, between))) => format!("{before}{between}{value}"),
@@ -165,6 +170,19 @@ mod tests {
         let expected = expected.map(|(name, value)| (name.to_string(), value.to_string()));
         assert_eq!(file.settings, expected);
         assert_eq!(file.passed_over, ["[client-server]"]);
+    }
+
+    #[test]
+    fn of_several_values_that_no_setting_can_hold_none_is_taken_alone() {
+        let one = "performance-schema-instrument = 'wait/%=ON'\n";
+        let settings = |count: usize| {
+            let file = ServerFile::read(&format!("[mysqld]\n{}x = 1\n", one.repeat(count)), false);
+            (file.settings.len(), file.passed_over)
+        };
+        assert_eq!(settings(1), (2, Vec::new()));
+        for count in [2, 3] {
+            assert_eq!(settings(count), (1, vec![SEVERAL.to_string()]), "{count}");
+        }
     }
 
     #[test]
