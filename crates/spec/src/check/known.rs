@@ -61,7 +61,7 @@ pub enum SettingKind {
 impl SettingKind {
     pub(crate) const ALL: [SettingKind; 2] = [SettingKind::Settings, SettingKind::Session];
 
-    pub fn key(self) -> &'static str {
+    pub const fn key(self) -> &'static str {
         match self {
             SettingKind::Settings => "settings",
             SettingKind::Session => "session",

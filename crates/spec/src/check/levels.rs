@@ -17,10 +17,17 @@ use std::fmt::Debug;
 /// A level with its factor.
 type Level<'e> = (&'e str, &'e LevelSpec);
 
-/// The section and the key that a level sets, and the value.
-type Set = ((&'static str, String), String);
+/// A section and a key in it.
+type Key = (&'static str, String);
 
-/// Keys that two levels of one trial set to different values, and `on` of servers that the level excludes.
+/// What a level sets, and the value.
+type Set = (Key, String);
+
+const SETTINGS: &str = SettingKind::Settings.key();
+const SESSION: &str = SettingKind::Session.key();
+
+/// Keys that two levels of one trial set to different values, settings that the sessions of the file override, and `on` of servers that the
+/// level excludes.
 pub(crate) fn without_effect(experiment: &Experiment) -> Vec<Late> {
     let factors = experiment.factors.iter();
     let levels = factors.flat_map(|factor| {
@@ -40,7 +47,35 @@ pub(crate) fn without_effect(experiment: &Experiment) -> Vec<Late> {
         .iter()
         .filter_map(|server| set_twice(experiment, &levels, server));
     found.extend(all.next());
+    let of_file = pairs(SESSION, experiment.base.session.as_ref());
+    let mut all = servers
+        .iter()
+        .filter(|_| !of_file.is_empty())
+        .flat_map(|server| levels.iter().map(move |level| (level, server)))
+        .filter_map(|(level, server)| overridden(&of_file, level, server));
+    found.extend(all.next());
     found
+}
+
+/// A setting of a level that `[session]` sets to another value on every connection: all levels would be measured with that one.
+fn overridden(of_file: &[Set], (factor, level): &Level, server: &str) -> Option<Late> {
+    let of_level = sets(level, server);
+    let is_own = |key: &Key| of_level.iter().any(|(own, _)| own == key);
+    let (name, value, in_force) = of_file.iter().find_map(|(key, in_force)| {
+        let setting = (SETTINGS, key.1.clone());
+        let (_, value) = of_level.iter().find(|(own, _)| *own == setting)?;
+        let is_overridden = value != in_force && !is_own(key) && is_for(level, server);
+        is_overridden.then_some((&key.1, value, in_force))
+    })?;
+    Some(Late {
+        path: path(&["factor", factor, &level.name]),
+        says: format!(
+            "the level \"{}\" sets {name} of settings to {value}, and [session] sets it to {in_force} on every connection",
+            level.name
+        ),
+        label: "no effect",
+        help: "write it in the session of the level, or remove it from [session]".to_string(),
+    })
 }
 
 /// `on."5.5"` of a level that has no trials on 5.5.
@@ -60,21 +95,29 @@ fn excluded((factor, level): &Level) -> Vec<Late> {
 
 /// The first key on a server that levels of two factors set to different values in one trial: the later one would win without a word.
 fn set_twice(experiment: &Experiment, levels: &[Level], server: &str) -> Option<Late> {
-    let mut known: BTreeMap<(&'static str, String), Vec<(Level, String)>> = BTreeMap::new();
+    let mut known: BTreeMap<Key, Vec<(Level, String)>> = BTreeMap::new();
     let own = levels.iter().filter(|(_, level)| is_for(level, server));
     for level in own {
         for (key, value) in sets(level.1, server) {
-            let before = known.entry(key.clone()).or_default();
-            let other = before
-                .iter()
-                .find(|(other, of_other)| *of_other != value && do_meet(level, other));
-            if let Some((other, of_other)) = other {
-                let (section, name) = &key;
-                let file: toml::Table = experiment.source.parse().unwrap_or_default();
-                let words = |of: &Level, value: &str| {
-                    written(&file, of, server, &key).unwrap_or(value.to_string())
+            let alike = alike(&key);
+            let mut before = alike.iter().flat_map(|key| {
+                let known = known.get(key).into_iter().flatten();
+                known.map(move |(other, value)| (key, other, value))
+            });
+            let other =
+                before.find(|(_, other, of_other)| **of_other != value && do_meet(level, other));
+            if let Some((key_of_other, other, of_other)) = other {
+                let (section, name) = (key.0, &key.1);
+                let section = match key_of_other == &key {
+                    true => section.to_string(),
+                    false => format!("{} and of {section}", key_of_other.0),
                 };
-                let (of_other, value) = (words(other, of_other), words(level, &value));
+                let file: toml::Table = experiment.source.parse().unwrap_or_default();
+                let words = |of: &Level, key: &Key, value: &str| {
+                    written(&file, of, server, key).unwrap_or(value.to_string())
+                };
+                let of_other = words(other, key_of_other, of_other);
+                let value = words(level, &key, &value);
                 let ((_, other), (factor, level)) = (other, level);
                 return Some(Late {
                     path: path(&["factor", factor, &level.name]),
@@ -87,10 +130,20 @@ fn set_twice(experiment: &Experiment, levels: &[Level], server: &str) -> Option<
                         .to_string(),
                 });
             }
-            before.push((*level, value));
+            known.entry(key).or_default().push((*level, value));
         }
     }
     None
+}
+
+/// The keys that set the same: what a session sets is in force whatever the server has.
+fn alike(key: &Key) -> Vec<Key> {
+    let other = match key.0 {
+        SETTINGS => SESSION,
+        SESSION => SETTINGS,
+        _ => return vec![key.clone()],
+    };
+    vec![key.clone(), (other, key.1.clone())]
 }
 
 /// The value of a key of a level as the file has it. None: the file writes the level in another form, such as a list of rates.
@@ -127,11 +180,8 @@ fn do_meet((factor, level): &Level, (other_factor, other): &Level) -> bool {
 fn sets(level: &LevelSpec, server: &str) -> Vec<Set> {
     let mut found = Vec::new();
     for kind in SettingKind::ALL {
-        let pairs = section_for(level, server, |patch| kind.of(patch));
-        for (name, value) in pairs.into_iter().flatten() {
-            let parts = parts(&listed(name), &value.to_string()).into_iter();
-            found.extend(parts.map(|(name, value)| ((kind.key(), name), value)));
-        }
+        let of_level = section_for(level, server, |patch| kind.of(patch));
+        found.extend(pairs(kind.key(), of_level));
     }
     let workload = section_for(level, server, |patch| patch.workload.as_ref());
     for (name, value) in workload.into_iter().flatten() {
@@ -144,6 +194,15 @@ fn sets(level: &LevelSpec, server: &str) -> Vec<Set> {
     found.extend(limits.map(|(name, value)| (("limits", name.to_string()), value)));
     found.extend(further_keys(level, server));
     found
+}
+
+/// What `settings` or `session` set.
+fn pairs(section: &'static str, pairs: Option<&Pairs<Setting>>) -> Vec<Set> {
+    let pairs = pairs.into_iter().flatten();
+    let parts = pairs.flat_map(|(name, value)| parts(&listed(name), &value.to_string()));
+    parts
+        .map(|(name, value)| ((section, name), value))
+        .collect()
 }
 
 /// What a level sets in `host`, `server`, `protocol` and `observe`.
@@ -290,6 +349,11 @@ mod tests {
                 "session = { optimizer_switch = 'Default' }",
                 "optimizer_switch of session to \"mrr=on\" and to \"Default\"",
             ),
+            (
+                "settings = { x = 1 }",
+                "session = { x = 2 }",
+                "x of settings and of session to 1 and to 2",
+            ),
         ] {
             let first = format!("[factor.f.p]\n{one}\n[factor.f.q]\n");
             let found = mistakes_of(&format!("{first}[factor.g.r]\n{other}\n"));
@@ -302,6 +366,27 @@ mod tests {
         let flags = "[factor.f.p]\nsession = { optimizer_switch = 'mrr=on' }\n\
             [factor.g.r]\nsession = { optimizer_switch = 'icp=on' }\n";
         assert_eq!(mistakes_of(flags), [""; 0]);
+    }
+
+    #[test]
+    fn a_setting_of_a_level_that_the_sessions_of_the_file_override_is_a_mistake() {
+        let of_level = |keys: &str| {
+            mistakes_of(&format!(
+                "[session]\nx = 5\noptimizer_switch = 'mrr=on'\n[factor.f.p]\n{keys}\n[factor.f.q]\n"
+            ))
+        };
+        let found = of_level("settings = { loose_x = 1 }");
+        let says = "\"p\" sets x of settings to 1, and [session] sets it to 5";
+        assert!(found.len() == 1 && found[0].contains(says), "{found:?}");
+        assert_eq!(of_level("on.b.settings = { x = 1 }").len(), 1);
+        for keys in [
+            "settings = { x = 5 }",
+            "settings = { x = 1 }\nsession = { x = 2 }",
+            "session = { x = 1 }",
+            "settings = { optimizer_switch = 'icp=off' }",
+        ] {
+            assert_eq!(of_level(keys), [""; 0], "{keys}");
+        }
     }
 
     #[test]
