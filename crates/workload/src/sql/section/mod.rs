@@ -414,6 +414,10 @@ mod tests {
         assert!(
             matches!(section.source, Source::Oltp(data) if data.rows == 1000 && data.tables == 1)
         );
+        for reload in ["reload = true\noltp = {}", "oltp = { reload = true }"] {
+            let section = read(&format!("{reload}\noperation.a.statements = \"select 1\""));
+            assert!(matches!(section.source, Source::Oltp(data) if data.reload));
+        }
     }
 
     #[test]
@@ -515,6 +519,14 @@ mod tests {
             ),
             ("queries = \"\"", "queries"),
             ("queries = \"select 1\"\nschema = \"a'b\"", "schema"),
+            (
+                "queries = \"select 1\"\nschema = \"shop\"\nreload = true",
+                "reload",
+            ),
+            (
+                &format!("{ok}oltp = {{}}\naccept_warnings = true"),
+                "accept_warnings",
+            ),
             (&format!("{ok}oltp = {{ rows = 0 }}"), "oltp.rows"),
             (&format!("{ok}oltp = {{ row = 1 }}"), "oltp.row"),
             (&format!("{ok}on_deadlock = \"ignore\""), "on_deadlock"),

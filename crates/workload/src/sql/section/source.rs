@@ -69,12 +69,26 @@ pub(super) fn read(section: &Section) -> Option<Source> {
             let path = node.text("dump = \"shop.sql\"")?;
             created(Creation::Dump(path.into()))
         }
-        "schema" => schema(&node).map(Source::Schema),
+        "schema" => {
+            not_created(section, &["accept_warnings", "reload"]);
+            schema(&node).map(Source::Schema)
+        }
         _ => {
+            not_created(section, &["accept_warnings"]);
             let data = node.section("oltp = { rows = 100000 }")?;
             data.allow("[workload.sql.oltp]", &oltp::Data::KEYS);
-            Some(Source::Oltp(oltp::Data::read(&data)))
+            let mut data = oltp::Data::read(&data);
+            data.reload |= reload;
+            Some(Source::Oltp(data))
         }
+    }
+}
+
+/// Notes keys without effect on tables that come from no setup, dump or file of the user.
+fn not_created(section: &Section, keys: &[&str]) {
+    for node in keys.iter().filter_map(|key| section.get(key)) {
+        let says = format!("{} is for tables that a setup or a dump creates", node.key);
+        node.note(says, "no effect", "remove it");
     }
 }
 
