@@ -6,7 +6,7 @@
 use crate::experiment::Experiment;
 use crate::experiment::place::{Late, path};
 use crate::plan::matrix::{self, Point};
-use record::{Cell, Subject, listed};
+use record::{Cell, RoundSelector, Subject, listed};
 use std::collections::BTreeSet;
 
 /// What is wrong with a cell: the claim's key of it, the cause, the label and the way out.
@@ -129,12 +129,12 @@ fn empty(key: &'static str, points: &Indices) -> Option<Wrong> {
     })
 }
 
-/// Cells of which one holds all trials of the other.
-fn shared((of, ones): Side, (to, others): Side) -> Option<Wrong> {
-    if (&of.round, &of.query) != (&to.round, &to.query) {
+/// Cells of which one holds all trials and rounds of the other. A query is compared with its round: it is no part of a mean.
+fn shared(of: Side, to: Side) -> Option<Wrong> {
+    if of.0.query != to.0.query {
         return None;
     }
-    let (part, whole) = match (ones.is_subset(others), others.is_subset(ones)) {
+    let (part, whole) = match (is_part(of, to), is_part(to, of)) {
         (true, true) => {
             let says = "\"of\" and \"to\" name the same cell: their ratio is always 1";
             let help = "name another cell".to_string();
@@ -148,6 +148,17 @@ fn shared((of, ones): Side, (to, others): Side) -> Option<Wrong> {
         format!("every trial of \"{part}\" is in \"{whole}\" too, which moves the ratio towards 1");
     let help = format!("name the other level in \"{whole}\"");
     Some(("to", says, "shares trials", help))
+}
+
+fn is_part((part, points): Side, (whole, all): Side) -> bool {
+    let has_round = |round: &RoundSelector| {
+        let own = part.round.as_ref();
+        own.is_some_and(|own| {
+            own.name == round.name && (round.index.is_none() || round.index == own.index)
+        })
+    };
+    // A cell without a round has all of them.
+    points.is_subset(all) && whole.round.as_ref().is_none_or(has_round)
 }
 
 /// `"a", "b" and "c"`
@@ -206,5 +217,29 @@ mod tests {
         }
         let spread = "among = { variant = 'usual' }\nwithin = 0.1";
         assert_eq!(mistakes_of(spread), [""; 0]);
+    }
+
+    #[test]
+    fn a_round_is_not_compared_with_a_mean_that_holds_it() {
+        let found = |of: &str, to: &str| {
+            mistakes_in(&format!(
+                "title = 't'\n[server.a]\nbuild = 'mariadb'\n[workload.ssb]\n\
+                 [[claim]]\nsays = 's'\nvalue = 'elapsed'\nof = {{ {of} }}\nto = {{ {to} }}\nat_least = 1.1\n"
+            ))
+        };
+        let says = "too, which moves the ratio towards 1";
+        for (of, to) in [
+            ("server = 'a', round = 'hot 1'", "round = 'hot'"),
+            ("", "round = 'cold'"),
+        ] {
+            let found = found(of, to);
+            assert!(found.len() == 1 && found[0].contains(says), "{found:?}");
+        }
+        for (of, to) in [
+            ("round = 'hot 1'", "round = 'hot 2'"),
+            ("round = 'hot', query = 'Q1.1'", "round = 'hot'"),
+        ] {
+            assert_eq!(found(of, to), [""; 0], "{of} {to}");
+        }
     }
 }
