@@ -5,6 +5,8 @@
 use super::timed::loads_of_levels;
 use super::traces;
 use crate::experiment::{Experiment, FactorSpec, LevelSpec, RoundKind, ServerSpec};
+use crate::load::{ArrivalsSpec, LoadSpec};
+use crate::text::unit::duration_text;
 use record::LoadFactor;
 
 /// Returns advice about a valid experiment, one sentence each.
@@ -19,7 +21,32 @@ pub fn advice(experiment: &Experiment) -> Vec<String> {
         .chain(begins_hot(experiment))
         .chain(same_servers(experiment))
         .chain(cut)
+        .chain(cut_ramps(experiment))
         .collect()
+}
+
+/// Ramps that are longer than their load, which ends before it has the rate that they name.
+fn cut_ramps(experiment: &Experiment) -> Vec<String> {
+    let of_file = match &experiment.load {
+        LoadSpec::Open(open) => Some(open.arrivals.clone()),
+        LoadSpec::Closed { .. } => None,
+    };
+    let of_levels = loads_of_levels(experiment).into_iter();
+    let of_levels = of_levels.filter_map(|(_, load)| load.arrivals);
+    let ends = experiment.protocol.driven();
+    let cut = of_file.into_iter().chain(of_levels).filter_map(|arrivals| {
+        let ArrivalsSpec::Ramp { to, over } = arrivals else {
+            return None;
+        };
+        (over > ends && experiment.protocol.is_timed()).then(|| {
+            format!(
+                "the ramp does not reach {to} operations per second: it takes {}, and the load ends after {}",
+                duration_text(over),
+                duration_text(ends)
+            )
+        })
+    });
+    cut.collect()
 }
 
 /// Nothing has read the data before the first hot round.
@@ -118,6 +145,20 @@ mod tests {
         assert!(notes(build, &of_a, "").contains("(A/A)"));
         let level = "[factor.f.x]\non.b.settings = { sort_buffer_size = '1M' }\n";
         assert_eq!(notes(build, build, level), "");
+    }
+
+    #[test]
+    fn a_ramp_that_is_longer_than_its_load_is_named() {
+        let notes = |over: &str| {
+            let source = format!(
+                "title = 't'\n[server.a]\nbuild = 'mariadb'\n[workload.oltp]\n[load.open]\nrate = 100\n\
+                 arrivals = {{ ramp = {{ to = 2000, over = '{over}' }} }}\n[protocol]\ntime = '60s'\n"
+            );
+            advice(&read_on_server(&source).unwrap()).join("\n")
+        };
+        let says = "the ramp does not reach 2000 operations per second: it takes 2m, and the load ends after 1m";
+        assert_eq!(notes("120s"), says);
+        assert_eq!(notes("60s"), "");
     }
 
     #[test]
