@@ -63,7 +63,7 @@ use sections::settings::settings;
 use sections::{blocks, factors, load_factors, observe, protocol, workload};
 use std::cmp::Reverse;
 use std::path::Path;
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
 /// How many syntax mistakes are shown: later ones mostly follow from the first.
 const SYNTAX_MISTAKES_MAX: usize = 3;
@@ -183,7 +183,7 @@ fn read_file(
     let in_place = load.trace.into_iter().chain(workload.texts.in_place());
     Some(Experiment {
         name: name.to_string(),
-        source: kept(source, in_place),
+        source: kept(source, file.table(), in_place),
         remarks,
         title: title?,
         question: question.unwrap_or_default(),
@@ -227,13 +227,37 @@ fn published(file: &Section) -> Option<String> {
 }
 
 /// The source for the record: passwords are masked without moving any span, and the contents of external files replace
-/// their names.
-fn kept(source: &str, in_place: impl Iterator<Item = (Span, String)>) -> String {
+/// their names. A string ends where it did, and what is no DSN is kept, since events and resumed runs read it again.
+fn kept(source: &str, table: &DeTable, in_place: impl Iterator<Item = (Span, String)>) -> String {
     let mut kept = dsn::mask_passwords(source);
+    let mut strings = Vec::new();
+    strings_of(table, &mut strings);
+    for at in strings {
+        kept.replace_range(at.clone(), &dsn::mask_string(&source[at]));
+    }
     let mut in_place: Vec<_> = in_place.collect();
     in_place.sort_by_key(|(at, _)| Reverse(at.start));
     for (at, text) in in_place {
         kept.replace_range(at, &text);
     }
     kept
+}
+
+/// The places of all strings, except those of builds, which are DSNs.
+fn strings_of(table: &DeTable, found: &mut Vec<Span>) {
+    for (key, value) in table {
+        let name: &str = key.get_ref();
+        if name != "build" {
+            strings_in(value, found);
+        }
+    }
+}
+
+fn strings_in(value: &toml::Spanned<DeValue>, found: &mut Vec<Span>) {
+    match value.get_ref() {
+        DeValue::String(_) => found.push(value.span()),
+        DeValue::Array(values) => values.iter().for_each(|value| strings_in(value, found)),
+        DeValue::Table(table) => strings_of(table, found),
+        _ => {}
+    }
 }

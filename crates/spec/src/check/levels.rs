@@ -8,7 +8,7 @@ use crate::experiment::served::{is_for, nodes, section_for};
 use crate::experiment::{Experiment, LevelSpec, Patch};
 use crate::load::LoadPatch;
 use crate::machine::limits::LimitsPatch;
-use crate::text::setting::listed;
+use crate::text::setting::{Pairs, Setting, listed};
 use crate::text::switches;
 use crate::text::unit::link_text;
 use std::collections::BTreeMap;

@@ -190,6 +190,22 @@ fn keys_of_the_protocol_about_connections_and_tables_are_rejected_on_a_folder() 
 }
 
 #[test]
+fn the_record_keeps_what_is_no_dsn_and_strings_end_where_they_did() {
+    let source = "title = 'See https://example.org/a: is it so?'\nquestion = \"mysql://db:3306 or b?\"\n\
+        [server.a]\nbuild = 'mysql://me:secret@db' # or mysql://me:secret@db2\n\
+        [workload.sql]\nsetup = \"insert into t values ('at http://a:b@c')\"\n\
+        [[event]]\nat = '1s'\nsql = \"select 'at https://example.org/a:b'\"\n";
+    let experiment = crate::tests::read_on_server(source).unwrap();
+    let kept = &experiment.source;
+    assert!(!kept.contains("secret"), "{kept}");
+    for text in ["'at http://a:b@c'", "'at https://example.org/a:b'"] {
+        assert!(kept.contains(text), "{kept}");
+    }
+    let again = crate::tests::read_on_server(kept).unwrap();
+    assert_eq!(again.title, experiment.title);
+}
+
+#[test]
 fn the_settings_of_a_my_cnf_are_those_of_a_file_and_the_record_keeps_them() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.toml");

@@ -254,6 +254,18 @@ pub fn mask_passwords(text: &str) -> String {
     masked + rest
 }
 
+/// A string of a file, with its quotes. Where it holds no DSN it stays as it is: `https://example.org/a:b` has no password.
+pub(crate) fn mask_string(string: &str) -> String {
+    if !SCHEMES.iter().any(|scheme| string.contains(scheme)) {
+        return string.to_string();
+    }
+    let is_long = string.starts_with("\"\"\"") || string.starts_with("'''");
+    let quotes = if is_long { 3 } else { 1 };
+    let end = string.len() - quotes;
+    let inner = mask_passwords(&string[quotes..end]);
+    format!("{}{inner}{}", &string[..quotes], &string[end..])
+}
+
 /// The length of a DSN: it ends at its closing quote, or at the end of the line if it is not quoted.
 fn length_of_dsn(before: &str, behind: &str) -> usize {
     let scheme = before
