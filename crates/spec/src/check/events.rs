@@ -8,7 +8,7 @@ use crate::experiment::event::{EventKind, EventSpec, EventTime, NODE, Needs};
 use crate::experiment::place::{Late, answer, path};
 use crate::experiment::{Experiment, ServerSpec, served};
 use crate::file::lists::tables;
-use crate::file::mistake::{Notes, SpecError};
+use crate::file::mistake::{Mistake, Notes, SpecError};
 use crate::file::read::Section;
 use crate::text::unit;
 use toml::de::DeTable;
@@ -27,9 +27,14 @@ pub fn read<A>(experiment: &Experiment, kinds: &[EventKind<A>]) -> Result<Vec<A>
         refused.into_iter().chain(too_late(experiment, event))
     });
     answer(experiment, late.collect())?;
-    let Ok(tree) = DeTable::parse(&experiment.source) else {
-        return Ok(Vec::new());
-    };
+    let shown = format!("{}.toml", experiment.name);
+    let wrong = |mistakes| SpecError::new(&shown, &experiment.source, mistakes);
+    // A run without its events would measure something else.
+    let tree = DeTable::parse(&experiment.source).map_err(|error| {
+        let cause = error.message();
+        let says = format!("the events of the recorded file cannot be read: {cause}");
+        wrong(vec![Mistake::new(0..0, says, "here", "start a new run")])
+    })?;
     let notes = Notes::default();
     let file = Section::file(&notes, tree.get_ref());
     let sections = tables(&file, "event");
@@ -45,11 +50,7 @@ pub fn read<A>(experiment: &Experiment, kinds: &[EventKind<A>]) -> Result<Vec<A>
     }
     match notes.count() {
         0 => Ok(actions),
-        _ => Err(SpecError::new(
-            &format!("{}.toml", experiment.name),
-            &experiment.source,
-            notes.into_vec(),
-        )),
+        _ => Err(wrong(notes.into_vec())),
     }
 }
 
@@ -196,22 +197,33 @@ mod tests {
     use crate::experiment::event::SET;
     use crate::tests::read_on_server;
 
+    const KINDS: [EventKind<()>; 1] = [EventKind {
+        name: SET,
+        in_rounds: false,
+        needs: Needs::Process,
+        outage: None,
+        read: |_| Some(()),
+    }];
+
+    #[test]
+    fn events_are_not_lost_where_the_file_cannot_be_read_again() {
+        let source = "title = 't'\n[server.a]\nbuild = 'mariadb'\n[workload.oltp]\n[protocol]\ntime = '60s'\n\
+            [[event]]\nat = '5s'\nset = { settings = { x = 1 } }\n";
+        let mut experiment = read_on_server(source).unwrap();
+        assert_eq!(read(&experiment, &KINDS).unwrap().len(), 1);
+        experiment.source.push('[');
+        assert!(read(&experiment, &KINDS).is_err());
+    }
+
     #[test]
     fn what_one_of_several_nodes_would_have_is_not_set() {
-        let kinds = [EventKind {
-            name: SET,
-            in_rounds: false,
-            needs: Needs::Process,
-            outage: None,
-            read: |_| Some(()),
-        }];
         let mistake = |set: &str| {
             let source = format!(
                 "title = 't'\nquestion = 'q'\n[server.one]\nbuild = 'mariadb'\n[server.three]\nbuild = 'mariadb'\n\
                  topology = 'galera'\nnodes = 3\n[workload.oltp]\n[protocol]\ntime = '60s'\n[[event]]\nat = '5s'\nset = {set}\n"
             );
             let experiment = read_on_server(&source).unwrap();
-            let refused = read(&experiment, &kinds).err()?;
+            let refused = read(&experiment, &KINDS).err()?;
             Some(refused.mistakes()[0].to_string())
         };
         for set in [
