@@ -9,8 +9,8 @@ use crate::experiment::{FactorSpec, LevelSpec, Protocol, RoundKind, ServerSpec};
 use crate::file::lists::tables;
 use crate::file::read::{Node, Section};
 use crate::load::{LoadSpec, MAX};
-use record::event::POWER_CUT;
 use record::LoadFactor;
+use record::event::POWER_CUT;
 use std::collections::{HashMap, HashSet};
 
 /// All names that a file defines.

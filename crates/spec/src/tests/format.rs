@@ -111,7 +111,10 @@ fn a_published_ratio_lies_within_the_width_that_is_claimed() {
         assert_eq!(with("published = 1.04"), 0);
         assert_eq!(with("published = 1.5"), 1);
     }
-    assert_eq!(mistakes(&format!("{cells}published = 0.5\nwithin = 0.1")), 1);
+    assert_eq!(
+        mistakes(&format!("{cells}published = 0.5\nwithin = 0.1")),
+        1
+    );
 }
 
 #[test]

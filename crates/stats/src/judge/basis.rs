@@ -235,9 +235,8 @@ fn by_rows<'t>(
         let levels: Vec<(String, String)> = levels.into_iter().cloned().collect();
         row_words((server.filter(|_| !is_named(SERVER)), &levels))
     };
-    let rows = |trials: &[&'t Trial]| {
-        cells::by_key(trials.iter().map(|trial| (words(trial), *trial)))
-    };
+    let rows =
+        |trials: &[&'t Trial]| cells::by_key(trials.iter().map(|trial| (words(trial), *trial)));
     let of_old = rows(old);
     let pair = |(row, new): (String, Vec<&'t Trial>)| {
         let (_, old) = of_old.iter().find(|(other, _)| *other == row)?;

@@ -101,9 +101,8 @@ fn noise(trials: &[Trial], cells: &[Cell]) -> Option<Noise> {
 impl<'t> Cell<'t> {
     /// `ends` are the first and the last hot round of each trial. None unless two trials have both times.
     fn of(row: RowKey<'t>, query: &'t str, ends: &[(&Round, &Round)]) -> Option<Cell<'t>> {
-        let ratio = |(first, last): &(&Round, &Round)| {
-            Some(mean_ns(last, query)? / mean_ns(first, query)?)
-        };
+        let ratio =
+            |(first, last): &(&Round, &Round)| Some(mean_ns(last, query)? / mean_ns(first, query)?);
         let ratios: Vec<f64> = ends.iter().filter_map(ratio).collect();
         let mean = LogMean::of(&ratios).filter(|mean| mean.count > 1)?;
         let (first, last) = ends.first()?;
@@ -224,7 +223,9 @@ mod tests {
         };
         let of_block = |block| (0..ROWS.len()).map(move |place| (place, block));
         let places = (0..blocks).flat_map(of_block);
-        places.map(|(place, block)| of_trial(place, block)).collect()
+        places
+            .map(|(place, block)| of_trial(place, block))
+            .collect()
     }
 
     const QUIET: (f64, f64) = (0.02, 0.01);

@@ -246,9 +246,8 @@ impl<R: BufRead> Rows<R> {
 
     /// Whether each field of the record that is no number is in single quotes.
     fn has_single_quotes(&self) -> bool {
-        let is_quoted = |(text, form): (&[u8], Form)| {
-            form == Form::Plain && matches!(text, [b'\'', .., b'\''])
-        };
+        let is_quoted =
+            |(text, form): (&[u8], Form)| form == Form::Plain && matches!(text, [b'\'', .., b'\'']);
         let is_number = |text: &[u8]| {
             let text = std::str::from_utf8(text).unwrap_or_default();
             text.parse::<f64>().is_ok()

@@ -175,7 +175,10 @@ mod tests {
         );
         assert!(header("a,b,c\n", Some(true)).is_err());
         let says = header("Re-gion,Unit price\n", None).unwrap_err();
-        assert!(says.contains("\"Re-gion\", which is not a column"), "{says}");
+        assert!(
+            says.contains("\"Re-gion\", which is not a column"),
+            "{says}"
+        );
         assert_eq!(header("a,-,\n", None), Ok(None));
     }
 
