@@ -291,70 +291,26 @@ mod tests {
         ))
     }
 
+    /// What two levels set, and how their mistake names it.
+    #[rustfmt::skip]
+    const SET_TWICE: [(&str, &str, &str); 12] = [
+        ("settings = { x = 1 }", "settings = { x = 2 }", "x of settings to 1 and to 2"),
+        ("settings = { x = 1 }", "settings = { loose-x = 2 }", "x of settings to 1 and to 2"),
+        ("session = { x = 1 }", "on.b.session = { x = 2 }", "x of session"),
+        ("load = { clients = 1 }", "load = { clients = 2 }", "clients of load"),
+        ("limits = { cpus = 1 }", "limits = { cpus = 2 }", "cpus of limits"),
+        ("host = { volume = { kind = 'loop' } }", "host = { volume = { kind = 'loop', filesystem = 'xfs' } }", "volume of host to { kind = \"loop\" } and to { kind = \"loop\", filesystem = \"xfs\" }"),
+        ("server = { build = 'mysql@8.0.33' }", "on.b.server = { build = 'mysql@5.6.21' }", "build of server to \"mysql@8.0.33\" and to \"mysql@5.6.21\""),
+        ("protocol = { rounds = ['cold'] }", "protocol = { rounds = ['hot'] }", "rounds of protocol to [\"cold\"] and to [\"hot\"]"),
+        ("observe = { plans = false }", "observe = { plans = 'analyze' }", "plans of observe to false and to \"analyze\""),
+        ("session = { optimizer_switch = 'mrr=on' }", "session = { optimizer_switch = 'icp=on,mrr=off' }", "optimizer_switch mrr of session to on and to off"),
+        ("session = { optimizer_switch = 'mrr=on' }", "session = { optimizer_switch = 'Default' }", "optimizer_switch of session to \"mrr=on\" and to \"Default\""),
+        ("settings = { x = 1 }", "session = { x = 2 }", "x of settings and of session to 1 and to 2"),
+    ];
+
     #[test]
     fn two_levels_of_a_trial_that_set_a_key_to_different_values_are_a_mistake() {
-        for (one, other, name) in [
-            (
-                "settings = { x = 1 }",
-                "settings = { x = 2 }",
-                "x of settings to 1 and to 2",
-            ),
-            (
-                "settings = { x = 1 }",
-                "settings = { loose-x = 2 }",
-                "x of settings to 1 and to 2",
-            ),
-            (
-                "session = { x = 1 }",
-                "on.b.session = { x = 2 }",
-                "x of session",
-            ),
-            (
-                "load = { clients = 1 }",
-                "load = { clients = 2 }",
-                "clients of load",
-            ),
-            (
-                "limits = { cpus = 1 }",
-                "limits = { cpus = 2 }",
-                "cpus of limits",
-            ),
-            (
-                "host = { volume = { kind = 'loop' } }",
-                "host = { volume = { kind = 'loop', filesystem = 'xfs' } }",
-                "volume of host to { kind = \"loop\" } and to { kind = \"loop\", filesystem = \"xfs\" }",
-            ),
-            (
-                "server = { build = 'mysql@8.0.33' }",
-                "on.b.server = { build = 'mysql@5.6.21' }",
-                "build of server to \"mysql@8.0.33\" and to \"mysql@5.6.21\"",
-            ),
-            (
-                "protocol = { rounds = ['cold'] }",
-                "protocol = { rounds = ['hot'] }",
-                "rounds of protocol to [\"cold\"] and to [\"hot\"]",
-            ),
-            (
-                "observe = { plans = false }",
-                "observe = { plans = 'analyze' }",
-                "plans of observe to false and to \"analyze\"",
-            ),
-            (
-                "session = { optimizer_switch = 'mrr=on' }",
-                "session = { optimizer_switch = 'icp=on,mrr=off' }",
-                "optimizer_switch mrr of session to on and to off",
-            ),
-            (
-                "session = { optimizer_switch = 'mrr=on' }",
-                "session = { optimizer_switch = 'Default' }",
-                "optimizer_switch of session to \"mrr=on\" and to \"Default\"",
-            ),
-            (
-                "settings = { x = 1 }",
-                "session = { x = 2 }",
-                "x of settings and of session to 1 and to 2",
-            ),
-        ] {
+        for (one, other, name) in SET_TWICE {
             let first = format!("[factor.f.p]\n{one}\n[factor.f.q]\n");
             let found = mistakes_of(&format!("{first}[factor.g.r]\n{other}\n"));
             assert!(found.len() == 1 && found[0].contains(name), "{found:?}");

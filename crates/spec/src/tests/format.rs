@@ -104,8 +104,8 @@ fn a_published_ratio_lies_within_the_width_that_is_claimed() {
         let all = read.err().map(|error| error.mistakes().len());
         all.unwrap_or(0)
     };
-    let cells = "of = { server = \"5.5\" }\nto = { server = \"5.6\" }\n";
-    let among = "among = { round = \"cold\" }\n";
+    let cells = "of = { server = \"5.5\" }\nto = { server = \"5.6\", variant = \"small pool\" }\n";
+    let among = "among = { server = \"5.6\" }\n";
     for cells in [cells, among] {
         let with = |published: &str| mistakes(&format!("{cells}within = 0.04\n{published}"));
         assert_eq!(with("published = 1.04"), 0);

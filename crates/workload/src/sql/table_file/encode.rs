@@ -537,10 +537,8 @@ mod tests {
         let (_, sent) = send("1,a\n2.5,b\n", &["int(11)", "text"], "\\N", false);
         let mistake = sent.mistake.unwrap();
         assert_eq!(mistake.line, 2);
-        assert!(
-            mistake.says.contains("\"2.5\" for the column c has digits"),
-            "{mistake:?}"
-        );
+        let says = "\"2.5\" for the column c has decimal places";
+        assert!(mistake.says.contains(says), "{mistake:?}");
     }
 
     #[test]
