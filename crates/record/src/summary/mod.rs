@@ -60,6 +60,11 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Why an open load exceeded what its server can serve, if it did.
+    pub fn unstable(&self) -> Option<&str> {
+        self.offered.as_ref()?.unstable.as_deref()
+    }
+
     /// The caveats in sentences, without the queue's growth.
     pub fn notes(&self) -> Vec<String> {
         let steady = (!self.steady.shape.is_steady()).then(|| self.steady.reason.clone());

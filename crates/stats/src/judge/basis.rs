@@ -356,10 +356,8 @@ fn first_unserved(trials: &[&Trial], value: Option<&Value>) -> Option<String> {
 
 /// Whether a valid trial of an open loop exceeded what its server can serve.
 pub(crate) fn is_unstable(trials: &[&Trial]) -> bool {
-    valid(trials).filter_map(of_trial).any(|summary| {
-        let offered = summary.offered.as_ref();
-        offered.is_some_and(|offered| offered.unstable.is_some())
-    })
+    let mut summaries = valid(trials).filter_map(of_trial);
+    summaries.any(|summary| summary.unstable().is_some())
 }
 
 /// The load generator or the link to it was full, so that a faster server would show the same figures. Clients that are threads do the work
@@ -464,8 +462,7 @@ fn flags<'t>(trials: &[&'t Trial]) -> impl Iterator<Item = (&'t Trial, &'t Flag)
 /// Why a trial has no such value: its open load exceeded what the server can serve, the percentile lies among arrivals that were never
 /// answered, or the maximum among dropped ones, nothing was done, or the throughput did not return after an outage.
 fn unserved(trial: &Trial, summary: &Summary, value: Option<&Value>) -> Option<String> {
-    let offered = summary.offered.as_ref();
-    let unstable = offered.and_then(|offered| offered.unstable.clone());
+    let unstable = summary.unstable().map(String::from);
     unstable.or_else(|| match value? {
         Value::Throughput => {
             (summary.throughput == Some(0.0)).then(|| "no operation was done".to_string())
@@ -497,7 +494,7 @@ fn failed(old: &[&Trial], new: &[&Trial]) -> Option<FailedShares> {
         let new = new.iter().find(|new| new.name == old.name)?;
         (!are_few(old, new)).then(|| shares(Some(&old.name), old, new))
     });
-    let most = each.max_by(|a, b| a.difference().total_cmp(&b.difference()));
+    let most = each.max_by(by_difference);
     let most = most.filter(|most| most.difference() > whole.difference());
     most.or(Some(whole))
         .filter(|found| found.difference() > 0.0)

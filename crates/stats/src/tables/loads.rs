@@ -125,8 +125,8 @@ fn row(trials: &[&Trial]) -> LoadRow {
 }
 
 fn unstable(counted: &Counted) -> Option<(u32, String)> {
-    let why = counted.summary.offered.as_ref()?.unstable.clone()?;
-    Some((counted.trial.key.block, why))
+    let why = counted.summary.unstable()?;
+    Some((counted.trial.key.block, why.to_string()))
 }
 
 /// The reason why a counted trial has no measured part.

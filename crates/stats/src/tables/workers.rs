@@ -50,8 +50,7 @@ fn p99(counted: &Counted) -> Option<f64> {
 }
 
 fn unstable(counted: &Counted) -> bool {
-    let offered = counted.summary.offered.as_ref();
-    offered.is_some_and(|offered| offered.unstable.is_some())
+    counted.summary.unstable().is_some()
 }
 
 fn uncertain(counted: &Counted) -> bool {

@@ -94,8 +94,8 @@ fn percentiles<'s>(
     operation: Option<&str>,
     kind: LatencyKind,
 ) -> Result<&'s Percentiles, String> {
-    if let Some(unstable) = summary.offered.as_ref().and_then(|o| o.unstable.as_ref()) {
-        return Err(unstable.clone());
+    if let Some(unstable) = summary.unstable() {
+        return Err(unstable.to_string());
     }
     let latency = match operation {
         None => Some(&summary.latency),
