@@ -20,7 +20,7 @@ const MOVED_MAX: usize = 5;
 pub(crate) fn stalls(load: &Loaded, steady: &Steady) -> Vec<Stall> {
     let values = throughput(load);
     let seconds = steady.from_s as usize..steady.until_s as usize;
-    let lost = Lost::of(load, &values, seconds.clone());
+    let lost = lost(load, &values, seconds.clone());
     let mut late = of_server(load, late_seconds::seconds(load, seconds.clone()));
     // The queue of a warm-up makes operations late until it is served.
     let lengths = seconds.clone().map(|one| queued_before(load, one));
@@ -29,7 +29,7 @@ pub(crate) fn stalls(load: &Loaded, steady: &Steady) -> Vec<Stall> {
     let served_by = lengths.iter().position(|length| *length <= usual);
     let served_s = seconds.start + served_by.unwrap_or(lengths.len());
     let late = late.split_off(&served_s);
-    let mut stalled: BTreeSet<usize> = lost.seconds().collect();
+    let mut stalled: BTreeSet<usize> = lost.keys().copied().collect();
     // A second that follows a stall is late because of it.
     let fresh = |second: &&usize| **second == 0 || !stalled.contains(&(**second - 1));
     let fresh: Vec<usize> = late.keys().filter(fresh).copied().collect();
@@ -53,8 +53,8 @@ fn of_server(load: &Loaded, mut late: BTreeMap<usize, f64>) -> BTreeMap<usize, f
     late
 }
 
-fn stall(run: &[usize], lost: &Lost, late: &BTreeMap<usize, f64>) -> Stall {
-    let operations_lost = lost.operations(run);
+fn stall(run: &[usize], lost: &BTreeMap<usize, f64>, late: &BTreeMap<usize, f64>) -> Stall {
+    let operations_lost: f64 = run.iter().filter_map(|second| lost.get(second)).sum();
     let medians_ms = run.iter().filter_map(|second| late.get(second).copied());
     Stall {
         start_s: run[0] as u32,
@@ -80,51 +80,34 @@ pub(crate) fn too_few(summary: &Summary) -> Option<String> {
     })
 }
 
-/// The seconds with too few operations.
-struct Lost {
-    /// Consecutive seconds, and how many fewer operations than usual each of them has.
-    runs: Vec<Vec<(usize, f64)>>,
-}
-
-impl Lost {
-    /// In the measured part alone: a warm-up has its own level.
-    fn of(load: &Loaded, values: &[f64], measured: Range<usize>) -> Lost {
-        let from = measured.start;
-        let values = &values[measured];
-        let (usual, scatters) = (usual(values), running::scatters(values));
-        let is_low = |&second: &usize| {
-            let (value, usual) = (values[second], usual[second]);
-            let is_unusual = usual - value > SCATTER * scatters[second];
-            let is_low = value < NOTHING * usual || (value < usual / 2.0 && is_unusual);
-            let failed = load.at("errors", from + second);
-            let has_failed = failed.is_some_and(|failed| failed > NOTHING * usual);
-            let decided_by_arrivals =
-                is_served(load, from + second) || is_scheduled(load, from + second, usual - value);
-            is_low && (has_failed || !decided_by_arrivals)
-        };
-        let low: Vec<usize> = (0..values.len()).filter(is_low).collect();
-        let run = |run: &[usize]| {
-            let expected: f64 = run.iter().map(|&second| usual[second]).sum();
-            let lost = |&second: &usize| (from + second, usual[second] - values[second]);
-            let run: Vec<(usize, f64)> = run.iter().map(lost).collect();
-            let all: f64 = run.iter().map(|(_, lost)| lost).sum();
-            (all > CHANCE * expected.sqrt()).then_some(run)
-        };
-        Lost {
-            runs: low.chunk_by(|a, b| a + 1 == *b).filter_map(run).collect(),
-        }
-    }
-
-    fn seconds(&self) -> impl Iterator<Item = usize> {
-        self.runs.iter().flatten().map(|(second, _)| *second)
-    }
-
-    fn operations(&self, stalled: &[usize]) -> f64 {
-        let all = self.runs.iter().flatten();
-        all.filter(|(second, _)| stalled.contains(second))
-            .map(|(_, lost)| lost)
-            .sum()
-    }
+/// The seconds with too few operations, and how many fewer than usual each of them has. In the measured part alone: a warm-up has its own
+/// level.
+fn lost(load: &Loaded, values: &[f64], measured: Range<usize>) -> BTreeMap<usize, f64> {
+    let from = measured.start;
+    let values = &values[measured];
+    let (usual, scatters) = (usual(values), running::scatters(values));
+    let is_low = |&second: &usize| {
+        let (value, usual) = (values[second], usual[second]);
+        let is_unusual = usual - value > SCATTER * scatters[second];
+        let is_low = value < NOTHING * usual || (value < usual / 2.0 && is_unusual);
+        let failed = load.at("errors", from + second);
+        let has_failed = failed.is_some_and(|failed| failed > NOTHING * usual);
+        let decided_by_arrivals =
+            is_served(load, from + second) || is_scheduled(load, from + second, usual - value);
+        is_low && (has_failed || !decided_by_arrivals)
+    };
+    let low: Vec<usize> = (0..values.len()).filter(is_low).collect();
+    let missing = |second: usize| usual[second] - values[second];
+    let is_beyond_chance = |run: &&[usize]| {
+        let expected: f64 = run.iter().map(|second| usual[*second]).sum();
+        let all: f64 = run.iter().map(|second| missing(*second)).sum();
+        all > CHANCE * expected.sqrt()
+    };
+    let runs = low.chunk_by(|a, b| a + 1 == *b).filter(is_beyond_chance);
+    let seconds = runs.flatten();
+    seconds
+        .map(|second| (from + second, missing(*second)))
+        .collect()
 }
 
 /// What the server left undone in a second of an open loop.
