@@ -23,16 +23,8 @@ pub(crate) fn conformance(
     has_percentiles: bool,
 ) -> Option<Conformance> {
     let standard = load.standard.as_ref()?;
-    let mut operations: Vec<Conforming> = standard
-        .requirements
-        .iter()
-        .map(|requirement| {
-            let conforming = conforming(load, steady, requirement);
-            Conforming {
-                p90_ms: conforming.p90_ms.filter(|_| has_percentiles),
-                ..conforming
-            }
-        })
+    let mut operations: Vec<Conforming> = (standard.requirements.iter())
+        .map(|requirement| conforming(load, steady, requirement, has_percentiles))
         .collect();
     set_shares(standard, &mut operations);
     let mut counted = operations.iter();
@@ -55,30 +47,33 @@ fn with_warmup(load: &Loaded, steady: &Steady) -> f64 {
     1.0 + carried(load, steady) / own.max(1.0)
 }
 
-fn conforming(load: &Loaded, steady: &Steady, requirement: &Requirement) -> Conforming {
+fn conforming(
+    load: &Loaded,
+    steady: &Steady,
+    requirement: &Requirement,
+    has_percentiles: bool,
+) -> Conforming {
     let name = &requirement.operation;
     let done = known(load.seconds(&done_series(name)), steady);
-    let failed_share = account(load, steady, name).failed_share();
+    let few_failed = account(load, steady, name).failed_share() <= FAILED_SHARE_MAX;
     let p90_ms = p90_ms(load, steady, name);
     Conforming {
         name: name.clone(),
         count: done.iter().sum::<f64>() as u64,
         share: None,
         minimum_share: requirement.minimum_share,
-        p90_ms: p90_ms.filter(|_| failed_share <= FAILED_SHARE_MAX),
+        p90_ms: p90_ms.filter(|_| has_percentiles && few_failed),
         limit_ms: requirement.p90_limit_s * 1e3,
     }
 }
 
 fn set_shares(standard: &Standard, operations: &mut [Conforming]) {
-    let in_mix = |place: usize| standard.requirements[place].is_in_mix;
-    let mut all = 0;
-    for (place, operation) in operations.iter().enumerate() {
-        all += if in_mix(place) { operation.count } else { 0 };
-    }
-    for (place, operation) in operations.iter_mut().enumerate() {
-        let known = in_mix(place) && all > 0;
-        operation.share = known.then(|| operation.count as f64 / all as f64);
+    let pairs = operations.iter_mut().zip(&standard.requirements);
+    let mix = pairs.filter(|(_, requirement)| requirement.is_in_mix);
+    let mix: Vec<&mut Conforming> = mix.map(|(operation, _)| operation).collect();
+    let all: u64 = mix.iter().map(|operation| operation.count).sum();
+    for operation in mix.into_iter().filter(|_| all > 0) {
+        operation.share = Some(operation.count as f64 / all as f64);
     }
 }
 
