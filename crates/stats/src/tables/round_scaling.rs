@@ -1,8 +1,10 @@
 //! Rounds of several clients, compared with one client's.
 
+use super::series_of::{ByBlock, paired, without};
 use super::table::rows;
 use crate::inference::estimate::Estimate;
 use crate::inference::ratio::LogMean;
+use crate::values::cells::by_key;
 use record::run::Question;
 use record::trial::{Trial, TrialState};
 use std::collections::BTreeMap;
@@ -29,47 +31,28 @@ pub struct RoundPoint {
     pub factor: Option<(f64, Option<(f64, f64)>)>,
 }
 
-/// Queries per hour by block.
-type Rates = BTreeMap<u32, f64>;
-
 /// One for each row without its number of clients and each name of a round, in the order of `table`; empty where no trial had
 /// several clients.
 pub fn round_scaling(question: &Question, trials: &[Trial]) -> Vec<RoundScaling> {
-    let mut all: Vec<(RoundScaling, BTreeMap<u32, Rates>)> = Vec::new();
+    let mut points = Vec::new();
     for ((server, levels), trials) in rows(question, trials) {
         let Some(clients) = trials.iter().find_map(|trial| clients(trial)) else {
             continue;
         };
-        let others = levels.iter().filter(|(name, _)| name != "clients").cloned();
-        let others: Vec<_> = others.collect();
         for round in question.round_names() {
-            let rates = rates(&trials, round);
-            let known = all.iter_mut().find(|(one, _)| {
-                (one.server.as_deref(), &one.levels, one.round.as_str()) == (server, &others, round)
-            });
-            match known {
-                Some((_, points)) => drop(points.insert(clients, rates)),
-                None => all.push((
-                    RoundScaling {
-                        server: server.map(String::from),
-                        levels: others.clone(),
-                        round: round.to_string(),
-                        points: Vec::new(),
-                    },
-                    BTreeMap::from([(clients, rates)]),
-                )),
-            }
+            let key = (server, without(levels, "clients"), round);
+            points.push((key, (clients, rates(&trials, round))));
         }
     }
-    let several = |(_, points): &(RoundScaling, BTreeMap<u32, Rates>)| {
-        points.keys().any(|clients| *clients > 1)
-    };
-    all.into_iter()
-        .filter(several)
-        .map(|(scaling, points)| RoundScaling {
-            points: compared(&points),
-            ..scaling
+    by_key(points)
+        .into_iter()
+        .map(|((server, levels, round), points)| RoundScaling {
+            server: server.map(String::from),
+            levels,
+            round: round.to_string(),
+            points: compared(&BTreeMap::from_iter(points)),
         })
+        .filter(|scaling| scaling.points.iter().any(|point| point.clients > 1))
         .collect()
 }
 
@@ -77,9 +60,9 @@ fn clients(trial: &Trial) -> Option<u32> {
     Some(trial.rounds.first()?.clients())
 }
 
-/// All queries of the trial's rounds of this name over all their time. Empty where one of them has no rate: a block that ran
+/// Queries per hour: all queries of the trial's rounds of this name over all their time. Empty where one of them has no rate: a block that ran
 /// into the limit is the slowest one, and a mean without it is biased (survivorship).
-fn rates(trials: &[&Trial], round: &str) -> Rates {
+fn rates(trials: &[&Trial], round: &str) -> ByBlock {
     let rate = |trial: &&Trial| {
         let rounds = trial.rounds.iter().filter(|one| one.is_called(round));
         let each: Vec<(f64, f64)> = rounds
@@ -93,17 +76,14 @@ fn rates(trials: &[&Trial], round: &str) -> Rates {
         .iter()
         .filter(|trial| trial.state == TrialState::Done);
     let has_it = |trial: &&&Trial| trial.rounds.iter().any(|one| one.is_called(round));
-    let rates: Option<Rates> = done.filter(has_it).map(rate).collect();
+    let rates: Option<ByBlock> = done.filter(has_it).map(rate).collect();
     rates.unwrap_or_default()
 }
 
-fn compared(points: &BTreeMap<u32, Rates>) -> Vec<RoundPoint> {
-    let one = points.get(&1);
-    let point = |(clients, rates): (&u32, &Rates)| {
-        let pairs = rates
-            .iter()
-            .filter_map(|(block, rate)| Some((*rate, *one?.get(block)?)));
-        let (of, to): (Vec<f64>, Vec<f64>) = pairs.unzip();
+fn compared(points: &BTreeMap<u32, ByBlock>) -> Vec<RoundPoint> {
+    let one = points.get(&1).cloned().unwrap_or_default();
+    let point = |(clients, rates): (&u32, &ByBlock)| {
+        let (of, to) = paired(rates, &one);
         let values: Vec<f64> = rates.values().copied().collect();
         let ratio = LogMean::of_ratios(&of, &to);
         RoundPoint {

@@ -1,7 +1,7 @@
 //! Throughput against the number of clients, compared with one client.
 
 use super::loads::{self, Counted};
-use super::series_of::{SeriesOf, paired, series_of};
+use super::series_of::{ByBlock, SeriesOf, paired, series_of};
 use crate::inference::estimate::Estimate;
 use crate::inference::ratio::LogMean;
 use record::load::Mode;
@@ -42,10 +42,16 @@ fn throughput(counted: &Counted) -> Option<f64> {
     counted.summary.throughput
 }
 
+fn by_block(counted: &[Counted]) -> ByBlock {
+    let value = |one: &Counted| Some((one.trial.key.block, throughput(one)?));
+    counted.iter().filter_map(value).collect()
+}
+
 fn scaled(series: SeriesOf) -> Scaling {
     let one = series.points.get(&1);
+    let by_block_of_one = one.map(|one| by_block(one)).unwrap_or_default();
     let point = |(clients, counted): (&u32, &Vec<Counted>)| {
-        let (of, to) = one.map_or_else(Default::default, |one| paired(counted, one, throughput));
+        let (of, to) = paired(&by_block(counted), &by_block_of_one);
         let values: Vec<f64> = counted.iter().filter_map(throughput).collect();
         let something_done = of.iter().chain(&to).all(|throughput| *throughput > 0.0);
         let ratio = LogMean::of_ratios(&of, &to).filter(|_| something_done);

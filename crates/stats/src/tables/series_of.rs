@@ -2,10 +2,14 @@
 
 use super::loads::{Counted, counted};
 use super::table::rows;
+use crate::values::cells::by_key;
 use record::load::Mode;
 use record::run::Question;
 use record::trial::Trial;
 use std::collections::BTreeMap;
+
+/// A value in each block.
+pub(crate) type ByBlock = BTreeMap<u32, f64>;
 
 /// Rows alike in all but one factor, by its number, ascending.
 pub(crate) struct SeriesOf<'t> {
@@ -22,41 +26,31 @@ pub(crate) fn series_of<'t>(
     factor: &str,
     number: impl Fn(&Mode) -> Option<u32>,
 ) -> Vec<SeriesOf<'t>> {
-    let mut all: Vec<SeriesOf> = Vec::new();
+    let mut points = Vec::new();
     for ((server, levels), trials) in rows(question, trials) {
         let counted = counted(&trials);
-        let Some(number) = counted.first().and_then(|c| number(&c.load.mode)) else {
-            continue;
-        };
-        let others = levels.iter().filter(|(name, _)| name != factor).cloned();
-        let others: Vec<_> = others.collect();
-        let known = all
-            .iter_mut()
-            .find(|s| s.server.as_deref() == server && s.levels == others);
-        match known {
-            Some(series) => drop(series.points.insert(number, counted)),
-            None => all.push(SeriesOf {
-                server: server.map(String::from),
-                levels: others,
-                points: BTreeMap::from([(number, counted)]),
-            }),
+        if let Some(number) = counted.first().and_then(|c| number(&c.load.mode)) {
+            points.push(((server, without(levels, factor)), (number, counted)));
         }
     }
-    all
+    by_key(points)
+        .into_iter()
+        .map(|((server, levels), points)| SeriesOf {
+            server: server.map(String::from),
+            levels,
+            points: points.into_iter().collect(),
+        })
+        .collect()
+}
+
+/// The levels of the other factors.
+pub(crate) fn without(levels: &[(String, String)], factor: &str) -> Vec<(String, String)> {
+    let others = levels.iter().filter(|(name, _)| name != factor);
+    others.cloned().collect()
 }
 
 /// The values of two points in the blocks that have both.
-pub(crate) fn paired(
-    of: &[Counted],
-    to: &[Counted],
-    value: impl Fn(&Counted) -> Option<f64>,
-) -> (Vec<f64>, Vec<f64>) {
-    of.iter()
-        .filter_map(|of| {
-            let to = to
-                .iter()
-                .find(|to| to.trial.key.block == of.trial.key.block)?;
-            Some((value(of)?, value(to)?))
-        })
-        .unzip()
+pub(crate) fn paired(of: &ByBlock, to: &ByBlock) -> (Vec<f64>, Vec<f64>) {
+    let pairs = (of.iter()).filter_map(|(block, value)| Some((*value, *to.get(block)?)));
+    pairs.unzip()
 }

@@ -1,7 +1,7 @@
 //! The best number of workers at a rate: the one with the lowest p99 latency.
 
 use super::loads::Counted;
-use super::series_of::{SeriesOf, series_of};
+use super::series_of::{ByBlock, SeriesOf, paired, series_of};
 use crate::inference::estimate::Estimate;
 use crate::inference::holm;
 use crate::inference::ratio::{CONFIDENCE, LogMean};
@@ -89,11 +89,8 @@ fn best(series: SeriesOf) -> BestWorkers {
     }
 }
 
-/// A value in each block.
-type ByBlock = BTreeMap<u32, f64>;
-
 /// None if a block has no p99.
-fn by_block(counted: &Vec<Counted>) -> Option<ByBlock> {
+fn by_block(counted: &[Counted]) -> Option<ByBlock> {
     let one = |counted: &Counted| Some((counted.trial.key.block, p99(counted)?));
     counted.iter().map(one).collect()
 }
@@ -127,10 +124,7 @@ const P99: Value = Value::Latency {
 
 /// The two-sided p value against "both are equal", paired by block. A p99 is no more certain than the steps of the histograms.
 fn p_of_equal(one: &ByBlock, other: &ByBlock) -> f64 {
-    let pairs = one
-        .iter()
-        .filter_map(|(block, value)| Some((*value, *other.get(block)?)));
-    let (of, to): (Vec<f64>, Vec<f64>) = pairs.unzip();
+    let (of, to) = paired(one, other);
     let least = 2.0 * resolution::of_histogram(&P99);
     let ratio = LogMean::of_ratios(&of, &to).map(|ratio| ratio.varying_by(least));
     ratio.map_or(1.0, |ratio| ratio.p_other_than(1.0))
