@@ -272,13 +272,19 @@ impl DatasetNote {
         self.definitions.is_some() && self.fingerprint.starts_with(Self::THEIRS)
     }
 
-    /// Whether the user's own tables hold other rows now, or are defined otherwise. Estimates differ from one look to the next.
+    /// Whether the user's own tables hold other rows now, or are defined otherwise.
     pub fn has_changed(&self, now: &DatasetNote) -> bool {
         let are_theirs = self.is_theirs() && now.is_theirs();
-        let is_counted = !self.rows_estimated && !now.rows_estimated;
         let other_objects = self.objects.is_some() && self.objects != now.objects;
         let are_other = self.definitions != now.definitions || other_objects;
-        are_theirs && (are_other || (is_counted && self.rows != now.rows))
+        (are_theirs && are_other) || self.has_other_rows(now)
+    }
+
+    /// Whether both are the user's own tables with another number of rows. Estimates differ from one look to the next.
+    pub fn has_other_rows(&self, other: &DatasetNote) -> bool {
+        let are_theirs = self.is_theirs() && other.is_theirs();
+        let are_counted = !self.rows_estimated && !other.rows_estimated;
+        are_theirs && are_counted && self.rows != other.rows
     }
 }
 

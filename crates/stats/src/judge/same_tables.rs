@@ -10,32 +10,22 @@ use record::{DatasetNote, Trial, grouped};
 /// tables that only queries read.
 pub(crate) fn other(old: &[&Trial], new: &[&Trial]) -> Option<String> {
     let (old, new) = (dataset(old)?, dataset(new)?);
-    let are_theirs = old.is_theirs() && new.is_theirs();
-    let are_counted = !old.rows_estimated && !new.rows_estimated;
-    other_definitions(old, new).or_else(|| {
-        let differ = are_theirs && are_counted && old.rows != new.rows;
-        differ.then(|| {
-            let (old, new) = (grouped(old.rows), grouped(new.rows));
-            format!("tables of {new} rows against {old}")
-        })
-    })
+    let rows = || {
+        let (old, new) = (grouped(old.rows), grouped(new.rows));
+        format!("tables of {new} rows against {old}")
+    };
+    other_definitions(old, new).or_else(|| old.has_other_rows(new).then(rows))
 }
 
 pub(crate) fn other_definitions(old: &DatasetNote, new: &DatasetNote) -> Option<String> {
-    let differ = |hash: fn(&DatasetNote) -> Option<&String>| {
-        let known = hash(old).zip(hash(new));
-        known.is_some_and(|(old, new)| old != new)
+    let differ = |old: Option<&String>, new: Option<&String>| {
+        old.zip(new).is_some_and(|(old, new)| old != new)
     };
-    let what = match () {
-        () if differ(|note| note.definitions.as_ref()) => {
-            "tables with other columns, other indexes or another engine"
-        }
-        () if differ(|note| note.objects.as_ref()) => {
-            "tables with other triggers, other foreign keys or other views"
-        }
-        () => return None,
-    };
-    Some(what.to_string())
+    if differ(old.definitions.as_ref(), new.definitions.as_ref()) {
+        return Some("tables with other columns, other indexes or another engine".to_string());
+    }
+    differ(old.objects.as_ref(), new.objects.as_ref())
+        .then(|| "tables with other triggers, other foreign keys or other views".to_string())
 }
 
 /// Of the first valid trial that names its data.
