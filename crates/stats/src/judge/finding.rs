@@ -282,20 +282,15 @@ fn look(counted: &Counted, finding: &Finding) -> Result<Looked, String> {
     if is_of_seconds && counted.load.mode.has_changing_rate() {
         return Err(format!("{}: {SCHEDULED}", counted.trial.key));
     }
-    let has_or = |found: Option<String>, else_: &str| match found {
-        Some(found) => Looked::Has(found),
-        None => Looked::HasNot(else_.to_string()),
-    };
-    let is = |holds: bool, text: String| match holds {
-        true => Looked::Has(text),
-        false => Looked::HasNot(text),
-    };
     Ok(match finding {
         Finding::Unstable => {
             let offered = summary.offered.as_ref();
             let offered = offered
                 .ok_or("only an open loop can be unstable, and this load is a closed loop")?;
-            has_or(offered.unstable.clone(), &stable(offered))
+            match &offered.unstable {
+                Some(why) => Looked::Has(why.clone()),
+                None => Looked::HasNot(stable(offered)),
+            }
         }
         Finding::Losses => look_for_losses(counted.trial, true)?,
         Finding::NoLosses => look_for_losses(counted.trial, false)?,
@@ -308,12 +303,11 @@ fn look(counted: &Counted, finding: &Finding) -> Result<Looked, String> {
                 )
             })?;
             let are_stale = reads.stale_s > 0;
+            let are_sought = *finding == Finding::StaleReads;
             match reads.hardly_read.as_ref().filter(|_| !are_stale) {
                 Some(why) => Looked::TooShort(why.clone()),
-                None => is(
-                    are_stale == (*finding == Finding::StaleReads),
-                    reads.sentence(),
-                ),
+                None if are_stale == are_sought => Looked::Has(reads.sentence()),
+                None => Looked::HasNot(reads.sentence()),
             }
         }
         Finding::Stall => match (summary.stalled(), stall::too_few(summary)) {
