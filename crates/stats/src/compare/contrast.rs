@@ -74,7 +74,7 @@ impl Contrast {
 pub fn against_first(question: &Question, trials: &[Trial], tolerance: f64) -> Vec<Contrast> {
     let (looks, pairs) = (question.looks(), pairs_in_run(question, trials));
     contrasts(pairs, trials, tolerance, &|claims| {
-        judge::judge_paired(&looks, claims, trials, &|_, _, _, _| None)
+        judge::judge_paired(&looks, claims, trials)
     })
 }
 
@@ -227,8 +227,8 @@ fn of_load(value: Value, decides: bool) -> Compared {
 /// The rounds by the names under which they were requested, and each query in them.
 fn of_rounds(trial: &Trial) -> Vec<Compared> {
     each_once(trial.rounds.iter().flat_map(|round| {
-        let name = ["cold"].into_iter().find(|name| round.is_called(name));
-        let name = name.unwrap_or(&round.name);
+        let is_cold = round.is_called("cold");
+        let name = if is_cold { "cold" } else { &round.name };
         let of_round = move |query: Option<&String>| Compared {
             value: Value::Elapsed,
             round: Some(name.to_string()),
