@@ -176,6 +176,16 @@ pub struct RoundSelector {
     pub index: Option<u32>,
 }
 
+impl RoundSelector {
+    /// All rounds of a name.
+    pub fn all(name: &str) -> RoundSelector {
+        RoundSelector {
+            name: name.to_string(),
+            index: None,
+        }
+    }
+}
+
 impl fmt::Display for RoundSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.index {

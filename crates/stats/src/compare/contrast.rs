@@ -318,13 +318,9 @@ fn claim(pair: &Pair, compared: &Compared, tolerance: f64) -> Claim {
 
 /// The row's cell with the round and the query that are compared.
 fn narrowed(row: &Cell, compared: &Compared) -> Cell {
-    let round = compared.round.as_ref().map(|name| RoundSelector {
-        name: name.clone(),
-        index: None,
-    });
     Cell {
         levels: row.levels.clone(),
-        round,
+        round: compared.round.as_deref().map(RoundSelector::all),
         query: compared.query.clone(),
         without: compared.without.clone(),
     }

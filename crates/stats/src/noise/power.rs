@@ -143,12 +143,8 @@ pub(crate) fn whole(question: &Question) -> (Value, Cell) {
     let Some(name) = question.rounds.last() else {
         return (Value::Throughput, Cell::default());
     };
-    let round = RoundSelector {
-        name: name.clone(),
-        index: None,
-    };
     let cell = Cell {
-        round: Some(round),
+        round: Some(RoundSelector::all(name)),
         ..Cell::default()
     };
     (Value::Elapsed, cell)

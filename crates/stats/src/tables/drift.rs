@@ -71,10 +71,7 @@ pub fn drifts(question: &Question, trials: &[Trial]) -> Vec<Drift> {
 
 /// In the order of the table, and in the workload's order of queries.
 fn all_cells<'t>(question: &'t Question, trials: &'t [Trial]) -> Vec<Cell<'t>> {
-    let hot = RoundSelector {
-        name: "hot".to_string(),
-        index: None,
-    };
+    let hot = RoundSelector::all("hot");
     let ends = |trial: &'t Trial| match cells::rounds(trial, Some(&hot)).as_slice() {
         [first, .., last] => Some((*first, *last)),
         _ => None,
