@@ -228,7 +228,7 @@ fn of_load(value: Value, decides: bool) -> Compared {
 fn of_rounds(trial: &Trial) -> Vec<Compared> {
     each_once(trial.rounds.iter().flat_map(|round| {
         let is_cold = round.is_called("cold");
-        let name = if is_cold { "cold" } else { &round.name };
+        let name = if is_cold { "cold" } else { round.name.as_str() };
         let of_round = move |query: Option<&String>| Compared {
             value: Value::Elapsed,
             round: Some(name.to_string()),

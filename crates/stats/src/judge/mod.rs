@@ -40,8 +40,7 @@ pub fn judge(question: &Question, trials: &[Trial], holds: &PlanHolds) -> Vec<Ju
 
 /// The claims of a comparison within a run, at the looks of the run. None of them is on plans.
 pub(crate) fn judge_paired(looks: &Looks, claims: &[Claim], trials: &[Trial]) -> Vec<Judged> {
-    let holds = |_: &Trial, _: &str, _: &str, _: &str| None;
-    judged_at(looks, claims, trials, &holds, Family::Values)
+    judged_at(looks, claims, trials, &|_, _, _, _| None, Family::Values)
 }
 
 /// What is tested together.
