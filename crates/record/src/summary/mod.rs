@@ -10,6 +10,7 @@ pub use latency::{Latency, Percentiles};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The measured part of a timed load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -105,6 +106,11 @@ pub struct Steady {
 impl Steady {
     pub fn seconds(&self) -> u32 {
         self.until_s.saturating_sub(self.from_s)
+    }
+
+    /// As places in a series of seconds.
+    pub fn range(&self) -> Range<usize> {
+        self.from_s as usize..self.until_s as usize
     }
 }
 

@@ -5,6 +5,7 @@
 use record::Steady;
 use record::load::{EngineStall, HistogramNote, LatencyKind, Loaded};
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// A second counts for no stall, level shift or period from so much time on (s) in which the generator did not run. Less cannot halve
 /// its throughput together with what a server usually does.
@@ -37,9 +38,9 @@ pub(crate) fn throughput(load: &Loaded) -> Vec<f64> {
 
 /// The seconds of the measured part that have a value.
 pub(crate) fn known(seconds: &[Option<f64>], steady: &Steady) -> Vec<f64> {
-    let measured = seconds.iter().take(steady.until_s as usize);
-    let measured = measured.skip(steady.from_s as usize).flatten().copied();
-    measured.collect()
+    let Range { start, end } = steady.range();
+    let measured = seconds.iter().take(end).skip(start);
+    measured.flatten().copied().collect()
 }
 
 /// The sum of a series from the measured part on, with the seconds after the load, in which operations end that were still running.

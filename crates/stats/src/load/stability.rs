@@ -6,6 +6,7 @@ use crate::series::line::{BATCHES, Line, batches};
 use crate::series::running::median;
 use record::load::{CARRIED, CARRIED_ERRORS, HELD_MS, Loaded, Mode, Warmup};
 use record::{Offered, Steady, Summary, number};
+use std::ops::Range;
 
 /// Less than this share of what was offered is not served.
 const SERVED_MIN: f64 = 0.98;
@@ -31,25 +32,25 @@ pub(crate) fn offered(load: &Loaded, steady: &Steady) -> Option<Offered> {
     let (Mode::Open { .. }, Some(open)) = (&load.mode, &load.open) else {
         return None;
     };
-    let from = match steady.seconds() as usize {
-        0..SECONDS_MIN => 0,
-        _ => steady.from_s as usize,
+    let measured = steady.range();
+    let seconds = match steady.seconds() as usize {
+        0..SECONDS_MIN => 0..measured.end,
+        _ => measured.clone(),
     };
-    let until = steady.until_s as usize;
-    let queue = Queue::of(load, from, until);
-    let (offered, completed) = rates(load, from, until);
+    let queue = Queue::of(load, &seconds);
+    let (offered, completed) = rates(load, &seconds);
     let judged = Offered {
         offered,
         completed,
         queued_at_end: open.queued_at_end,
-        queued_at_start: queued_before(load, steady.from_s as usize) as u64,
+        queued_at_start: queued_before(load, measured.start) as u64,
         dropped: open.dropped,
-        growth: slope(&queue.lengths),
+        growth: Line::through(&queue.lengths).slope,
         unstable: None,
     };
     let unstable = why_unstable(&judged, load, &queue);
     // What is shown is of the measured part, also where more had to be judged.
-    let (offered, completed) = rates(load, steady.from_s as usize, until);
+    let (offered, completed) = rates(load, &measured);
     Some(Offered {
         offered,
         completed,
@@ -58,23 +59,23 @@ pub(crate) fn offered(load: &Loaded, steady: &Steady) -> Option<Offered> {
     })
 }
 
-/// What was offered and completed per second of this part.
-fn rates(load: &Loaded, from: usize, until: usize) -> (f64, f64) {
-    let sum = |name: &str| part(load, name, from, until).iter().sum::<f64>();
-    let queue = Queue::of(load, from, until);
-    let seconds = queue.lengths.len().max(1) as f64;
+/// What was offered and completed in one of these seconds.
+fn rates(load: &Loaded, seconds: &Range<usize>) -> (f64, f64) {
+    let sum = |name: &str| part(load, name, seconds).iter().sum::<f64>();
+    let queue = Queue::of(load, seconds);
+    let count = queue.lengths.len().max(1) as f64;
     let ended = sum("throughput") + sum("errors");
     let carried = sum(CARRIED) + sum(CARRIED_ERRORS);
     let offered = ended + carried + sum("dropped") + queue.grown;
     let completed = ended + queue.without_served(carried);
-    (offered.max(0.0) / seconds, completed / seconds)
+    (offered.max(0.0) / count, completed / count)
 }
 
 /// Operations of the warm-up that were done in the measured part, without those of a queue that became shorter in it.
 pub(crate) fn carried(load: &Loaded, steady: &Steady) -> f64 {
-    let (from, until) = (steady.from_s as usize, steady.until_s as usize);
-    let carried = part(load, CARRIED, from, until).iter().sum();
-    Queue::of(load, from, until).without_served(carried)
+    let measured = &steady.range();
+    let carried = part(load, CARRIED, measured).iter().sum();
+    Queue::of(load, measured).without_served(carried)
 }
 
 /// The length of the queue when a second begins.
@@ -94,13 +95,7 @@ pub(crate) fn is_full(stopped: &str) -> bool {
 /// A sentence if more operations of the warm-up waited when measuring began than this load usually queues.
 pub fn backlog(load: &Loaded, summary: &Summary) -> Option<String> {
     let offered = summary.offered.as_ref()?;
-    let steady = &summary.steady;
-    let lengths = part(
-        load,
-        "queued",
-        steady.from_s as usize,
-        steady.until_s as usize,
-    );
+    let lengths = part(load, "queued", &summary.steady.range());
     let waiting = offered.queued_at_start as f64;
     let usual = USUAL * median(&lengths) + BACKLOG_S * offered.offered + BACKLOG;
     (offered.unstable.is_none() && !lengths.is_empty() && waiting > usual).then(|| {
@@ -132,16 +127,16 @@ struct Queue {
 }
 
 impl Queue {
-    fn of(load: &Loaded, from: usize, until: usize) -> Queue {
-        let held = part(load, HELD_MS, from, until);
+    fn of(load: &Loaded, seconds: &Range<usize>) -> Queue {
+        let held = part(load, HELD_MS, seconds);
         let all_held_s = load.open.as_ref().map_or(0.0, |open| open.held_s);
         let (held_s, held_of_s) = match held.len() {
             0 => (all_held_s, load.driven_s()),
             seconds => (held.iter().sum::<f64>() / 1e3, seconds as f64),
         };
-        let lengths = part(load, "queued", from, until);
-        let dropped: f64 = part(load, "dropped", from, until).iter().sum();
-        let before = queued_before(load, from);
+        let lengths = part(load, "queued", seconds);
+        let dropped: f64 = part(load, "dropped", seconds).iter().sum();
+        let before = queued_before(load, seconds.start);
         Queue {
             grown: lengths.last().copied().unwrap_or(0.0) - before,
             usual_growth: usual_growth(before, &lengths),
@@ -160,15 +155,16 @@ impl Queue {
 }
 
 /// A second that could not be read counts as the one before it.
-fn part(load: &Loaded, name: &str, from: usize, until: usize) -> Vec<f64> {
+fn part(load: &Loaded, name: &str, measured: &Range<usize>) -> Vec<f64> {
     let seconds = load.seconds(name);
-    let until = until.min(seconds.len());
+    let until = measured.end.min(seconds.len());
     let mut before = 0.0;
     let value = |value: &Option<f64>| {
         before = value.unwrap_or(before);
         before
     };
-    seconds[from.min(until)..until].iter().map(value).collect()
+    let kept = &seconds[measured.start.min(until)..until];
+    kept.iter().map(value).collect()
 }
 
 fn why_unstable(offered: &Offered, load: &Loaded, queue: &Queue) -> Option<String> {
@@ -226,7 +222,9 @@ fn grew(queue: &Queue, offered: &Offered) -> bool {
 fn grows(queue: &Queue, offered: &Offered) -> bool {
     let growth = offered.growth * queue.lengths.len() as f64;
     let by_chance = by_chance(queue, offered);
-    growth > by_chance && queue.grown > by_chance && p_of_growth(&queue.lengths) < ALPHA
+    // Up to ten seconds each is a batch.
+    let line = Line::through(&batches(&queue.lengths));
+    growth > by_chance && queue.grown > by_chance && line.p_of_rise() < ALPHA
 }
 
 /// The median growth of a second of a queue that had the length `before` at first.
@@ -243,15 +241,6 @@ fn usual_growth(before: f64, lengths: &[f64]) -> f64 {
 fn by_chance(queue: &Queue, offered: &Offered) -> f64 {
     let arrivals = offered.offered * queue.lengths.len() as f64;
     3.0 * (2.0 * arrivals).sqrt().max(1.0)
-}
-
-/// The one-sided p of the slope over batch means. Up to ten seconds each is a batch.
-fn p_of_growth(queue: &[f64]) -> f64 {
-    Line::through(&batches(queue)).p_of_rise()
-}
-
-fn slope(values: &[f64]) -> f64 {
-    Line::through(values).slope
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ const MOVED_MAX: usize = 5;
 /// In the measured part, in order.
 pub(crate) fn stalls(load: &Loaded, steady: &Steady) -> Vec<Stall> {
     let values = throughput(load);
-    let seconds = steady.from_s as usize..steady.until_s as usize;
+    let seconds = steady.range();
     let lost = lost(load, &values, seconds.clone());
     let mut late = of_server(load, late_seconds::seconds(load, seconds.clone()));
     // The queue of a warm-up makes operations late until it is served.
@@ -138,9 +138,7 @@ fn usual(values: &[f64]) -> Vec<f64> {
 /// The seconds of the measured part without any of its stalls.
 pub fn calm_seconds(steady: &Steady, stalls: &[Stall]) -> Vec<usize> {
     let stalled = |second: &usize| stalls.iter().any(|stall| stall.range().contains(second));
-    (steady.from_s as usize..steady.until_s as usize)
-        .filter(|second| !stalled(second))
-        .collect()
+    steady.range().filter(|second| !stalled(second)).collect()
 }
 
 /// Series with a value that is unusual in the calm seconds. States are left out: most repeat a counter of the server under another

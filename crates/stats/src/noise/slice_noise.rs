@@ -133,9 +133,7 @@ fn within(block: &[&Trial]) -> Option<Within> {
     let measured = |trial: &&Trial| {
         let (load, summary) = (trial.load.as_deref()?, of_trial(trial)?);
         let seconds = throughput(load);
-        let steady = &summary.steady;
-        let measured = seconds.get(steady.from_s as usize..steady.until_s as usize)?;
-        Some(measured.to_vec())
+        Some(seconds.get(summary.steady.range())?.to_vec())
     };
     let measured: Vec<Vec<f64>> = block.iter().map(measured).collect::<Option<_>>()?;
     let seconds = measured.iter().map(Vec::len).min()?;

@@ -9,7 +9,7 @@ const BATCHES: usize = 10;
 
 /// The standard error of the mean of the measured seconds, as a share of it. None with fewer than two seconds a batch.
 pub(crate) fn error(seconds: &[f64], steady: &Steady) -> Option<f64> {
-    let measured = seconds.get(steady.from_s as usize..steady.until_s as usize)?;
+    let measured = seconds.get(steady.range())?;
     let length = measured.len() / BATCHES;
     if length < 2 {
         return None;
@@ -25,7 +25,7 @@ pub(crate) fn error(seconds: &[f64], steady: &Steady) -> Option<f64> {
 
 /// The standard deviation of the measured seconds as a share of their mean (the coefficient of variation). None under ten seconds.
 pub(crate) fn variation(seconds: &[f64], steady: &Steady) -> Option<f64> {
-    let measured = seconds.get(steady.from_s as usize..steady.until_s as usize)?;
+    let measured = seconds.get(steady.range())?;
     let count = measured.len() as f64;
     let mean = measured.iter().sum::<f64>() / count;
     let squares: f64 = measured.iter().map(|second| (second - mean).powi(2)).sum();
