@@ -46,16 +46,10 @@ fn fixed(values: &[f64], warmup_s: f64) -> Steady {
     let from = warmup_s.max(0.0).ceil() as usize;
     if from > 0 && from >= values.len() {
         let until_s = values.len() as u32;
-        return Steady {
-            from_s: until_s,
-            until_s,
-            shape: Shape::TooShort,
-            changes_s: Vec::new(),
-            mser_s: None,
-            reason: format!(
-                "the load ended after {until_s} s, within its warm-up of {from} s: nothing is left to measure"
-            ),
-        };
+        let reason = format!(
+            "the load ended after {until_s} s, within its warm-up of {from} s: nothing is left to measure"
+        );
+        return too_short(until_s, until_s, reason);
     }
     let rest = look(&values[from..], from);
     let cut = match from {
@@ -69,17 +63,21 @@ fn fixed(values: &[f64], warmup_s: f64) -> Steady {
     }
 }
 
-/// The shape of the seconds from `offset` on.
-fn look(values: &[f64], offset: usize) -> Steady {
-    let at = |second: usize| (offset + second) as u32;
-    let short = |reason| Steady {
-        from_s: at(0),
-        until_s: at(values.len()),
+fn too_short(from_s: u32, until_s: u32, reason: String) -> Steady {
+    Steady {
+        from_s,
+        until_s,
         shape: Shape::TooShort,
         changes_s: Vec::new(),
         mser_s: None,
         reason,
-    };
+    }
+}
+
+/// The shape of the seconds from `offset` on.
+fn look(values: &[f64], offset: usize) -> Steady {
+    let at = |second: usize| (offset + second) as u32;
+    let short = |reason| too_short(at(0), at(values.len()), reason);
     if values.is_empty() {
         return short("the load has no whole second: nothing is measured".to_string());
     }
