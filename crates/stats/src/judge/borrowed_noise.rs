@@ -193,20 +193,16 @@ fn values<'t>(
 }
 
 fn queries<'t>(trial: &'t Trial, kind: &MatrixKind) -> BTreeSet<Option<&'t str>> {
-    let names = || -> Box<dyn Iterator<Item = &'t str>> {
-        match &trial.load {
-            Some(load) => Box::new(load.operations.iter().map(String::as_str)),
-            None => {
-                let rounds = cells::rounds(trial, kind.round.as_ref());
-                let queries = rounds.into_iter().flat_map(|round| &round.queries);
-                Box::new(queries.map(|query| query.name.as_str()))
-            }
-        }
-    };
-    match kind.by_query {
-        true => names().map(Some).collect(),
-        false => BTreeSet::from([None]),
+    if !kind.by_query {
+        return BTreeSet::from([None]);
     }
+    if let Some(load) = &trial.load {
+        let operations = load.operations.iter();
+        return operations.map(|name| Some(name.as_str())).collect();
+    }
+    let rounds = cells::rounds(trial, kind.round.as_ref()).into_iter();
+    let queries = rounds.flat_map(|round| &round.queries);
+    queries.map(|query| Some(query.name.as_str())).collect()
 }
 
 fn complete_blocks(values: &BTreeMap<CellKey, BTreeMap<u32, f64>>) -> Vec<u32> {
