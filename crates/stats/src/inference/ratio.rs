@@ -249,6 +249,16 @@ impl Band {
         }
     }
 
+    /// None where any value is high enough.
+    fn lower(self) -> Option<f64> {
+        Some(self.low).filter(|low| *low > 0.0)
+    }
+
+    /// None where any value is low enough.
+    fn upper(self) -> Option<f64> {
+        Some(self.high).filter(|high| high.is_finite())
+    }
+
     /// Whether the ratio is exactly an edge, which is inside.
     fn has_at_edge(self, ratio: &LogMean) -> bool {
         ratio.is_exactly(self.low) || ratio.is_exactly(self.high)
@@ -275,16 +285,8 @@ impl Band {
         if self.has_at_edge(ratio) {
             return 0.0;
         }
-        let above = if self.low > 0.0 {
-            ratio.p_above(self.low)
-        } else {
-            0.0
-        };
-        let below = if self.high.is_finite() {
-            ratio.p_below(self.high)
-        } else {
-            0.0
-        };
+        let above = self.lower().map_or(0.0, |low| ratio.p_above(low));
+        let below = self.upper().map_or(0.0, |high| ratio.p_below(high));
         (2.0 * above.max(below)).min(1.0)
     }
 
@@ -293,16 +295,8 @@ impl Band {
         if self.has_at_edge(ratio) {
             return 1.0;
         }
-        let below = if self.low > 0.0 {
-            ratio.p_below(self.low)
-        } else {
-            1.0
-        };
-        let above = if self.high.is_finite() {
-            ratio.p_above(self.high)
-        } else {
-            1.0
-        };
+        let below = self.lower().map_or(1.0, |low| ratio.p_below(low));
+        let above = self.upper().map_or(1.0, |high| ratio.p_above(high));
         (2.0 * below.min(above)).min(1.0)
     }
 
@@ -310,18 +304,18 @@ impl Band {
     /// value and never below one. A confidence limit of the bounds' mean is one of the ratios' mean, since each bound is at most its ratio.
     pub(crate) fn p_from_below(&self, bounds: &LogMean) -> (f64, f64) {
         let above = |value: f64| (2.0 * bounds.p_above(value)).min(1.0);
-        match self.high.is_finite() {
-            true => (1.0, above(self.high)),
-            false => (above(self.low), 1.0),
+        match self.upper() {
+            Some(high) => (1.0, above(high)),
+            None => (above(self.low), 1.0),
         }
     }
 
     /// The same of upper bounds.
     pub(crate) fn p_from_above(&self, bounds: &LogMean) -> (f64, f64) {
         let below = |value: f64| (2.0 * bounds.p_below(value)).min(1.0);
-        match self.low > 0.0 {
-            true => (1.0, below(self.low)),
-            false => (below(self.high), 1.0),
+        match self.lower() {
+            Some(low) => (1.0, below(low)),
+            None => (below(self.high), 1.0),
         }
     }
 }
