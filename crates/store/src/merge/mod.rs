@@ -93,7 +93,7 @@ pub fn merge(paths: &[PathBuf], to: &Path, id: &str) -> Result<(), MergeError> {
     let parts = parts(paths)?;
     let mut store = Store::create(to, &run(&parts, id))?;
     for key in keys(&parts) {
-        store.save(&trial::merged(&parts, &key)?)?;
+        store.save(&trial::merged(&parts, key)?)?;
     }
     Ok(())
 }
@@ -154,14 +154,9 @@ fn belongs(first: &ShardRecord, other: &ShardRecord) -> Result<(), MergeError> {
 }
 
 /// All trials that some shard has begun, in the order of the first shard that has them.
-fn keys(parts: &[ShardRecord]) -> Vec<TrialKey> {
-    let mut keys: Vec<TrialKey> = Vec::new();
-    for trial in parts.iter().flat_map(|part| &part.trials) {
-        if !keys.contains(&trial.key) {
-            keys.push(trial.key.clone());
-        }
-    }
-    keys
+fn keys(parts: &[ShardRecord]) -> Vec<&TrialKey> {
+    let trials = parts.iter().flat_map(|part| &part.trials);
+    stats::each_once(trials.map(|trial| &trial.key))
 }
 
 fn run(parts: &[ShardRecord], id: &str) -> Run {

@@ -175,16 +175,10 @@ fn state(trials: &[(&ShardRecord, &Trial)], has_no_load: bool) -> TrialState {
 
 /// The flags of all shards. One that not all have is marked with the shards that have it.
 fn flags(trials: &[(&ShardRecord, &Trial)]) -> Vec<Flag> {
-    let mut found: Vec<(&Flag, Vec<u32>)> = Vec::new();
-    for (part, trial) in trials {
-        for flag in &trial.flags {
-            let number = part.note.number;
-            match found.iter_mut().find(|(known, _)| *known == flag) {
-                Some((_, numbers)) => numbers.push(number),
-                None => found.push((flag, vec![number])),
-            }
-        }
-    }
+    let numbered = trials.iter().flat_map(|(part, trial)| {
+        let number = part.note.number;
+        trial.flags.iter().map(move |flag| (flag, number))
+    });
     let marked = |(flag, numbers): (&Flag, Vec<u32>)| {
         if numbers.len() == trials.len() {
             return flag.clone();
@@ -196,5 +190,6 @@ fn flags(trials: &[(&ShardRecord, &Trial)]) -> Vec<Flag> {
             text: format!("{word} {}: {}", numbers.join(", "), flag.text),
         }
     };
-    found.into_iter().map(marked).collect()
+    let found = stats::by_key(numbered).into_iter();
+    found.map(marked).collect()
 }
