@@ -85,9 +85,9 @@ pub(crate) fn unlike(
     (old, old_trials): (&Question, &[&Trial]),
     (new, new_trials): (&Question, &[&Trial]),
 ) -> Option<String> {
-    let against = |old: &str, new: &str| Some(format!("{old} against {new}"));
-    if old.workload.name != new.workload.name {
-        return against(&old.workload.name, &new.workload.name);
+    let [old_name, new_name] = [old, new].map(|one| &one.workload.name);
+    if old_name != new_name {
+        return Some(format!("{old_name} against {new_name}"));
     }
     let (one, other) = (valid(old_trials).next()?, valid(new_trials).next()?);
     let operations = || unlike_operations([old, new].map(|one| &one.workload.operations));

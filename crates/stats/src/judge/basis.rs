@@ -344,14 +344,11 @@ fn overloaded(sides: &[Vec<&Trial>], value: Option<&Value>) -> Option<String> {
 }
 
 fn first_unserved(trials: &[&Trial], value: Option<&Value>) -> Option<String> {
-    let loads = trials
-        .iter()
-        .filter(|trial| trial.state == TrialState::Done);
-    let mut unserved = loads.filter_map(|trial| {
+    let is_done = |trial: &&&Trial| trial.state == TrialState::Done;
+    trials.iter().filter(is_done).find_map(|trial| {
         let why = unserved(trial, &*of_trial(trial)?, value)?;
         Some(format!("{}: {why}", trial.key))
-    });
-    unserved.next()
+    })
 }
 
 /// Whether a valid trial of an open loop exceeded what its server can serve.

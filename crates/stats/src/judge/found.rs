@@ -234,20 +234,17 @@ pub(super) fn find_unpaired(
     let ratio = LogMean::unpaired(&values(&of), &values(&to)).ok_or("a side has no value")?;
     let known_to = |rows: &[Series]| cells::known_to(rows, &cells::common_blocks(&[rows]));
     let ratio = ratio.known_to(known_to(&of) + known_to(&to));
-    let side = |cell, rows: &[Series]| {
-        used(
-            trials,
-            &[cell],
-            u32::MAX,
-            cells::common_blocks(&[rows]).len(),
-        )
+    let side = |cell: &Cell, rows: &[Series]| {
+        let blocks = cells::common_blocks(&[rows]);
+        used(trials, &[cell], u32::MAX, blocks.len())
     };
-    let sides = [side(of_cell, &of), side(to_cell, &to)];
-    let fewest = sides
-        .into_iter()
-        .min_by(|a, b| a.share().total_cmp(&b.share()));
+    let (of_used, to_used) = (side(of_cell, &of), side(to_cell, &to));
+    let fewest = match to_used.share() < of_used.share() {
+        true => to_used,
+        false => of_used,
+    };
     let ratio = borrowed_noise::at_resolution(ratio, value);
-    tested(ratio, (&of, &to), bound, fewest.unwrap_or(sides[0]))
+    tested(ratio, (&of, &to), bound, fewest)
 }
 
 /// The ratio against 1 and against the bound.

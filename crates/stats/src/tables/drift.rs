@@ -60,8 +60,7 @@ pub fn drifts(question: &Question, trials: &[Trial]) -> Vec<Drift> {
         mean.p_other_than(1.0)
     };
     let p_values: Vec<f64> = cells.iter().map(p_value).collect();
-    let found = discoveries(&p_values, 1.0 - CONFIDENCE);
-    let found = cells.iter().zip(found);
+    let found = cells.iter().zip(discoveries(&p_values, 1.0 - CONFIDENCE));
     let found = found.filter(|(cell, is_found)| *is_found && cell.is_one_way());
     let mut drifts: Vec<Drift> = found.map(|(cell, _)| cell.drift()).collect();
     let size = |drift: &Drift| drift.ratio.ln().abs();
