@@ -59,11 +59,7 @@ fn verdict(evidence: &Evidence, decision: &Decision) -> Verdict {
 fn not_decided(evidence: &Evidence, decision: &Decision, family: Family) -> Option<String> {
     match evidence {
         Evidence::Tested { p, .. } if !decision.threshold && *p <= 1.0 - CONFIDENCE => {
-            let tested = decision.tested;
-            let among = match family {
-                Family::Claims => format!("{tested} tested claims (Holm)"),
-                Family::Values => values(tested),
-            };
+            let among = family.words(decision.tested, "tested claims");
             Some(format!("significant alone, but not among {among}"))
         }
         Evidence::OneBlock => Some(ONE_BLOCK.to_string()),
@@ -74,16 +70,18 @@ fn not_decided(evidence: &Evidence, decision: &Decision, family: Family) -> Opti
 /// Why a direction is undecided although the interval excludes 1.
 fn no_direction(ci: Option<(f64, f64)>, decision: &Decision, family: Family) -> Option<String> {
     let (low, high) = ci.filter(|_| decision.direction == Some(Direction::Undecided))?;
-    let directed = decision.directed;
-    let among = match family {
-        Family::Claims => format!("{directed} ratios that are tested together (Holm)"),
-        Family::Values => values(directed),
-    };
+    let among = family.words(decision.directed, "ratios that are tested together");
     (low > 1.0 || high < 1.0).then(|| format!("the interval excludes 1, but not among {among}"))
 }
 
-fn values(tested: usize) -> String {
-    format!("the {tested} values that are tested together")
+impl Family {
+    /// So many of it: `5 tested claims (Holm)`.
+    fn words(self, count: usize, claims: &str) -> String {
+        match self {
+            Family::Claims => format!("{count} {claims} (Holm)"),
+            Family::Values => format!("the {count} values that are tested together"),
+        }
+    }
 }
 
 /// The threshold in words: `>= 1.34`.
