@@ -3,7 +3,7 @@
 //! Purpose: no operation vanishes from a report: each one that started ended in time, failed, or was cut off by the end of the load.
 //! Boundaries: latency is in `percentiles`, requirements of a standard in `conformance`.
 
-use super::measured::{measured, to_the_end};
+use super::measured::{recorded, to_the_end};
 use record::load::{ErrorCount, ErrorKind, LatencyKind, Loaded, done_series};
 use record::number::{grouped, percent};
 use record::{Account, Steady};
@@ -168,14 +168,8 @@ fn done(load: &Loaded, steady: &Steady, name: &str, errors: u64) -> u64 {
     let series = done_series(name);
     match load.series.contains_key(&series) {
         true => to_the_end(load, &series, steady) as u64,
-        false => ended(load, steady, name).saturating_sub(errors),
+        false => recorded(load, steady, name, LatencyKind::Service).saturating_sub(errors),
     }
-}
-
-fn ended(load: &Loaded, steady: &Steady, name: &str) -> u64 {
-    let notes = measured(load, steady, Some(name), LatencyKind::Service);
-    let counts = notes.iter().map(|note| note.nanoseconds.unpack().len());
-    counts.sum()
 }
 
 fn longest_s(load: &Loaded, name: &str) -> f64 {

@@ -4,7 +4,7 @@
 //! benchmark: the standard has further rules.
 
 use super::accounts::account;
-use super::measured::{known, measured};
+use super::measured::{measured, sum};
 use super::percentiles::quantile_ms;
 use super::stability::carried;
 use record::histogram::merged;
@@ -43,7 +43,7 @@ pub(crate) fn conformance(
 /// By how much more was done than the operations of the measured part, as the throughput counts it. What the warm-up left is known in all:
 /// its mix is that of the load.
 fn with_warmup(load: &Loaded, steady: &Steady) -> f64 {
-    let own: f64 = known(load.seconds("throughput"), steady).iter().sum();
+    let own = sum(load, "throughput", steady);
     1.0 + carried(load, steady) / own.max(1.0)
 }
 
@@ -54,12 +54,11 @@ fn conforming(
     has_percentiles: bool,
 ) -> Conforming {
     let name = &requirement.operation;
-    let done = known(load.seconds(&done_series(name)), steady);
     let few_failed = account(load, steady, name).failed_share() <= FAILED_SHARE_MAX;
     let p90_ms = p90_ms(load, steady, name);
     Conforming {
         name: name.clone(),
-        count: done.iter().sum::<f64>() as u64,
+        count: sum(load, &done_series(name), steady) as u64,
         share: None,
         minimum_share: requirement.minimum_share,
         p90_ms: p90_ms.filter(|_| has_percentiles && few_failed),

@@ -43,6 +43,11 @@ pub(crate) fn known(seconds: &[Option<f64>], steady: &Steady) -> Vec<f64> {
     measured.flatten().copied().collect()
 }
 
+/// The sum of a series over the measured part.
+pub(crate) fn sum(load: &Loaded, name: &str, steady: &Steady) -> f64 {
+    known(load.seconds(name), steady).iter().sum()
+}
+
 /// The sum of a series from the measured part on, with the seconds after the load, in which operations end that were still running.
 pub(crate) fn to_the_end(load: &Loaded, name: &str, steady: &Steady) -> f64 {
     let seconds = load.seconds(name).iter().skip(steady.from_s as usize);
@@ -73,4 +78,11 @@ pub fn measured<'l>(
         .into_iter()
         .filter(|note| Some(note.every_s) == shortest)
         .collect()
+}
+
+/// How many operations of this name have a latency of this kind in the measured part.
+pub(crate) fn recorded(load: &Loaded, steady: &Steady, operation: &str, kind: LatencyKind) -> u64 {
+    let notes = measured(load, steady, Some(operation), kind);
+    let counts = notes.iter().map(|note| note.nanoseconds.unpack().len());
+    counts.sum()
 }

@@ -2,7 +2,7 @@
 //!
 //! Purpose: the beats of a trial in one note. Boundaries: crate `prony` makes the series of each node.
 
-use super::measured::known;
+use super::measured::{known, sum};
 use record::load::Loaded;
 use record::names::{READ_AGE, READS_BACK};
 use record::{StaleReads, Steady};
@@ -39,8 +39,7 @@ pub(crate) fn stale_reads(load: &Loaded, steady: &Steady) -> Option<StaleReads> 
         stale_s: ages_ms.iter().filter(|age_ms| **age_ms > 0.0).count() as u64,
         age_ms_mean: ages_ms.iter().sum::<f64>() / ages_ms.len().max(1) as f64,
         age_ms_max: ages_ms.iter().copied().fold(0.0, f64::max),
-        back: (of(READS_BACK).iter().sum::<f64>()
-            + known(load.seconds(READS_BACK), steady).iter().sum::<f64>()) as u64,
+        back: (of(READS_BACK).iter().sum::<f64>() + sum(load, READS_BACK, steady)) as u64,
         hardly_read: hardly_read(load, steady).or(none),
     })
 }

@@ -4,7 +4,7 @@
 //! trials are compared in `loads` and `judge`; charts use the series.
 
 use super::generator::{bottleneck, own_stalls, short_slices};
-use super::measured::{known, measured, throughput, to_the_end};
+use super::measured::{measured, recorded, sum, throughput, to_the_end};
 use super::percentiles::of_notes;
 use super::{accounts, conformance, stability, stale_reads, stall, steady};
 use crate::series::{batches, change, period, shift, sight};
@@ -111,18 +111,13 @@ fn shifts_from_s(load: &Loaded, steady: &Steady) -> u32 {
 
 fn counted(load: &Loaded) -> u64 {
     let from = load.warmup.known_s().max(0.0).ceil() as usize;
-    let uncounted = load.seconds(UNCOUNTED);
-    let is_counted = |second: usize| uncounted.get(second).copied().flatten() != Some(1.0);
+    let is_counted = |second: usize| load.at(UNCOUNTED, second) != Some(1.0);
     let done = |name: &str| -> f64 {
         let seconds = load.seconds(name).iter().enumerate().skip(from);
         let counted = seconds.filter(|(second, _)| is_counted(*second));
         counted.filter_map(|(_, done)| *done).sum()
     };
     (done("throughput") + done(CARRIED)) as u64
-}
-
-fn sum(load: &Loaded, name: &str, steady: &Steady) -> f64 {
-    known(load.seconds(name), steady).iter().sum()
 }
 
 fn latency(load: &Loaded, steady: &Steady, operation: Option<&str>) -> Latency {
@@ -134,7 +129,7 @@ fn latency(load: &Loaded, steady: &Steady, operation: Option<&str>) -> Latency {
         };
         of_notes(&notes, |answered| {
             let share = match operation {
-                Some(_) if never > 0.0 => answered as f64 / recorded(load, steady, kind) as f64,
+                Some(_) if never > 0.0 => answered as f64 / all_recorded(load, steady, kind) as f64,
                 _ => 1.0,
             };
             (never * share).round() as u64
@@ -168,12 +163,9 @@ fn unanswered(load: &Loaded, steady: &Steady) -> f64 {
 }
 
 /// How many operations of any name have a latency of this kind.
-fn recorded(load: &Loaded, steady: &Steady, kind: LatencyKind) -> u64 {
+fn all_recorded(load: &Loaded, steady: &Steady, kind: LatencyKind) -> u64 {
     let names = load.operations.iter();
-    names
-        .flat_map(|name| measured(load, steady, Some(name), kind))
-        .map(|note| note.nanoseconds.unpack().len())
-        .sum()
+    names.map(|name| recorded(load, steady, name, kind)).sum()
 }
 
 #[cfg(test)]
