@@ -46,6 +46,11 @@ impl Estimate {
         })
     }
 
+    /// None where a block has no value: dropping it would bias the mean.
+    pub(crate) fn of_all(values: impl Iterator<Item = Option<f64>>) -> Option<Estimate> {
+        Estimate::of(&values.collect::<Option<Vec<f64>>>()?)
+    }
+
     /// With an interval that is no narrower than the rounding of the values, a difference of logarithms.
     pub(crate) fn known_to(self, known_to: f64) -> Estimate {
         let (least, most) = (self.mean * (-known_to).exp(), self.mean * known_to.exp());

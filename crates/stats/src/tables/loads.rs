@@ -140,17 +140,14 @@ fn why_nothing_is_left(counted: &Counted) -> String {
 
 fn average(counted: &[Counted]) -> Option<Estimate> {
     let mean = |one: &Counted| Some(one.summary.latency.of(LatencyKind::Response)?.mean_ms);
-    let means: Option<Vec<f64>> = counted.iter().map(mean).collect();
-    Estimate::of(&means?)
+    Estimate::of_all(counted.iter().map(mean))
 }
 
 fn latency(counted: &[Counted]) -> LatencyEstimates {
     let estimate = |(kind, percentile): (LatencyKind, Percentile)| {
-        let values: Option<Vec<f64>> = counted
-            .iter()
-            .map(|c| c.summary.latency.of(kind)?.at(percentile))
-            .collect();
-        Some(((kind, percentile), Estimate::of(&values?)?))
+        let value = |one: &Counted| one.summary.latency.of(kind)?.at(percentile);
+        let found = Estimate::of_all(counted.iter().map(value))?;
+        Some(((kind, percentile), found))
     };
     let is_uncertain = |(kind, percentile): &(LatencyKind, Percentile)| {
         let mut of_blocks = counted.iter().filter_map(|c| c.summary.latency.of(*kind));

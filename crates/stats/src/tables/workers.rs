@@ -59,12 +59,8 @@ fn uncertain(counted: &Counted) -> bool {
 }
 
 fn best(series: SeriesOf) -> BestWorkers {
-    let estimate = |counted: &Vec<Counted>| {
-        let values: Option<Vec<f64>> = counted.iter().map(p99).collect();
-        Estimate::of(&values?)
-    };
     let points: Vec<(u32, Option<Estimate>)> = (series.points.iter())
-        .map(|(workers, counted)| (*workers, estimate(counted)))
+        .map(|(workers, counted)| (*workers, Estimate::of_all(counted.iter().map(p99))))
         .collect();
     let known: BTreeMap<u32, ByBlock> = (series.points.iter())
         .filter_map(|(workers, counted)| Some((*workers, by_block(counted)?)))
