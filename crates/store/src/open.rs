@@ -26,13 +26,9 @@ pub(super) fn new(path: &Path) -> Result<Connection, StoreError> {
         ErrorKind::AlreadyExists => StoreError::Exists(path.to_path_buf()),
         _ => StoreError::file(path, e),
     })?;
-    let open = || {
-        prepare(Connection::open_with_flags(
-            path,
-            OpenFlags::SQLITE_OPEN_READ_WRITE,
-        )?)
-    };
-    open().map_err(|e| StoreError::at(path, e))
+    let opened = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
+    let prepared = opened.and_then(prepare);
+    prepared.map_err(|e| StoreError::at(path, e))
 }
 
 /// Creates the tables in an empty file and leaves the transaction open for the run's row.
@@ -54,8 +50,8 @@ pub(super) fn writing(path: &Path) -> Result<Connection, StoreError> {
     if packed::is_packed(path)? {
         return Err(StoreError::Packed(path.to_path_buf()));
     }
-    let open = || Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
-    let at = open().map_err(|e| StoreError::at(path, e))?;
+    let opened = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
+    let at = opened.map_err(|e| StoreError::at(path, e))?;
     recognise(&at, path, file_bytes(path))?;
     if is_slim(&at).map_err(|e| StoreError::at(path, e))? {
         return Err(StoreError::Slim(path.to_path_buf()));

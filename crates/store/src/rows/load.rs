@@ -56,37 +56,34 @@ fn save_histograms(at: &Connection, trial: i64, load: &Loaded) -> Result<()> {
     let mut statement = at.prepare_cached(
         "insert into histogram (trial, operation, kind, every_s, start_s, v2) values (?1, ?2, ?3, ?4, ?5, ?6)",
     )?;
-    load.histograms.iter().try_for_each(|note| {
-        statement
-            .execute(params![
-                trial,
-                note.operation,
-                word(note.kind),
-                note.every_s,
-                note.start_s,
-                note.nanoseconds.v2(),
-            ])
-            .map(drop)
-    })
+    for note in &load.histograms {
+        statement.execute(params![
+            trial,
+            note.operation,
+            word(note.kind),
+            note.every_s,
+            note.start_s,
+            note.nanoseconds.v2(),
+        ])?;
+    }
+    Ok(())
 }
 
 fn save_errors(at: &Connection, trial: i64, load: &Loaded) -> Result<()> {
     let mut statement =
         at.prepare_cached("insert into error values (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
-    load.errors.iter().enumerate().try_for_each(|(n, error)| {
-        let count = error.count as i64;
-        statement
-            .execute(params![
-                trial,
-                n as i64,
-                error.second,
-                error.code,
-                count,
-                error.kind.map(word),
-                error.operation,
-            ])
-            .map(drop)
-    })
+    for (n, error) in load.errors.iter().enumerate() {
+        statement.execute(params![
+            trial,
+            n as i64,
+            error.second,
+            error.code,
+            error.count as i64,
+            error.kind.map(word),
+            error.operation,
+        ])?;
+    }
+    Ok(())
 }
 
 /// A load with its summary, without its series, histograms and errors.
