@@ -318,6 +318,12 @@ impl Round {
         clients.max().unwrap_or(1)
     }
 
+    /// The queries of this name; without a name all.
+    pub fn selected(&self, name: Option<&str>) -> impl Iterator<Item = &Query> {
+        let is_selected = move |query: &&Query| name.is_none_or(|name| name == query.name);
+        self.queries.iter().filter(is_selected)
+    }
+
     /// Whether a query was not answered at all, so that the sum of the times says nothing.
     pub fn lacks_queries(&self) -> bool {
         self.queries.iter().any(Query::has_failed)

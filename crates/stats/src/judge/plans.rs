@@ -91,10 +91,9 @@ fn queries<'t>(trial: &'t Trial, cell: &Cell) -> Vec<(&'t Round, &'t Query)> {
     if trial.state != TrialState::Done {
         return Vec::new();
     }
-    let is_selected = |query: &&Query| cell.query.as_ref().is_none_or(|name| *name == query.name);
     let rounds = cells::rounds(trial, cell.round.as_ref()).into_iter();
     let queries = rounds.flat_map(|round| {
-        let selected = round.queries.iter().filter(is_selected);
+        let selected = round.selected(cell.query.as_deref());
         selected.map(move |query| (round, query))
     });
     queries.collect()

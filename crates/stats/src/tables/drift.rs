@@ -134,7 +134,7 @@ impl<'t> Cell<'t> {
 
 /// The time of a query, the mean over the clients of the round; None where one got no answer.
 fn mean_ns(round: &Round, query: &str) -> Option<f64> {
-    let own = round.queries.iter().filter(|one| one.name == query);
+    let own = round.selected(Some(query));
     let times = own.map(|one| one.error.is_none().then_some(one.elapsed_ns as f64));
     mean(&times.collect::<Option<Vec<f64>>>()?)
 }

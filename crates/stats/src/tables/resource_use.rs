@@ -4,7 +4,7 @@
 
 use crate::inference::estimate::Estimate;
 use crate::values::cells::row_key;
-use record::trial::{Counters, Query, Round, Trial, TrialState};
+use record::trial::{Counters, Round, Trial, TrialState};
 
 /// Which rounds of which row, and of which query; without one the whole round.
 #[derive(Clone, Copy)]
@@ -23,13 +23,10 @@ pub fn counter(trials: &[Trial], part: RowPart, name: &str) -> Option<Estimate> 
         trial.state == TrialState::Done && row_key(&trial.key) == (part.server, part.levels)
     };
     let mean = |trial: &Trial| {
-        let rounds = || {
-            trial
-                .rounds
-                .iter()
-                .filter(|round| round.is_called(part.round))
-        };
-        if rounds().any(|round| was_stopped(round, part.query)) {
+        let is_called = |round: &&Round| round.is_called(part.round);
+        let rounds = || trial.rounds.iter().filter(is_called);
+        let mut queries = rounds().flat_map(|round| round.selected(part.query));
+        if queries.any(|query| query.timed_out_s().is_some()) {
             return None;
         }
         let moved: Vec<i64> = rounds()
@@ -42,17 +39,11 @@ pub fn counter(trials: &[Trial], part: RowPart, name: &str) -> Option<Estimate> 
     Estimate::of_counts(&means?)
 }
 
-fn was_stopped(round: &Round, query: Option<&str>) -> bool {
-    let selected = |one: &&Query| query.is_none_or(|name| name == one.name);
-    let mut selected = round.queries.iter().filter(selected);
-    selected.any(|query| query.timed_out_s().is_some())
-}
-
 fn counters<'t>(round: &'t Round, query: Option<&str>) -> Vec<&'t Counters> {
     match query {
         None => vec![&round.counters],
-        Some(name) => {
-            let selected = round.queries.iter().filter(|query| query.name == name);
+        Some(_) => {
+            let selected = round.selected(query);
             selected.map(|query| &query.counters).collect()
         }
     }

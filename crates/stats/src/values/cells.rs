@@ -315,11 +315,9 @@ fn is_comparable(trial: &Trial, value: &Value) -> Result<(), String> {
 
 /// Whether the value is a lower bound. Only a time can be one.
 fn timed_out(trial: &Trial, cell: &Cell) -> bool {
-    let selected = |query: &&Query| cell.query.as_ref().is_none_or(|name| *name == query.name);
-    rounds(trial, cell.round.as_ref())
-        .into_iter()
-        .flat_map(|round| round.queries.iter().filter(selected))
-        .any(|query| query.timed_out_s().is_some())
+    let rounds = rounds(trial, cell.round.as_ref()).into_iter();
+    let mut queries = rounds.flat_map(|round| round.selected(cell.query.as_deref()));
+    queries.any(|query| query.timed_out_s().is_some())
 }
 
 /// The value of a trial that is done; None if it has none, or only a lower bound.
