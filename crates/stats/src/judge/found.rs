@@ -211,14 +211,9 @@ fn find_ratio<'t>(
     cells: (&Cell, &Cell),
     bound: Bound,
 ) -> Result<Found, String> {
-    let Pair {
-        ratio,
-        of,
-        to,
-        blocks,
-    } = pair(trials, until, lenders, value, cells)?;
-    let used = used(trials, &[cells.0, cells.1], until, blocks.len());
-    tested(ratio, (&of, &to), bound, used)
+    let pair = pair(trials, until, lenders, value, cells)?;
+    let used = used(trials, &[cells.0, cells.1], until, pair.blocks.len());
+    tested(pair.ratio, (&pair.of, &pair.to), bound, used)
 }
 
 pub(super) fn find_unpaired(
