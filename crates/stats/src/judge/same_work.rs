@@ -106,7 +106,8 @@ fn figure(rows: f64) -> String {
 /// Of shares without effect, rows and warnings the operation whose work differs, in this order; of shares the one that differs most, however
 /// little. Empty where all do the same, or a record does not say.
 pub(crate) fn other(old: &[&Trial], new: &[&Trial]) -> Vec<OtherWork> {
-    let names = operations(old);
+    let names = loads(old).next().map(|load| load.operations.as_slice());
+    let names = names.unwrap_or_default();
     let shares = names.iter().flat_map(|name| {
         let kinds: [Counted<EffectNote>; 2] = [
             (Work::ChangedNothing, |one| one.changed_nothing),
@@ -136,13 +137,6 @@ pub(crate) fn other(old: &[&Trial], new: &[&Trial]) -> Vec<OtherWork> {
 type Counted<N> = (Work, fn(&N) -> u64);
 
 type Sides<'s, 't> = (&'s [&'t Trial], &'s [&'t Trial]);
-
-fn operations(trials: &[&Trial]) -> Vec<String> {
-    let first = loads(trials).next();
-    first
-        .map(|load| load.operations.clone())
-        .unwrap_or_default()
-}
 
 fn loads<'t>(trials: &'t [&'t Trial]) -> impl Iterator<Item = &'t Loaded> {
     valid(trials).filter_map(|trial| trial.load.as_deref())

@@ -18,15 +18,10 @@ pub(crate) fn pack(
         return Ok(None);
     }
     let names: Vec<&String> = counters.keys().collect();
-    let moved: BTreeMap<&String, i64> = counters
-        .iter()
-        .filter(|(_, v)| **v != 0)
-        .map(|(k, v)| (k, *v))
-        .collect();
-    Ok(Some((
-        list_id(at, &value::json(&names))?,
-        value::json(&moved),
-    )))
+    let moved = counters.iter().filter(|(_, moved)| **moved != 0);
+    let moved: BTreeMap<&String, &i64> = moved.collect();
+    let list = list_id(at, &value::json(&names))?;
+    Ok(Some((list, value::json(&moved))))
 }
 
 /// A run has a few lists, so that a scan needs no index.
