@@ -88,6 +88,7 @@ fn judged(
             .then(|| quantile_ms(nanoseconds, unanswered, percentile.share_below()))
             .flatten()
     };
+    // No sample lies above the maximum, which is read and not estimated.
     let is_uncertain = |percentile: &Percentile| {
         let few_spans = |ms| spans.is_some_and(|spans| !spans.are_enough(ms));
         at(*percentile).is_some_and(|ms| above(*percentile) < SAMPLES_ABOVE || few_spans(ms))
@@ -101,7 +102,7 @@ fn judged(
         p99_ms: at(Percentile::P99),
         p999_ms: at(Percentile::P999),
         max_ms: ms(nanoseconds.max() as f64),
-        uncertain: QUANTILES.into_iter().filter(is_uncertain).collect(),
+        uncertain: Percentile::ALL.into_iter().filter(is_uncertain).collect(),
         of_generator: Vec::new(),
         of_pauses: Vec::new(),
     })
@@ -116,14 +117,6 @@ pub fn quantile_ms(nanoseconds: &Histogram<u64>, unanswered: u64, share_below: f
     (count > 0 && answered <= 1.0 + 1e-9)
         .then(|| ms(nanoseconds.value_at_quantile(answered) as f64))
 }
-
-/// The percentiles that are estimated from the samples above them.
-const QUANTILES: [Percentile; 4] = [
-    Percentile::P50,
-    Percentile::P95,
-    Percentile::P99,
-    Percentile::P999,
-];
 
 fn ms(nanoseconds: f64) -> f64 {
     nanoseconds / 1e6
