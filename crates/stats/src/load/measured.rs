@@ -69,15 +69,13 @@ pub fn measured<'l>(
     let own: Vec<_> = kept()
         .filter(|note| note.operation.as_deref() == operation)
         .collect();
-    let notes = match operation {
+    let mut notes = match operation {
         None if own.is_empty() => kept().collect(),
         _ => own,
     };
     let shortest = notes.iter().map(|note| note.every_s).min();
+    notes.retain(|note| Some(note.every_s) == shortest);
     notes
-        .into_iter()
-        .filter(|note| Some(note.every_s) == shortest)
-        .collect()
 }
 
 /// How many operations of this name have a latency of this kind in the measured part.

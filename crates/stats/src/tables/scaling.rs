@@ -32,10 +32,8 @@ pub fn scaling(question: &Question, trials: &[Trial]) -> Vec<Scaling> {
         Mode::Closed { clients, .. } => Some(*clients),
         Mode::Open { .. } => None,
     };
-    series_of(question, trials, "clients", clients)
-        .into_iter()
-        .map(scaled)
-        .collect()
+    let series = series_of(question, trials, "clients", clients);
+    series.into_iter().map(scaled).collect()
 }
 
 fn throughput(counted: &Counted) -> Option<f64> {

@@ -35,18 +35,13 @@ pub fn best_workers(question: &Question, trials: &[Trial]) -> Vec<BestWorkers> {
         Mode::Open { workers, .. } => Some(*workers),
         Mode::Closed { .. } => None,
     };
-    series_of(question, trials, "workers", workers)
-        .into_iter()
-        .map(best)
-        .collect()
+    let series = series_of(question, trials, "workers", workers);
+    series.into_iter().map(best).collect()
 }
 
 fn p99(counted: &Counted) -> Option<f64> {
-    counted
-        .summary
-        .latency
-        .of(LatencyKind::Response)?
-        .at(Percentile::P99)
+    let response = counted.summary.latency.of(LatencyKind::Response);
+    response?.at(Percentile::P99)
 }
 
 fn unstable(counted: &Counted) -> bool {
