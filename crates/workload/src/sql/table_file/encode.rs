@@ -138,19 +138,14 @@ impl<R: BufRead> Rows<R> {
             let sent = Arc::clone(&self.sent);
             let mut sent = held(&sent);
             sent.has_bytes = self.reader.has_bytes();
-            match self.write(to, &mut sent) {
-                Ok(()) => Ok(()),
-                Err(Stop::Io(cause)) => Err(cause),
-                Err(Stop::Mistake(mistake)) => {
-                    let says = mistake.says.clone();
-                    sent.mistake = Some(mistake);
-                    Err(io::Error::other(says))
-                }
-            }
+            let written = self.write(to, &mut sent);
+            let cause = written.as_ref().err().and_then(io::Error::get_ref);
+            sent.mistake = cause.and_then(|cause| cause.downcast_ref::<Mistake>().cloned());
+            written
         }
     }
 
-    fn write(&mut self, to: &mut dyn Write, sent: &mut Sent) -> Result<(), Stop> {
+    fn write(&mut self, to: &mut dyn Write, sent: &mut Sent) -> io::Result<()> {
         let mut buffer = Vec::with_capacity(2 * BUFFER_BYTES);
         let mut is_there = self.reader.len() > 0;
         let mut header = Vec::new();
@@ -162,7 +157,7 @@ impl<R: BufRead> Rows<R> {
         let may_come_again = self.columns.len() > 1 && !header.is_empty();
         while is_there {
             if may_come_again && self.reader.raw().trim_ascii_end() == header {
-                return Err(Stop::Mistake(self.reader.mistake(HEADER_AGAIN)));
+                return Err(self.reader.mistake(HEADER_AGAIN).into());
             }
             self.record(&mut buffer, sent)?;
             if buffer.len() >= BUFFER_BYTES {
@@ -171,56 +166,44 @@ impl<R: BufRead> Rows<R> {
             }
             is_there = self.reader.read()?;
         }
-        to.write_all(&buffer)?;
-        Ok(())
+        to.write_all(&buffer)
     }
 
-    fn record(&mut self, buffer: &mut Vec<u8>, sent: &mut Sent) -> Result<(), Stop> {
+    fn record(&mut self, buffer: &mut Vec<u8>, sent: &mut Sent) -> Result<(), Mistake> {
         if self.reader.is_blank() && self.columns.len() > 1 {
             return Ok(());
-        }
-        if self.reader.is_blank_csv() && !self.null.is_empty() {
-            return Err(Stop::Mistake(self.reader.mistake(BLANK_IN_DOUBT)));
         }
         if self.reader.len() == self.columns.len() + 1 {
             self.reader.drop_last();
         }
-        if self.reader.len() != self.columns.len() {
-            return Err(Stop::Mistake(self.reader.mistake(self.miscounted())));
-        }
-        if self.are_commas_in_doubt && sent.records == 0 && self.may_be_semicolons() {
-            return Err(Stop::Mistake(self.reader.mistake(COMMAS_IN_DOUBT)));
-        }
-        if self.escapes.is_some() && sent.records == 0 && self.has_single_quotes() {
-            let says = self.single_quotes_in_doubt();
-            return Err(Stop::Mistake(self.reader.mistake(says)));
+        if let Some(says) = self.misfit(sent.records == 0) {
+            return Err(self.reader.mistake(says));
         }
         sent.begin(self.reader.line);
         for (n, (text, form)) in self.reader.fields().enumerate() {
             if n > 0 {
                 buffer.push(b'\t');
             }
-            let is_word = form == Form::Plain && is_null_word(text);
-            if self.is_null_in_doubt && is_word {
-                return Err(Stop::Mistake(self.reader.mistake(null_in_doubt(text))));
-            }
-            if self.are_quotes_in_doubt && is_quoted_as_csv(text) {
-                return Err(Stop::Mistake(self.reader.mistake(QUOTES_IN_DOUBT)));
-            }
-            if let Some(escapes) = &mut self.escapes
-                && escapes.are_both(text, form)
-            {
-                return Err(Stop::Mistake(self.reader.mistake(self.escapes_in_doubt())));
-            }
-            let is_null = form == Form::Null || (form == Form::Plain && text == self.null);
-            let text = (!is_null).then_some(text);
-            let doubt = match text {
-                Some(text) => self.doubt(n, text),
-                None => self.doubt_of_null(n),
+            let (column, is_plain) = (&self.columns[n], form == Form::Plain);
+            let is_null = form == Form::Null || (is_plain && text == self.null);
+            let escapes = self.escapes.as_mut();
+            let are_both = escapes.is_some_and(|escapes| escapes.are_both(text, form));
+            let doubt = match is_null {
+                _ if self.is_null_in_doubt && is_plain && is_null_word(text) => {
+                    Some(null_in_doubt(text))
+                }
+                _ if self.are_quotes_in_doubt && is_quoted_as_csv(text) => {
+                    Some(QUOTES_IN_DOUBT.into())
+                }
+                _ if are_both => Some(self.escapes_in_doubt()),
+                _ if self.accepts => None,
+                true => doubt_of_null(column),
+                false => doubt(column, text),
             };
             if let Some(says) = doubt {
-                return Err(Stop::Mistake(self.reader.mistake(says)));
+                return Err(self.reader.mistake(says));
             }
+            let text = (!is_null).then_some(text);
             sent.count(n, text);
             match text {
                 Some(text) => escape(text, buffer),
@@ -229,6 +212,22 @@ impl<R: BufRead> Rows<R> {
         }
         buffer.push(b'\n');
         Ok(())
+    }
+
+    /// What is wrong with the line as a whole.
+    fn misfit(&self, is_first: bool) -> Option<String> {
+        match &self.reader {
+            line if line.is_blank_csv() && !self.null.is_empty() => Some(BLANK_IN_DOUBT.into()),
+            line if line.len() != self.columns.len() => Some(self.miscounted()),
+            _ if !is_first => None,
+            _ if self.are_commas_in_doubt && self.may_be_semicolons() => {
+                Some(COMMAS_IN_DOUBT.into())
+            }
+            _ if self.escapes.is_some() && self.has_single_quotes() => {
+                Some(self.single_quotes_in_doubt())
+            }
+            _ => None,
+        }
     }
 
     /// Whether semicolons separate as many fields of the line, and each comma stands between digits, one in a field.
@@ -265,28 +264,6 @@ impl<R: BufRead> Rows<R> {
         )
     }
 
-    /// Why the server would store another value without saying so.
-    fn doubt(&self, column: usize, text: &[u8]) -> Option<String> {
-        let column = self.columns.get(column).filter(|_| !self.accepts)?;
-        let doubt = column.exact.doubt(text)?;
-        Some(format!(
-            "{:?} for the column {} {doubt}: the server would store another value without a word; correct the value or the column, or accept it with --accept-warnings (accept_warnings = true)",
-            String::from_utf8_lossy(&text[..text.len().min(SHOWN_BYTES)]),
-            column.name
-        ))
-    }
-
-    /// The same for NULL.
-    fn doubt_of_null(&self, column: usize) -> Option<String> {
-        let column = self.columns.get(column).filter(|_| !self.accepts)?;
-        column.is_stamped.then(|| {
-            format!(
-                "NULL for the column {}, a TIMESTAMP that is NOT NULL: servers may store the current time there without a word; write a time, define the column as TIMESTAMP NULL, or accept it with --accept-warnings (accept_warnings = true)",
-                column.name
-            )
-        })
-    }
-
     /// What is wrong with CSV that has the escapes of servers.
     fn escapes_in_doubt(&self) -> String {
         format!(
@@ -309,6 +286,26 @@ impl<R: BufRead> Rows<R> {
         });
         format!("the line has {fields}, and {columns} are expected{separator}")
     }
+}
+
+/// Why the server would store another value without saying so.
+fn doubt(column: &Column, text: &[u8]) -> Option<String> {
+    let doubt = column.exact.doubt(text)?;
+    Some(format!(
+        "{:?} for the column {} {doubt}: the server would store another value without a word; correct the value or the column, or accept it with --accept-warnings (accept_warnings = true)",
+        String::from_utf8_lossy(&text[..text.len().min(SHOWN_BYTES)]),
+        column.name
+    ))
+}
+
+/// The same for NULL.
+fn doubt_of_null(column: &Column) -> Option<String> {
+    column.is_stamped.then(|| {
+        format!(
+            "NULL for the column {}, a TIMESTAMP that is NOT NULL: servers may store the current time there without a word; write a time, define the column as TIMESTAMP NULL, or accept it with --accept-warnings (accept_warnings = true)",
+            column.name
+        )
+    })
 }
 
 /// Whether a program may have written NULL so: alone, or in brackets as in `(Null)`. Null alone is a name of people.
@@ -336,24 +333,6 @@ fn is_quoted_as_csv(field: &[u8]) -> bool {
             inner.contains(&b',') || inner.windows(2).any(|pair| pair == b"\"\"")
         }
         _ => false,
-    }
-}
-
-/// Why the file is not sent to its end.
-enum Stop {
-    Io(io::Error),
-    Mistake(Mistake),
-}
-
-impl From<io::Error> for Stop {
-    fn from(cause: io::Error) -> Stop {
-        Stop::Io(cause)
-    }
-}
-
-impl From<Mistake> for Stop {
-    fn from(mistake: Mistake) -> Stop {
-        Stop::Mistake(mistake)
     }
 }
 

@@ -5,7 +5,7 @@
 //!
 //! Sources: RFC 4180; "LOAD DATA Statement" in the MySQL manual for the escapes; TPC-H's dbgen for `|`.
 
-use std::io::BufRead;
+use std::io::{self, BufRead};
 
 /// What is wrong with a backslash in `C:\data` between tabs.
 const UNKNOWN_ESCAPE: &str = "a backslash is before a character that it does not escape, and servers would drop the backslash: if backslashes are part of the texts, write load.TABLE = { file = \"...\", separator = \"\\t\" }, or double them";
@@ -40,11 +40,18 @@ pub(super) fn ending(name: &str) -> String {
 }
 
 /// What is wrong with a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{says}")]
 pub(super) struct Mistake {
     /// From 1.
     pub line: u64,
     pub says: String,
+}
+
+impl From<Mistake> for io::Error {
+    fn from(mistake: Mistake) -> io::Error {
+        io::Error::other(mistake)
+    }
 }
 
 /// How a field was written.
