@@ -61,37 +61,17 @@ impl Check {
     pub(super) fn read(&self, session: &mut Session) -> Result<Held, LoadError> {
         let failed = LoadError::during("The rows of the table cannot be counted");
         let rows = schema::count(session, &self.table).map_err(&failed)?;
-        let compared = self
-            .columns
-            .iter()
-            .map(|column| column.compared != Compared::Not);
-        let compared: Vec<bool> = compared.collect();
-        let texts = |found: &dyn Fn(usize) -> Texts| {
-            let mut next = 0;
-            let one = |is_compared: &bool| {
-                is_compared.then(|| {
-                    next += 1;
-                    found(next - 1)
-                })
-            };
-            compared.iter().map(one).collect()
-        };
-        if rows == 0 || self.has_triggers || !compared.contains(&true) {
-            return Ok(Held {
-                rows,
-                texts: texts(&|_| Texts::default()),
-            });
+        let mut texts = Texts::none_of(&self.columns);
+        if rows == 0 || self.has_triggers || texts.iter().all(Option::is_none) {
+            return Ok(Held { rows, texts });
         }
         let reply = session.query(&self.sums()).map_err(failed)?;
         let cell = |at: usize| reply.text(0, at).unwrap_or_default();
-        let text = |n: usize| Texts {
-            count: cell(2 * n).parse().unwrap_or(0),
-            sum: cell(2 * n + 1).parse().unwrap_or(0),
-        };
-        Ok(Held {
-            rows,
-            texts: texts(&text),
-        })
+        for (n, text) in texts.iter_mut().flatten().enumerate() {
+            text.count = cell(2 * n).parse().unwrap_or(0);
+            text.sum = cell(2 * n + 1).parse().unwrap_or(0);
+        }
+        Ok(Held { rows, texts })
     }
 
     fn sums(&self) -> String {

@@ -34,6 +34,15 @@ pub(super) struct Texts {
     pub sum: u128,
 }
 
+impl Texts {
+    /// Those of each column before its first text; None for a column that is not compared.
+    pub(super) fn none_of(columns: &[Column]) -> Vec<Option<Texts>> {
+        let is_compared = |column: &Column| column.compared != Compared::Not;
+        let texts = columns.iter().map(is_compared);
+        texts.map(|is| is.then(Texts::default)).collect()
+    }
+}
+
 /// What was sent.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
@@ -50,13 +59,9 @@ pub(super) struct Sent {
 
 impl Sent {
     pub(super) fn new(columns: &[Column]) -> Sent {
-        let compared: Vec<Compared> = columns.iter().map(|column| column.compared).collect();
-        let texts = compared
-            .iter()
-            .map(|compared| (*compared != Compared::Not).then(Texts::default));
         Sent {
-            texts: texts.collect(),
-            compared,
+            texts: Texts::none_of(columns),
+            compared: columns.iter().map(|column| column.compared).collect(),
             ..Sent::default()
         }
     }
