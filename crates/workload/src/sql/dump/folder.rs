@@ -198,18 +198,11 @@ fn of_shell(folder: &Path, names: &[String]) -> io::Result<String> {
     let bases = bases.filter(|base| !base.starts_with('@'));
     let (tables, schemas): (Vec<&str>, Vec<&str>) = bases.partition(|base| base.contains('@'));
     one_schema(&schemas.iter().map(|name| name.to_string()).collect())?;
-    let of_sql = |base: &str, end: &str| {
-        let name = format!("{base}{end}");
-        if has(&name) {
-            format!("source {name}\n")
-        } else {
-            String::new()
-        }
+    let all = |end: &str, bases: &[&str]| -> String {
+        let files: Vec<String> = bases.iter().map(|base| format!("{base}{end}")).collect();
+        sources(files.iter().filter(|name| has(name)))
     };
     let mut script = HEAD.to_string();
-    let all = |end: &str, bases: &[&str]| -> String {
-        bases.iter().map(|base| of_sql(base, end)).collect()
-    };
     script += &all(".sql", &schemas);
     script += &all(".sql", &tables);
     let views: Vec<&str> = names
@@ -265,27 +258,17 @@ fn chunks(folder: &Path, base: &str, names: &[String]) -> io::Result<String> {
 /// The form of the chunks, and their columns; some are decoded.
 fn clauses(options: &Value) -> String {
     let text = |key: &str, default: &'static str| literal(options[key].as_str().unwrap_or(default));
-    let decoded: BTreeMap<&str, &str> = options["decodeColumns"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .filter_map(|(column, function)| Some((column.as_str(), function.as_str()?)))
-        .collect();
     let columns = options["columns"].as_array().into_iter().flatten();
-    let columns: Vec<&str> = columns.filter_map(Value::as_str).collect();
-    let targets = columns.iter().enumerate().map(|(n, column)| {
-        if decoded.contains_key(column) {
-            format!("@c{n}")
-        } else {
-            name(column)
+    let (mut targets, mut sets) = (Vec::new(), Vec::new());
+    for (n, column) in columns.filter_map(Value::as_str).enumerate() {
+        match options["decodeColumns"][column].as_str() {
+            Some(function) => {
+                targets.push(format!("@c{n}"));
+                sets.push(format!("{} = {function}(@c{n})", name(column)));
+            }
+            None => targets.push(name(column)),
         }
-    });
-    let targets: Vec<String> = targets.collect();
-    let sets = columns.iter().enumerate().filter_map(|(n, column)| {
-        let function = decoded.get(column)?;
-        Some(format!("{} = {function}(@c{n})", name(column)))
-    });
-    let sets: Vec<String> = sets.collect();
+    }
     let optionally = match options["fieldsOptionallyEnclosed"].as_bool() {
         Some(true) => "OPTIONALLY ",
         _ => "",
