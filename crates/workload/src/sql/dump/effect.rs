@@ -105,16 +105,20 @@ fn table(first: Token, rest: &mut Lexer) -> Option<String> {
     name.eq_ignore_ascii_case(SCHEMA).then_some(inner)
 }
 
+/// The name that follows `TABLE`, `DATABASE` or `EVENT` in a CREATE, without its schema.
+pub(super) fn name_of_made<'s>(names: impl Iterator<Item = Token<'s>>) -> Option<String> {
+    let mut names = names.skip_while(|token| token.is_one_of(&["IF", "NOT", "EXISTS"]));
+    let (first, dot) = (names.next(), names.next());
+    let is_qualified = dot.is_some_and(|dot| dot.is_sign(b'.'));
+    let name = if is_qualified { names.next() } else { first };
+    name?.name()
+}
+
 fn create(mut lexer: Lexer) -> Effect {
     let (mut anew, mut temporary) = (false, false);
     while let Some(token) = lexer.next() {
         if token.is("TABLE") {
-            let mut names = lexer.skip_while(|token| token.is_one_of(&["IF", "NOT", "EXISTS"]));
-            let first = names.next();
-            let second = names.next();
-            let qualified = second.is_some_and(|dot| dot.is_sign(b'.'));
-            let name = if qualified { names.next() } else { first };
-            return match name.and_then(|name| name.name()) {
+            return match name_of_made(lexer) {
                 Some(table) if temporary => Effect::CreatesTemporary(table),
                 Some(table) => Effect::Creates { table, anew },
                 None => Effect::Unknown,

@@ -102,7 +102,6 @@ const OBJECTS: [&str; 7] = [
     "EVENT",
     "PACKAGE",
 ];
-const IF_NOT_EXISTS: [&str; 3] = ["IF", "NOT", "EXISTS"];
 /// The name by which the server requests a file.
 const INFILE: &[u8] = b"'rows'";
 
@@ -247,11 +246,8 @@ impl Filter {
 
     /// CREATE and ALTER DATABASE give prony's schema the character set of the dump's.
     fn of_database(&mut self, tokens: &[Token]) -> Action<'static> {
-        let mut names = tokens[2..]
-            .iter()
-            .skip_while(|token| token.is_one_of(&IF_NOT_EXISTS));
         if tokens[0].is("CREATE") && self.created.is_none() {
-            self.created = names.next().and_then(Token::name);
+            self.created = effect::name_of_made(tokens[2..].iter().copied());
         }
         let options = settings::of_schema(tokens);
         if self.keeps_charset || tokens[0].is("DROP") || options.is_empty() {
@@ -276,18 +272,10 @@ impl Filter {
     fn note_event(&mut self, tokens: &[Token]) {
         let object = tokens.iter().position(|token| token.is_one_of(&OBJECTS));
         let is_event = |at: &usize| tokens[0].is("CREATE") && tokens[*at].is("EVENT");
-        let Some(at) = object.filter(is_event) else {
-            return;
-        };
-        let mut names = tokens[at + 1..]
-            .iter()
-            .skip_while(|token| token.is_one_of(&IF_NOT_EXISTS));
-        let (first, dot) = (names.next(), names.next());
-        let name = match dot {
-            Some(dot) if dot.is_sign(b'.') => names.next(),
-            _ => first,
-        };
-        self.events.extend(name.and_then(Token::name));
+        if let Some(at) = object.filter(is_event) {
+            let names = tokens[at + 1..].iter().copied();
+            self.events.extend(effect::name_of_made(names));
+        }
     }
 }
 
