@@ -309,24 +309,17 @@ fn without(sql: &[u8], places: impl Iterator<Item = Range<usize>>) -> Cow<'_, [u
 
 /// None if the text is not there.
 fn replaced(sql: &[u8], from: &[u8], to: &[u8]) -> Option<Vec<u8>> {
-    if from.is_empty() || !sql.windows(from.len()).any(|part| part == from) {
+    if from.is_empty() {
         return None;
     }
-    let mut result = Vec::with_capacity(sql.len() + to.len());
-    let mut rest = sql;
-    while let Some(byte) = rest.first() {
-        match rest.strip_prefix(from) {
-            Some(after) => {
-                result.extend_from_slice(to);
-                rest = after;
-            }
-            None => {
-                result.push(*byte);
-                rest = &rest[1..];
-            }
-        }
+    let (mut result, mut rest) = (Vec::new(), sql);
+    while let Some(at) = rest.windows(from.len()).position(|part| part == from) {
+        result.extend_from_slice(&rest[..at]);
+        result.extend_from_slice(to);
+        rest = &rest[at + from.len()..];
     }
-    Some(result)
+    result.extend_from_slice(rest);
+    (rest.len() < sql.len()).then_some(result)
 }
 
 #[cfg(test)]
