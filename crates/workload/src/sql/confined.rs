@@ -148,10 +148,14 @@ fn strays(first: &[String], statement: &Operation, others: &[String]) -> Option<
         let may_be_read = reads && is_one_of(schema, &OF_SERVER_ITSELF);
         !may_be_read && matches!(mapped(Cow::Borrowed(sql), quoting, schema), Cow::Owned(_))
     };
-    if let Some(schema) = others.iter().find(is_named) {
-        return Some(format!("the statement names the schema {schema}"));
+    match others.iter().find(is_named) {
+        Some(schema) => Some(names_schema(schema)),
+        None => beyond_schema(&tokens),
     }
-    beyond_schema(&tokens).map(|word| format!("the statement has {word}"))
+}
+
+fn names_schema(schema: &str) -> String {
+    format!("the statement names the schema {schema}")
 }
 
 fn check(sources: &Sources, schemas: &[String]) -> Result<(), LoadError> {
@@ -184,10 +188,7 @@ fn sent(filter: &mut Filter, statement: &Statement, schemas: &[String]) -> Optio
         // A file beside the statements goes into a table of the schema, or of another one that the statement names.
         Ok(Action::Infile { sql, .. }) => {
             let tokens: Vec<Token> = Lexer::new(&sql, statement.quoting).collect();
-            let named = qualifier(&tokens, schemas)?;
-            Some(Says::Beyond(format!(
-                "the statement names the schema {named}"
-            )))
+            qualifier(&tokens, schemas).map(|schema| Says::Beyond(names_schema(schema)))
         }
         Ok(Action::Run { sql, .. }) => beyond(&sql, statement.quoting, schemas).map(Says::Beyond),
         Ok(Action::Skip) => None,
@@ -197,10 +198,10 @@ fn sent(filter: &mut Filter, statement: &Statement, schemas: &[String]) -> Optio
 /// What the statement may change outside prony's schema, as a sentence; None: nothing.
 fn beyond(sql: &[u8], quoting: Quoting, schemas: &[String]) -> Option<String> {
     let tokens: Vec<Token> = Lexer::new(sql, quoting).collect();
-    if let Some(schema) = qualifier(&tokens, schemas) {
-        return Some(format!("the statement names the schema {schema}"));
+    match qualifier(&tokens, schemas) {
+        Some(schema) => Some(names_schema(schema)),
+        None => beyond_schema(&tokens),
     }
-    beyond_schema(&tokens).map(|word| format!("the statement has {word}"))
 }
 
 /// The schema of the server, other than prony's, that qualifies a name.
@@ -220,20 +221,17 @@ fn qualifier<'s>(tokens: &[Token], schemas: &'s [String]) -> Option<&'s str> {
     })
 }
 
-/// The words because of which the statement does not stay within a schema.
+/// Why the statement does not stay within a schema, as a sentence.
 fn beyond_schema(tokens: &[Token]) -> Option<String> {
     let words = tokens.iter().filter(|token| token.kind == TokenKind::Word);
     let words: Vec<&Token> = words.collect();
     let head = words.first()?.upper();
     let second = words.get(1).map(|word| word.content()).unwrap_or_default();
     let with = |allowed: &[&str]| {
-        if is_one_of(&second, allowed) {
-            None
-        } else {
-            Some(format!("{head} {second}").trim_end().to_string())
-        }
+        let is_beyond = !is_one_of(&second, allowed);
+        is_beyond.then(|| format!("{head} {second}").trim_end().to_string())
     };
-    match head.as_str() {
+    let beyond = match head.as_str() {
         "CREATE" | "ALTER" if is_of_pronys_schema(tokens) => None,
         "CREATE" | "ALTER" | "DROP" => beyond_object(&head, &words, tokens),
         "SET" => beyond_session(tokens).map(|word| format!("SET with {word}")),
@@ -243,18 +241,19 @@ fn beyond_schema(tokens: &[Token]) -> Option<String> {
         "BEGIN" => with(&["", "WORK"]),
         other if is_one_of(other, &PLAIN) => None,
         other => Some(other.to_string()),
-    }
+    };
+    beyond.map(|word| format!("the statement has {word}"))
 }
 
 /// The word of a SET that changes more than the session. Variables of the user and columns may have the same names.
 fn beyond_session(tokens: &[Token]) -> Option<String> {
     let is_beyond = |one: &Assignment| one.scope == Scope::Server || one.is_of_accounts();
-    let words: Vec<&Token> = match assignments(tokens).into_iter().find(is_beyond) {
-        _ if is_for_a_statement(tokens) => tokens.iter().collect(),
-        Some(one) => one.tokens.iter().collect(),
-        None => return None,
+    let words = match assignments(tokens).into_iter().find(is_beyond) {
+        _ if is_for_a_statement(tokens) => tokens,
+        one => one?.tokens,
     };
-    Some(first_of(&words, &NOT_OF_SESSION).unwrap_or_else(|| "GLOBAL".into()))
+    let word = words.iter().find(|word| word.is_one_of(&NOT_OF_SESSION));
+    Some(word.map_or("GLOBAL".into(), Token::upper))
 }
 
 /// ALTER DATABASE of prony's own schema.
@@ -287,11 +286,7 @@ fn in_program(tokens: &[Token]) -> Option<String> {
         let token = at.and_then(|at| tokens.get(at));
         token.is_some_and(|token| signs.iter().any(|sign| token.is_sign(*sign)))
     };
-    let is_word = |at: usize| {
-        tokens
-            .get(at)
-            .is_some_and(|token| token.kind != TokenKind::Sign)
-    };
+    let is_word = |token: &Token| token.kind != TokenKind::Sign;
     let found = tokens.iter().enumerate().find(|(at, token)| {
         let before = at.checked_sub(1);
         let is_after = |words: &[&str]| before.is_some_and(|at| tokens[at].is_one_of(words));
@@ -305,7 +300,8 @@ fn in_program(tokens: &[Token]) -> Option<String> {
             }
             _ if token.is_one_of(&OF_SERVER) => {
                 is_sign(before, b"@")
-                    || ((is_after(&["SET"]) || is_sign(before, b",")) && is_word(at + 1))
+                    || ((is_after(&["SET"]) || is_sign(before, b","))
+                        && tokens.get(at + 1).is_some_and(is_word))
             }
             _ => false,
         }
@@ -315,11 +311,6 @@ fn in_program(tokens: &[Token]) -> Option<String> {
 
 fn is_one_of(word: &str, words: &[&str]) -> bool {
     words.iter().any(|one| one.eq_ignore_ascii_case(word))
-}
-
-fn first_of(words: &[&Token], of: &[&str]) -> Option<String> {
-    let found = words.iter().find(|word| word.is_one_of(of));
-    found.map(|word| word.upper())
 }
 
 #[cfg(test)]
