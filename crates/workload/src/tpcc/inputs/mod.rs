@@ -88,11 +88,7 @@ impl Inputs {
 
     /// The three distributions against their exact probabilities.
     fn checks(&self, run: &Constants) -> impl Iterator<Item = InputCheck> {
-        let Constants {
-            last_name,
-            customer,
-            item,
-        } = *run;
+        let (item, customer, last_name) = (run.item, run.customer, run.last_name);
         let all = [
             ("items", &self.items, tpcc::ITEM_A, item),
             ("customers", &self.customers, tpcc::CUSTOMER_A, customer),

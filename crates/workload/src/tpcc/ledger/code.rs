@@ -13,34 +13,19 @@ impl Noted<Write> {
         let mut put = |bytes: &[u8]| to.extend_from_slice(bytes);
         put(&self.at.to_le_bytes());
         match self.what {
-            Write::NewOrder(NewOrder {
-                w,
-                d,
-                o,
-                c,
-                lines,
-                all_local,
-                cents,
-            }) => {
-                put(&[NEW_ORDER, d, lines, u8::from(all_local)]);
-                put(&w.to_le_bytes());
-                put(&c.to_le_bytes());
-                put(&o.to_le_bytes());
-                put(&cents.to_le_bytes());
+            Write::NewOrder(new) => {
+                put(&[NEW_ORDER, new.d, new.lines, u8::from(new.all_local)]);
+                put(&new.w.to_le_bytes());
+                put(&new.c.to_le_bytes());
+                put(&new.o.to_le_bytes());
+                put(&new.cents.to_le_bytes());
             }
-            Write::Payment(Payment {
-                w,
-                d,
-                c_w,
-                c_d,
-                c,
-                cents,
-            }) => {
-                put(&[PAYMENT, d, c_d]);
-                put(&w.to_le_bytes());
-                put(&c_w.to_le_bytes());
-                put(&c.to_le_bytes());
-                put(&cents.to_le_bytes());
+            Write::Payment(paid) => {
+                put(&[PAYMENT, paid.d, paid.c_d]);
+                put(&paid.w.to_le_bytes());
+                put(&paid.c_w.to_le_bytes());
+                put(&paid.c.to_le_bytes());
+                put(&paid.cents.to_le_bytes());
             }
             Write::Delivery(Delivery { w, carrier, orders }) => {
                 put(&[DELIVERY, carrier]);

@@ -31,18 +31,11 @@ pub(super) struct Payments {
 
 impl Payments {
     fn add(&mut self, payment: Payment) {
-        let Payment {
-            w,
-            d,
-            c_w,
-            c_d,
-            c,
-            cents,
-        } = payment;
-        *self.received.entry((w, d)).or_default() += cents;
+        let (w, c_w, of) = (payment.w, payment.c_w, (payment.c_d, payment.c));
+        *self.received.entry((w, payment.d)).or_default() += payment.cents;
         let made = self.made.entry(c_w).or_default();
-        *made.entry((c_d, c)).or_default() += cents;
-        if !payment.is_as_loaded() || !self.loaded.insert((c_w, c_d, c)) {
+        *made.entry(of).or_default() += payment.cents;
+        if !payment.is_as_loaded() || !self.loaded.insert((c_w, of.0, of.1)) {
             self.later.entry(w).or_default().push(payment);
         }
     }

@@ -194,18 +194,10 @@ fn payer_of(row: &Row) -> Result<Payer, Wrong> {
 
 /// C_DATA of a customer with bad credit: the payment in front, cut to 500 characters (2.5.2.2).
 fn bad_data(input: &Payment, customer: u32, old: &[u8]) -> Vec<u8> {
-    let Payment {
-        warehouse,
-        district,
-        customer_warehouse,
-        customer_district,
-        cents,
-        ..
-    } = input;
-    let (whole, rest) = (cents / 100, cents % 100);
-    let front = format!(
-        "{customer} {customer_district} {customer_warehouse} {district} {warehouse} {whole}.{rest:02} "
-    );
+    let (c_d, c_w) = (input.customer_district, input.customer_warehouse);
+    let (d, w) = (input.district, input.warehouse);
+    let (whole, rest) = (input.cents / 100, input.cents % 100);
+    let front = format!("{customer} {c_d} {c_w} {d} {w} {whole}.{rest:02} ");
     let mut new = front.into_bytes();
     new.extend_from_slice(old);
     new.truncate(DATA_MAX);

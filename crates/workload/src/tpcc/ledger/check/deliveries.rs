@@ -2,7 +2,7 @@
 
 use super::findings::{Fault, Findings};
 use crate::tpcc::ledger::facts::{Delivery, Facts, Noted, Write};
-use crate::tpcc::ledger::tables::{Counted, CustomerKey, Held, Key, Tables};
+use crate::tpcc::ledger::tables::{Counted, CustomerKey, Key, Tables};
 use std::collections::HashMap;
 
 struct Claim {
@@ -92,17 +92,11 @@ fn extent(tables: &Tables, key: Key, carrier: u8) -> Extent {
     let Some(held) = tables.orders.get(&key) else {
         return Extent::None;
     };
-    let Held {
-        lines,
-        delivered,
-        is_new,
-        ..
-    } = *held;
     let taken = held.order.and_then(|row| row.carrier);
     match taken {
         Some(other) if other != carrier => Extent::None,
-        Some(_) if delivered == lines && !is_new => Extent::Whole,
-        None if delivered == 0 && is_new => Extent::None,
+        Some(_) if held.delivered == held.lines && !held.is_new => Extent::Whole,
+        None if held.delivered == 0 && held.is_new => Extent::None,
         _ => Extent::Part,
     }
 }
