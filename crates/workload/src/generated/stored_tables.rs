@@ -320,7 +320,7 @@ impl Stored {
 
     fn job(&self, dialect: Dialect, plans: &[Plan<'_>]) -> loader::Job {
         let tables = self.rows.tables();
-        let each = loader::settings::strategy(&self.engine).rows_per_statement;
+        let each = loader::settings::rows_per_statement(&self.engine);
         loader::Job {
             prepare: schema::prepare(dialect, self.schema),
             indexes: indexes_of(plans, &tables),

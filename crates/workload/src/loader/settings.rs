@@ -2,15 +2,10 @@
 //!
 //! Purpose: choices based on the measurements cited here. Boundaries: `run` applies them.
 
-/// A loading strategy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Strategy {
-    pub connections: usize,
-    /// None: one statement per table.
-    pub rows_per_statement: Option<u64>,
-}
+/// Connections of a load in which one table has most of the rows; measured below.
+pub(crate) const CONNECTIONS: usize = 1;
 
-/// The strategy for an engine.
+/// Rows of a statement for an engine; None: one statement per table.
 ///
 /// InnoDB: one connection in key order. Measured with 1.5 million rows of lineorder and a pool of 1 GB on two busy cores,
 /// seconds: 5.5.34 one statement 16.7, twelve 13.7, two connections 13.4 to 13.9, four 16.7; 5.6.14 one statement 16.7,
@@ -19,14 +14,10 @@ pub struct Strategy {
 /// of half a million rows cost nothing extra, and the committed rows are known.
 ///
 /// MyISAM and Aria lock the table, so one connection; a table is one statement.
-pub(crate) fn strategy(engine: &str) -> Strategy {
-    let rows_per_statement = match engine {
+pub(crate) fn rows_per_statement(engine: &str) -> Option<u64> {
+    match engine {
         "MyISAM" | "Aria" => None,
         _ => Some(500_000),
-    };
-    Strategy {
-        connections: 1,
-        rows_per_statement,
     }
 }
 

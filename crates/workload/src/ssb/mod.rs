@@ -73,7 +73,7 @@ fn data(section: Section) -> Stored {
             indexes: schema::INDEXES_SQLITE,
         },
         pattern: None,
-        connections: settings::strategy(&engine).connections,
+        connections: settings::CONNECTIONS,
         engine,
         cost: Estimate {
             data_bytes: rows.text_bytes() * 2,

@@ -72,7 +72,7 @@ fn data(section: &Section) -> Stored {
             instead: "SQLite has no exact decimals; name another server, or take the workload ssb",
         },
         pattern: None,
-        connections: settings::strategy(engine).connections,
+        connections: settings::CONNECTIONS,
         cost: Estimate {
             data_bytes: rows.text_bytes() * 2,
             load_s: 1.0 + 100.0 * scale,
