@@ -75,6 +75,12 @@ pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Connections that work side by side. More are not faster on the intended machines.
+pub(crate) fn connections() -> usize {
+    const MOST: usize = 8;
+    std::thread::available_parallelism().map_or(1, |cores| MOST.min(cores.get()))
+}
+
 fn read(name: &str, section: &Section) -> Option<Arc<dyn Workload>> {
     match WORKLOADS.iter().find(|(known, _)| *known == name) {
         Some((_, read)) => read(section),

@@ -16,8 +16,6 @@ const INDEX: &str = ",\n    KEY k_{n} (k)";
 /// Increment it when the generated rows change, so that stored datasets are reloaded.
 const GENERATOR: u32 = 1;
 const COLUMNS: usize = 4;
-/// More connections are not faster on the intended machines.
-const CONNECTIONS_MAX: usize = 8;
 
 // A million rows in one table and in four, InnoDB of 5.5.34, 5.6.14, 8.0.33 and MariaDB 10.11: 225 MB of data, 14 to 16 MB of
 // index, and an extent or two a table.
@@ -35,7 +33,6 @@ pub fn tables(data: &Data) -> Stored {
     let oltp = Oltp::new(data.tables, data.rows).expect("the section has checked it");
     // Tables load side by side, each in the order of its ids.
     let rows = Generated::new(oltp, (1..=data.tables).map(|n| (n, COLUMNS)));
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     Stored {
         fingerprint: fingerprint(data),
         summary: summary(data),
@@ -49,7 +46,7 @@ pub fn tables(data: &Data) -> Stored {
             instead: "name a server of the MySQL family",
         },
         pattern: Some("sbtest%"),
-        connections: (data.tables as usize).min(cores).min(CONNECTIONS_MAX),
+        connections: crate::connections().min(data.tables as usize),
         cost: cost(data),
         rows: Box::new(rows),
         after_rows: Vec::new(),

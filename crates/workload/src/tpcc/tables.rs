@@ -19,8 +19,6 @@ const HISTORY_KEY: &str =
 const GENERATOR: u32 = 1;
 /// D_YTD after the load.
 const YTD_PER_DISTRICT: u64 = 30_000;
-/// More connections are not faster on the intended machines.
-const CONNECTIONS_MAX: usize = 8;
 
 // Measured at one and at ten warehouses in MariaDB 10.11: 86 MB a warehouse with indexes, 10 MB of items.
 const BYTES_PER_WAREHOUSE: u64 = 86_000_000;
@@ -45,7 +43,6 @@ const ORDER: [(TpccTable, usize); 9] = [
 /// The tables of a section.
 pub(super) fn tables(section: &Section) -> Stored {
     let tpcc = Tpcc::new(section.warehouses, SEED);
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     Stored {
         fingerprint: fingerprint(section, &tpcc),
         summary: summary(section),
@@ -58,14 +55,10 @@ pub(super) fn tables(section: &Section) -> Stored {
             instead: "name a server of the MySQL family",
         },
         pattern: None,
-        connections: cores.min(CONNECTIONS_MAX),
+        connections: crate::connections(),
         cost: cost(section.warehouses),
         rows: Box::new(Generated::new(tpcc, ORDER)),
-        after_rows: section
-            .history_key
-            .then(|| HISTORY_KEY.to_owned())
-            .into_iter()
-            .collect(),
+        after_rows: Vec::from_iter(section.history_key.then(|| HISTORY_KEY.to_owned())),
         changing: Some(changing(section.warehouses)),
         reload: section.reload,
     }

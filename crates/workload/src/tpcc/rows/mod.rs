@@ -17,8 +17,6 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Warehouses of one snapshot: enough to scan history seldom, few enough to hold the payments of their customers.
 const GROUP_MAX: u32 = 32;
-/// More readers are not faster on the intended machines.
-const READERS_MAX: usize = 8;
 /// H_AMOUNT of the payments that the load makes, in cents.
 const LOADED_PAYMENT: i64 = 1_000;
 
@@ -114,8 +112,7 @@ pub(super) fn scan(
     warehouses: u32,
     take: &(dyn Fn(&Warehouse) + Sync),
 ) -> Result<(), ServerError> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let readers = cores.min(READERS_MAX) as u32;
+    let readers = crate::connections() as u32;
     let each = warehouses.div_ceil(readers).clamp(1, GROUP_MAX);
     let groups = Mutex::new(groups(warehouses, each));
     let failed = AtomicBool::new(false);
