@@ -34,60 +34,23 @@ pub(super) struct Queries {
     pub used: Vec<(String, usize)>,
 }
 
-/// Why a text is not a list of queries. `line` counts from 1.
+/// Why a text is not a list of queries.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum QueryMistake {
-    #[error("{opened_by} is not closed")]
-    Unclosed {
-        line: usize,
-        opened_by: &'static str,
-    },
-    #[error("{heading:?} is not the name of a query; write letters, digits, - and _")]
-    Name { line: usize, heading: String },
-    #[error("a second query is named {name}; give each query a name of its own")]
-    Twice { line: usize, name: String },
-    #[error("no statement follows the heading {name}")]
-    Empty { line: usize, name: String },
-    #[error(
-        "a statement before the first heading has no name; write a line like -- name: by_region above it"
-    )]
-    Before { line: usize },
-    #[error(
-        "this statement does not only read, so the next round would measure something else; rounds run SELECT, WITH, TABLE, VALUES, SHOW and EXPLAIN; drive other statements in a timed load (operations)"
-    )]
-    Changes { line: usize },
-    #[error("{}", reading::WRITES_FILE)]
-    WritesFile { line: usize },
-    #[error(
-        "this SET changes more than the session ({name}), and a round only reads; write it as a setting of the server, [settings] or --set"
-    )]
-    SetsServer { line: usize, name: String },
-    #[error(
-        "this SET would hold for the queries above it in the next round; write a SET of {name} above the first query too"
-    )]
-    SetsLater { line: usize, name: String },
-    #[error("{says}")]
-    Other { line: usize, says: String },
-    #[error("there is no statement")]
-    Nothing,
+#[error("{says}")]
+pub struct QueryMistake {
+    /// From 1; None: it concerns the whole text.
+    pub line: Option<usize>,
+    says: String,
 }
 
-impl QueryMistake {
-    /// The line of the mistake; None: it concerns the whole text.
-    pub fn line(&self) -> Option<usize> {
-        match self {
-            QueryMistake::Unclosed { line, .. }
-            | QueryMistake::Name { line, .. }
-            | QueryMistake::Twice { line, .. }
-            | QueryMistake::Empty { line, .. }
-            | QueryMistake::Before { line }
-            | QueryMistake::Changes { line }
-            | QueryMistake::WritesFile { line }
-            | QueryMistake::SetsServer { line, .. }
-            | QueryMistake::SetsLater { line, .. }
-            | QueryMistake::Other { line, .. } => Some(*line),
-            QueryMistake::Nothing => None,
-        }
+const BEFORE: &str = "a statement before the first heading has no name; write a line like -- name: by_region above it";
+const CHANGES: &str = "this statement does not only read, so the next round would measure something else; rounds run SELECT, WITH, TABLE, VALUES, SHOW and EXPLAIN; drive other statements in a timed load (operations)";
+const OF_ONE_STATEMENT: &str = "SET STATEMENT ... FOR is known to MariaDB alone, and the query in it would have no plan; write SET SESSION with the same variables above the query, and the query without it";
+
+fn mistake(line: usize, says: impl Into<String>) -> QueryMistake {
+    QueryMistake {
+        line: Some(line),
+        says: says.into(),
     }
 }
 
@@ -97,14 +60,8 @@ impl From<Cut> for QueryMistake {
             Cause::WithinStatement {
                 opened_by: Some((opened_by, line)),
                 ..
-            } => QueryMistake::Unclosed {
-                line: line as usize,
-                opened_by,
-            },
-            cause => QueryMistake::Other {
-                line: cut.line as usize,
-                says: cause.to_string(),
-            },
+            } => mistake(line as usize, format!("{opened_by} is not closed")),
+            cause => mistake(cut.line as usize, cause.to_string()),
         }
     }
 }
@@ -139,13 +96,19 @@ pub(super) fn queries(text: &str) -> Result<Queries, QueryMistake> {
         for query in named(group, has_headings)? {
             if found.iter().any(|known| known.name == query.name) {
                 let Query { name, line, .. } = query;
-                return Err(QueryMistake::Twice { line, name });
+                return Err(mistake(
+                    line,
+                    format!("a second query is named {name}; give each query a name of its own"),
+                ));
             }
             found.push(query);
         }
     }
     if found.is_empty() {
-        Err(QueryMistake::Nothing)
+        Err(QueryMistake {
+            line: None,
+            says: "there is no statement".into(),
+        })
     } else {
         Ok(Queries {
             queries: found,
@@ -158,9 +121,12 @@ fn named(group: Group, has_headings: bool) -> Result<Vec<Query>, QueryMistake> {
     let several = group.statements.len() > 1;
     let heading = match (group.heading, group.statements.first()) {
         (None, Some(Query { line, .. })) if has_headings => {
-            return Err(QueryMistake::Before { line: *line });
+            return Err(mistake(*line, BEFORE));
         }
-        (Some((name, line)), None) => return Err(QueryMistake::Empty { line, name }),
+        (Some((name, line)), None) => {
+            let says = format!("no statement follows the heading {name}");
+            return Err(mistake(line, says));
+        }
         (heading, _) => heading.map(|(name, _)| name),
     };
     let statements = group.statements.into_iter().zip(1..);
@@ -204,10 +170,10 @@ fn groups(text: &str) -> Result<(Vec<Group>, Vec<Numbered>), QueryMistake> {
                 let name = tokens.get(1).map(Token::content);
                 used.extend(name.map(|name| (name, line)));
             }
-            _ if is_for_a_statement(&tokens) => return Err(of_one_statement(line)),
+            _ if is_for_a_statement(&tokens) => return Err(mistake(line, OF_ONE_STATEMENT)),
             Some(first) if first.is("SET") => sets.add(&statement, &tokens)?,
-            _ if reading::writes_file(&tokens) => return Err(QueryMistake::WritesFile { line }),
-            _ if !reading::reads(&tokens) => return Err(QueryMistake::Changes { line }),
+            _ if reading::writes_file(&tokens) => return Err(mistake(line, reading::WRITES_FILE)),
+            _ if !reading::reads(&tokens) => return Err(mistake(line, CHANGES)),
             _ => {
                 sets.check(line, &tokens)?;
                 sets.has_query = true;
@@ -225,13 +191,6 @@ fn groups(text: &str) -> Result<(Vec<Group>, Vec<Numbered>), QueryMistake> {
         }
     }
     Ok((groups, used))
-}
-
-fn of_one_statement(line: usize) -> QueryMistake {
-    QueryMistake::Other {
-        line,
-        says: "SET STATEMENT ... FOR is known to MariaDB alone, and the query in it would have no plan; write SET SESSION with the same variables above the query, and the query without it".into(),
-    }
 }
 
 fn text_of(statement: &Statement) -> String {
@@ -258,10 +217,22 @@ impl Sets {
             let Assignment { scope, name, .. } = one;
             match scope {
                 Scope::User => {}
-                _ if !is_of_session => return Err(QueryMistake::SetsServer { line, name }),
+                _ if !is_of_session => {
+                    return Err(mistake(
+                        line,
+                        format!(
+                            "this SET changes more than the session ({name}), and a round only reads; write it as a setting of the server, [settings] or --set"
+                        ),
+                    ));
+                }
                 _ if !self.has_query => self.first.push(name),
                 _ if !self.first.contains(&name) => {
-                    return Err(QueryMistake::SetsLater { line, name });
+                    return Err(mistake(
+                        line,
+                        format!(
+                            "this SET would hold for the queries above it in the next round; write a SET of {name} above the first query too"
+                        ),
+                    ));
                 }
                 _ => {}
             }
@@ -281,12 +252,12 @@ impl Sets {
         let mut used = user_variables(tokens).into_iter();
         match used.find(|(name, _)| !set.contains(name)) {
             None => Ok(()),
-            Some((name, _)) => Err(QueryMistake::Other {
+            Some((name, _)) => Err(mistake(
                 line,
-                says: format!(
+                format!(
                     "the query reads @{name}, which no SET above it and nothing in the query sets; write SET @{name} = (select ...) above it"
                 ),
-            }),
+            )),
         }
     }
 }
@@ -310,12 +281,10 @@ impl Queries {
             return Ok(self.queries);
         };
         if let Some((other, line)) = self.used.iter().find(|(name, _)| *name != first) {
-            return Err(QueryMistake::Other {
-                line: *line,
-                says: format!(
-                    "USE names {other} after {first}, and the tables are in one schema; split the file"
-                ),
-            });
+            let says = format!(
+                "USE names {other} after {first}, and the tables are in one schema; split the file"
+            );
+            return Err(mistake(*line, says));
         }
         for query in &mut self.queries {
             let sql = Cow::Borrowed(query.sql.as_bytes());
@@ -331,12 +300,10 @@ impl Queries {
     /// USE names another schema, a query locks rows or advances a sequence, or a SET allows to write.
     pub(super) fn on_their_schema(self, schema: &str) -> Result<Vec<Query>, QueryMistake> {
         if let Some((other, line)) = self.used.iter().find(|(name, _)| name != schema) {
-            return Err(QueryMistake::Other {
-                line: *line,
-                says: format!(
-                    "USE names {other}, and the schema that is measured is {schema}; remove this line, or measure that schema"
-                ),
-            });
+            let says = format!(
+                "USE names {other}, and the schema that is measured is {schema}; remove this line, or measure that schema"
+            );
+            return Err(mistake(*line, says));
         }
         for query in &self.queries {
             let tokens: Vec<Token> = Lexer::new(query.sql.as_bytes(), query.quoting).collect();
@@ -345,10 +312,7 @@ impl Queries {
             });
             let says = touches.or_else(|| unprotected(&query.before));
             if let Some(says) = says {
-                return Err(QueryMistake::Other {
-                    line: query.line,
-                    says,
-                });
+                return Err(mistake(query.line, says));
             }
         }
         Ok(self.queries)
@@ -372,10 +336,10 @@ fn unprotected(before: &[String]) -> Option<String> {
 fn name_of(heading: &str, line: usize) -> Result<&str, QueryMistake> {
     match name_and_weight(heading) {
         Some((name, _)) if is_name(name) => Ok(name),
-        _ => Err(QueryMistake::Name {
+        _ => Err(mistake(
             line,
-            heading: heading.to_string(),
-        }),
+            format!("{heading:?} is not the name of a query; write letters, digits, - and _"),
+        )),
     }
 }
 
@@ -500,7 +464,7 @@ mod tests {
             ("-- nothing\n", None, "there is no statement"),
         ] {
             let mistake = queries(text).unwrap_err();
-            assert_eq!(mistake.line(), line, "{text}");
+            assert_eq!(mistake.line, line, "{text}");
             assert!(mistake.to_string().contains(says), "{mistake}");
         }
     }

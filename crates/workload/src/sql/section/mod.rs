@@ -100,7 +100,7 @@ fn of_rounds(section: &spec::Section, node: &Node, source: Option<&Source>) -> O
     }
     let Text { text, file, .. } = source::written(node, QUERIES)?;
     let wrong = |mistake: super::queries::QueryMistake| {
-        let says = match (file, mistake.line()) {
+        let says = match (file, mistake.line) {
             (Some(file), Some(line)) => format!("{file}:{line}: {mistake}"),
             (Some(file), None) => format!("{file}: {mistake}"),
             (None, Some(line)) => format!("line {line} of queries: {mistake}"),
