@@ -12,32 +12,26 @@ use std::sync::Arc;
 /// Rows are in longer lines, and no command is.
 const LINE_BYTES_MAX: usize = 16 << 10;
 
-/// The files in the folder that the file may read, and those that they read, in a fixed order.
+/// The files in the folder that the file may read, and those that they read, in a fixed order. A file that cannot be read has none:
+/// loading it says why.
 pub(crate) fn included(path: &Path, folder: &Path) -> Vec<PathBuf> {
-    let mut found = BTreeSet::new();
-    follow(path, folder, &mut found);
-    found.into_iter().collect()
+    let text = file::open(path, Arc::default());
+    text.map_or(Vec::new(), |text| included_in(text, folder))
 }
 
 /// The same for a text.
-pub(crate) fn included_in(text: &[u8], folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn included_in(text: impl BufRead, folder: &Path) -> Vec<PathBuf> {
     let mut found = BTreeSet::new();
-    for path in mentioned(text, folder) {
-        if found.insert(path.clone()) {
-            follow(&path, folder, &mut found);
-        }
-    }
+    follow(text, folder, &mut found);
     found.into_iter().collect()
 }
 
-/// A file that cannot be read has none: loading it says why.
-fn follow(path: &Path, folder: &Path, found: &mut BTreeSet<PathBuf>) {
-    let Ok(text) = file::open(path, Arc::default()) else {
-        return;
-    };
+fn follow(text: impl BufRead, folder: &Path, found: &mut BTreeSet<PathBuf>) {
     for path in mentioned(text, folder) {
-        if found.insert(path.clone()) {
-            follow(&path, folder, found);
+        if found.insert(path.clone())
+            && let Ok(text) = file::open(&path, Arc::default())
+        {
+            follow(text, folder, found);
         }
     }
 }
@@ -54,11 +48,8 @@ fn mentioned(mut text: impl BufRead, folder: &Path) -> Vec<PathBuf> {
         if line.len() <= LINE_BYTES_MAX {
             let text = String::from_utf8_lossy(&line);
             let names = names(&text, &mut follows_infile);
-            found.extend(
-                names
-                    .iter()
-                    .filter_map(|name| file::beside(folder, name).ok()),
-            );
+            let files = names.iter().map(|name| file::beside(folder, name));
+            found.extend(files.flatten());
         }
         line.clear();
     }

@@ -5,7 +5,7 @@
 
 use super::command::{self, Command};
 use super::cut::{Cause, Cut};
-use super::file::{self, Source};
+use super::file;
 use super::input::Input;
 use crate::sql_text::lexer::{Modes, Quoting};
 use crate::sql_text::{PieceKind, heading_of};
@@ -244,16 +244,12 @@ impl<'a> Statements<'a> {
         if self.outer.len() == SOURCES_MAX {
             return refused(Cause::TooDeep(name.into()));
         }
-        let path = match file::beside(folder, name) {
-            Ok(path) => path,
+        let opened =
+            file::beside(folder, name).and_then(|path| file::open(&path, Arc::clone(&self.read)));
+        let mut inner = match opened {
+            Ok(from) => Input::new(name, from),
             Err(cause) => return refused(Cause::NotSourced(name.into(), cause)),
         };
-        let opened: std::io::Result<Source> = file::open(&path, Arc::clone(&self.read));
-        let from = match opened {
-            Ok(from) => from,
-            Err(cause) => return refused(Cause::NotSourced(name.into(), cause)),
-        };
-        let mut inner = Input::new(name, from);
         inner.share_schema(&self.input);
         self.outer.push(std::mem::replace(&mut self.input, inner));
         Ok(())
