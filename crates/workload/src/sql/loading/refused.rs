@@ -11,26 +11,29 @@ const SHOWN_CHARS: usize = 200;
 
 /// What the server says of a statement, and the fix where one is known.
 pub(super) fn refused(sql: &[u8], cause: &ServerError) -> String {
-    let fix = match cause {
-        ServerError::Refused { code, message } => unknown_name(*code, message),
+    let way = match cause {
+        ServerError::Refused { code, message } => way(sql, *code, message),
         _ => None,
     };
-    let is_schema = matches!(cause, ServerError::Refused { code: 1049, .. });
-    let fix = fix.map_or(String::new(), |name| match is_schema {
-        true => format!(
+    let way = way.unwrap_or_default();
+    format!("the server says {cause}, to: {}{way}", beginning(sql))
+}
+
+fn way(sql: &[u8], code: u16, message: &str) -> Option<String> {
+    // What the server does not know: a schema, a character set, or a collation.
+    let unknown = message.split('\'').nth(1);
+    match code {
+        1049 => unknown.map(|name| format!(
             "; if {name} is the schema of these tables, write USE {name}; above: prony loads them into its own"
-        ),
-        false => format!(
+        )),
+        1115 | 1273 => unknown.map(|name| format!(
             "; the dump comes from a server that knows {name}: replace it for all servers (--replace {name}={EVERYWHERE}, or replace = {{ {name} = \"{EVERYWHERE}\" }}), or leave this server out"
+        )),
+        1064 if is_cut_body(sql) => Some(
+            "; the statement ends at a semicolon of its body: write DELIMITER // above it, // behind its END, and DELIMITER ; below".into(),
         ),
-    });
-    let way = match cause {
-        ServerError::Refused { code: 1064, .. } if is_cut_body(sql) => {
-            "; the statement ends at a semicolon of its body: write DELIMITER // above it, // behind its END, and DELIMITER ; below"
-        }
-        _ => "",
-    };
-    format!("the server says {cause}, to: {}{fix}{way}", beginning(sql))
+        _ => None,
+    }
 }
 
 /// Whether it is the beginning of a trigger or a routine, whose body goes on behind the semicolon.
@@ -45,12 +48,6 @@ fn is_cut_body(sql: &[u8]) -> bool {
 
 /// A collation that all servers from 5.5 on know.
 const EVERYWHERE: &str = "utf8mb4_general_ci";
-
-/// The collation of error 1273, the character set of 1115, or the schema of 1049, that the server does not know.
-fn unknown_name(code: u16, message: &str) -> Option<&str> {
-    let is_unknown = matches!(code, 1049 | 1115 | 1273);
-    is_unknown.then(|| message.split('\'').nth(1))?
-}
 
 fn beginning(statement: &[u8]) -> String {
     let shown = &statement[..statement.len().min(4 * SHOWN_CHARS)];
