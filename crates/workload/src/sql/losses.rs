@@ -2,6 +2,7 @@
 //!
 //! Boundaries: `loader::warnings` tells which warnings are losses.
 
+use super::dump::Statement;
 use crate::LoadError;
 use crate::loader::warnings::{self, Values};
 use crate::sql_text::lexer::{Lexer, Quoting, Token, TokenKind};
@@ -12,19 +13,13 @@ const SETS_BYTES: usize = 4096;
 /// Error code: unknown system variable. Only MariaDB from 10.6.16 on has note_verbosity.
 const NO_VARIABLE: u16 = 1193;
 
-/// The first line of a statement.
-pub(super) struct At<'a> {
-    pub file: &'a str,
-    pub line: u64,
-}
-
 /// Makes the server keep every warning of a statement, and notes too.
 pub(super) fn show_all(session: &mut Session) -> Result<(), LoadError> {
     let shown = session.execute("SET SESSION sql_notes = 1, max_error_count = 65535");
     shown.map(drop).map_err(unread)
 }
 
-/// Looks at the warnings of the statement that ran last.
+/// Looks at the warnings of the statement that ran last, as `sql`.
 ///
 /// # Errors
 /// The file and the line with a value that is not stored as it is written.
@@ -32,7 +27,7 @@ pub(super) fn refuse(
     session: &mut Session,
     values: Values,
     sql: &[u8],
-    at: At,
+    statement: &Statement,
 ) -> Result<(), LoadError> {
     let values = match values {
         Values::Computed if session.warnings() > 0 && is_written_down(sql) => Values::Given,
@@ -43,7 +38,7 @@ pub(super) fn refuse(
             .row()
             .map_or(0, |row| line_of_row(&String::from_utf8_lossy(sql), row));
         return Err(LoadError::Written {
-            place: format!("{}:{}", at.file, at.line + within),
+            place: format!("{}:{}", statement.file, statement.line + within),
             says: loss.says(),
         });
     }
@@ -146,6 +141,7 @@ fn starts_rows(sql: &[u8], token: &Token) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sql::dump::Statements;
 
     #[test]
     fn values_of_an_insert_are_written_down_unless_something_is_computed() {
@@ -191,11 +187,9 @@ mod tests {
                     Err(ServerError::Refused { code, message })
                 })
             }));
-            let at = At {
-                file: "a.sql",
-                line: 1,
-            };
-            refuse(&mut session, Values::Given, sql, at).unwrap();
+            let mut statements = Statements::new("a.sql", &b"set a = 1;"[..]);
+            let statement = statements.next().unwrap().unwrap();
+            refuse(&mut session, Values::Given, sql, &statement).unwrap();
             let set = said.recv().unwrap();
             assert_eq!(set, "SET SESSION note_verbosity = 'basic'");
         }

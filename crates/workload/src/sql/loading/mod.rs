@@ -8,7 +8,7 @@ mod refused;
 mod watched;
 
 use super::dump::{self, Action, Effect, Filter, Statement};
-use super::losses::{self, At};
+use super::losses;
 use super::own_schema::{self, SCHEMA};
 use super::sources::{Creation, Sources};
 use super::table_file::{self, TableFile};
@@ -189,7 +189,9 @@ impl<'a> Load<'a> {
             Action::Run { sql, effect } => {
                 let ran = session.send(&sql);
                 let affected = ran.map_err(|cause| wrong(refused(&sql, &cause)))?;
-                self.refuse_losses(session, &sql, statement)?;
+                if !self.sources.accept_warnings {
+                    losses::refuse(session, self.sources.creation.values(), &sql, statement)?;
+                }
                 rows.note(effect, affected);
             }
             Action::Infile { sql, file, effect } => {
@@ -200,24 +202,6 @@ impl<'a> Load<'a> {
             }
         }
         Ok(())
-    }
-
-    /// # Errors
-    /// The server stored a value of the statement other than it is written.
-    fn refuse_losses(
-        &self,
-        session: &mut Session,
-        sql: &[u8],
-        statement: &Statement,
-    ) -> Result<(), LoadError> {
-        if self.sources.accept_warnings {
-            return Ok(());
-        }
-        let at = At {
-            file: &statement.file,
-            line: statement.line,
-        };
-        losses::refuse(session, self.sources.creation.values(), sql, at)
     }
 
     /// Sends a file that lies beside the statements. Returns the rows that the server took. The error says what is wrong.
