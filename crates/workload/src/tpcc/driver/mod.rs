@@ -23,7 +23,7 @@ mod waits;
 pub use inputs::{Inputs, Line, NewOrder, OrderStatus, Payment, StockLevel};
 pub use terminal::Home;
 
-use super::ledger::{Ledger, Write};
+use super::ledger::Ledger;
 use super::{Delivery, Mix, SCHEMA, Section, TRANSACTIONS, Waits};
 use crate::Target;
 use crate::script::{Policy, Verdict};
@@ -163,42 +163,27 @@ impl Driver {
 
     /// Ends a transaction whose statements have all succeeded.
     async fn finish(&self, session: &mut Session, request: &Request, finish: Finish) -> Outcome {
-        match finish {
-            Finish::Commit(write) => self.commit(session, request, write).await,
-            Finish::Rollback(write) => {
-                session.book.sent(write, session.now_ns(request));
-                match session.connection.query("ROLLBACK").await {
-                    Ok(_) => {
-                        session.book.refused();
-                        Outcome::Done
-                    }
-                    Err(error) => self.after(session, request, error.into()).await,
-                }
-            }
-            // COMMIT ends the snapshot.
-            Finish::Read(saw) => match session.connection.query("COMMIT").await {
-                Ok(_) => {
-                    session.note(saw, request);
-                    Outcome::Done
-                }
-                Err(error) => self.after(session, request, error.into()).await,
-            },
+        let (end, written) = match finish {
+            Finish::Commit(write) => ("COMMIT", Some(write)),
+            Finish::Rollback(write) => ("ROLLBACK", Some(write)),
+            // It ends the snapshot.
+            Finish::Read(_) => ("COMMIT", None),
+        };
+        if let Some(write) = written {
+            session.book.sent(write, session.now_ns(request));
         }
-    }
-
-    async fn commit(&self, session: &mut Session, request: &Request, write: Write) -> Outcome {
-        session.book.sent(write, session.now_ns(request));
-        match session.connection.query("COMMIT").await {
-            Ok(_) => {
-                session.book.acknowledged(session.now_ns(request));
-                Outcome::Done
-            }
-            Err(error) if error.may_have_committed() => {
+        let ended = session.connection.query(end).await;
+        match (ended, finish) {
+            (Ok(_), Finish::Commit(_)) => session.book.acknowledged(session.now_ns(request)),
+            (Ok(_), Finish::Rollback(_)) => session.book.refused(),
+            (Ok(_), Finish::Read(saw)) => session.note(saw, request),
+            (Err(error), Finish::Commit(_)) if error.may_have_committed() => {
                 session.book.unknown();
-                Outcome::Unknown(error.code())
+                return Outcome::Unknown(error.code());
             }
-            Err(error) => self.after(session, request, error.into()).await,
+            (Err(error), _) => return self.after(session, request, error.into()).await,
         }
+        Outcome::Done
     }
 
     /// The outcome of a failed transaction, which is rolled back: a deadlock has ended it, a lock wait timeout has not.
