@@ -65,15 +65,10 @@ impl Rows {
     /// A file has added rows to this table, which then had so many.
     pub(super) fn set(&mut self, table: &str, rows: u64) {
         // As in `insert`.
-        if !self.tables.contains_key(table) {
+        if self.triggered.contains(table) || !self.tables.contains_key(table) {
             self.forget();
         }
         self.tables.insert(table.to_string(), Some(rows));
-    }
-
-    /// Whether a trigger of this table may change other tables.
-    pub(super) fn has_trigger(&self, table: &str) -> bool {
-        self.triggered.contains(table)
     }
 
     /// The tables whose rows are known, with their number.

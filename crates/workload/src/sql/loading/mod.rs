@@ -11,7 +11,7 @@ use super::dump::{self, Action, Effect, Filter, Statement};
 use super::losses;
 use super::own_schema::{self, SCHEMA};
 use super::sources::{Creation, Sources};
-use super::table_file::{self, TableFile};
+use super::table_file;
 use super::user_file::file_name;
 use crate::loader::Connect;
 use crate::loader::warnings::{self, Values};
@@ -83,16 +83,9 @@ impl<'a> Load<'a> {
             let accepts = self.sources.accept_warnings;
             let load = |session: &mut Session| file.load(session, Arc::clone(&self.read), accepts);
             let in_table = self.watched(load)?;
-            self.note(file, in_table, &mut rows);
+            rows.set(&file.table, in_table);
         }
         self.finish(fingerprint, &rows, events)
-    }
-
-    fn note(&self, file: &TableFile, in_table: u64, rows: &mut Rows) {
-        if rows.has_trigger(&file.table) {
-            rows.note(Effect::Unknown, 0);
-        }
-        rows.set(&file.table, in_table);
     }
 
     fn progress(&self) -> Progress {
