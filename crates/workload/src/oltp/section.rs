@@ -57,18 +57,6 @@ pub struct Data {
     pub reload: bool,
 }
 
-impl Default for Data {
-    fn default() -> Data {
-        Data {
-            tables: 1,
-            rows: 100_000,
-            engine: "InnoDB".into(),
-            secondary_index: true,
-            reload: false,
-        }
-    }
-}
-
 impl Data {
     /// The keys of a section that define the data.
     pub const KEYS: [&str; 5] = ["tables", "rows", "engine", "secondary_index", "reload"];
@@ -189,7 +177,14 @@ mod tests {
     fn an_empty_section_is_read_write_on_one_table_of_100_000_rows() {
         let section = read("");
         assert_eq!(names(&section), [("read-write", 1)]);
-        assert_eq!(section.data, Data::default());
+        let data = Data {
+            tables: 1,
+            rows: 100_000,
+            engine: "InnoDB".into(),
+            secondary_index: true,
+            reload: false,
+        };
+        assert_eq!(section.data, data);
         assert_eq!(section.distribution, Distribution::Uniform);
         assert_eq!(
             section.policy,

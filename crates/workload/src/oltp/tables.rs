@@ -114,8 +114,10 @@ mod tests {
     fn created(secondary_index: bool) -> String {
         let data = Data {
             tables: 2,
+            rows: 1,
+            engine: "InnoDB".into(),
             secondary_index,
-            ..Data::default()
+            reload: false,
         };
         create(&data)
     }
