@@ -163,35 +163,35 @@ fn check(sources: &Sources, schemas: &[String]) -> Result<(), LoadError> {
     let mut statements = sources.creation.statements(&Arc::default())?;
     while let Some(statement) = statements.next()? {
         filter.of_head(statements.database());
-        let place = statement.place();
-        if let Some(says) = sent(&mut filter, &statement, schemas) {
-            return Err(match says {
-                Says::Refused(says) => LoadError::Written { place, says },
-                Says::Beyond(says) => LoadError::Unconfined { place, says },
-            });
-        }
+        may_be_sent(&mut filter, &statement, schemas)?;
     }
     Ok(())
 }
 
-/// Why a statement is not run on a server that others use.
-enum Says {
-    /// It is run on no server.
-    Refused(String),
-    Beyond(String),
-}
-
-/// None: it may be sent, as far as its text says.
-fn sent(filter: &mut Filter, statement: &Statement, schemas: &[String]) -> Option<Says> {
-    match filter.action(statement) {
-        Err(refused) => Some(Says::Refused(refused.to_string())),
+/// # Errors
+/// The statement is run on no server, or not on one that others use, as far as its text says.
+fn may_be_sent(
+    filter: &mut Filter,
+    statement: &Statement,
+    schemas: &[String],
+) -> Result<(), LoadError> {
+    let place = statement.place();
+    let beyond = match filter.action(statement) {
+        Err(refused) => {
+            let says = refused.to_string();
+            return Err(LoadError::Written { place, says });
+        }
         // A file beside the statements goes into a table of the schema, or of another one that the statement names.
         Ok(Action::Infile { sql, .. }) => {
             let tokens: Vec<Token> = Lexer::new(&sql, statement.quoting).collect();
-            qualifier(&tokens, schemas).map(|schema| Says::Beyond(names_schema(schema)))
+            qualifier(&tokens, schemas).map(names_schema)
         }
-        Ok(Action::Run { sql, .. }) => beyond(&sql, statement.quoting, schemas).map(Says::Beyond),
+        Ok(Action::Run { sql, .. }) => beyond(&sql, statement.quoting, schemas),
         Ok(Action::Skip) => None,
+    };
+    match beyond {
+        Some(says) => Err(LoadError::Unconfined { place, says }),
+        None => Ok(()),
     }
 }
 
