@@ -31,7 +31,7 @@ pub(super) struct Column {
     /// Computed by the server, which takes no value for it.
     pub is_generated: bool,
     /// Not in `SELECT *`.
-    is_invisible: bool,
+    pub is_invisible: bool,
 }
 
 impl Column {
@@ -68,11 +68,6 @@ impl Column {
         if self.is_bit && !self.is_generated {
             self.exact = Exact::Bits;
         }
-    }
-
-    /// Whether `SELECT *` has it.
-    pub(super) fn is_shown(&self) -> bool {
-        !self.is_invisible
     }
 }
 
