@@ -117,27 +117,22 @@ impl Judge<'_> {
 
     fn line_count(&mut self, merged: &Merged) {
         let lines = merged.lines.map_or(0, |lines| lines.count);
-        match merged.order {
-            Some(order) if order.ol_cnt != lines => {
-                let ol_cnt = order.ol_cnt;
-                let says = format!("o_ol_cnt is {ol_cnt} but order_line has {lines} rows");
-                self.note_order(6, merged.key, says);
+        let ol_cnt = merged.order.map(|order| order.ol_cnt);
+        let says = match ol_cnt {
+            Some(count) if count != lines => {
+                format!("o_ol_cnt is {count} but order_line has {lines} rows")
             }
-            None if lines > 0 => {
-                let says = format!("order_line has {lines} rows but orders has none");
-                self.note_order(6, merged.key, says);
-            }
-            _ => {}
-        }
+            None if lines > 0 => format!("order_line has {lines} rows but orders has none"),
+            _ => return,
+        };
+        self.note_order(6, merged.key, says);
     }
 
     fn delivery_dates(&mut self, merged: &Merged) {
-        let Some(Lines {
-            count, delivered, ..
-        }) = merged.lines
-        else {
+        let Some(lines) = merged.lines else {
             return;
         };
+        let (count, delivered) = (lines.count, lines.delivered);
         let says = match merged.order.map(|order| order.carrier.is_some()) {
             Some(true) if delivered < count => format!(
                 "o_carrier_id is not NULL but ol_delivery_d is NULL in {} of {count} lines",
