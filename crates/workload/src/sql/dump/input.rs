@@ -17,10 +17,9 @@ pub(super) struct Input<'a> {
     /// Whether a program's head was seen, and how many heads of each have no end yet. The programs are those of [`MARKS`].
     is_dump: bool,
     unended: [u32; MARKS.len()],
-    /// Of an export of phpMyAdmin: its transactions, and those that end.
+    /// Of an export of phpMyAdmin: how many of its transactions have no end yet.
     is_of_phpmyadmin: bool,
-    begun: u32,
-    committed: u32,
+    uncommitted: i32,
     /// The comment at its start names Navicat.
     is_of_navicat: bool,
     /// The schema that the head names.
@@ -89,8 +88,7 @@ impl<'a> Input<'a> {
             is_dump: false,
             unended: [0; MARKS.len()],
             is_of_phpmyadmin: false,
-            begun: 0,
-            committed: 0,
+            uncommitted: 0,
             is_of_navicat: false,
             database: None,
         }
@@ -175,8 +173,8 @@ impl<'a> Input<'a> {
         }
         self.is_of_phpmyadmin |= line.starts_with(PHPMYADMIN);
         if self.is_of_phpmyadmin {
-            self.begun += u32::from(line == b"START TRANSACTION;");
-            self.committed += u32::from(line == b"COMMIT;");
+            self.uncommitted += i32::from(line == b"START TRANSACTION;");
+            self.uncommitted -= i32::from(line == b"COMMIT;");
         }
         if !line.starts_with(b"-- ") {
             return Ok(());
@@ -229,7 +227,7 @@ impl<'a> Input<'a> {
         let mut marks = MARKS.into_iter().zip(self.unended);
         if let Some(((_, end), _)) = marks.find(|(_, unended)| *unended > 0) {
             Err(self.cut(Cause::NotCompleted(end)))
-        } else if self.begun > self.committed {
+        } else if self.uncommitted > 0 {
             Err(self.cut(Cause::NotCommitted))
         } else {
             Ok(())
