@@ -106,7 +106,6 @@ pub(super) fn of_schema(tokens: &[Token]) -> String {
         let value = rest.find(|token| !token.is_sign(b'='))?;
         Some(value.content())
     };
-    let mut options = String::new();
     let after = |at: usize| match &tokens[at..] {
         [a, b, ..] if a.is_one_of(&["CHARACTER", "CHAR"]) && b.is("SET") => Some(at + 2),
         [a, ..] if a.is("CHARSET") => Some(at + 1),
@@ -119,13 +118,11 @@ pub(super) fn of_schema(tokens: &[Token]) -> String {
     let charset = (0..tokens.len()).find_map(after).and_then(value);
     let collate = tokens.iter().position(|token| token.is("COLLATE"));
     let collation = collate.and_then(|at| value(at + 1));
-    if let Some(charset) = charset.filter(is_word) {
-        options.push_str(&format!(" CHARACTER SET {charset}"));
-    }
-    if let Some(collation) = collation.filter(is_word) {
-        options.push_str(&format!(" COLLATE {collation}"));
-    }
-    options
+    let charset = charset.filter(is_word);
+    let charset = charset.map(|name| format!(" CHARACTER SET {name}"));
+    let collation = collation.filter(is_word);
+    let collation = collation.map(|name| format!(" COLLATE {name}"));
+    charset.into_iter().chain(collation).collect()
 }
 
 #[cfg(test)]

@@ -156,17 +156,14 @@ fn text(path: &Path, mut from: Source) -> io::Result<Source> {
 /// # Errors
 /// The file is in another folder, or does not exist.
 pub(crate) fn beside(folder: &Path, name: &str) -> io::Result<PathBuf> {
-    let whole = |cause: io::Error, path: &Path| {
-        io::Error::new(
-            cause.kind(),
-            format!("{} cannot be read: {cause}", path.display()),
-        )
+    let whole = |path: &Path| {
+        path.canonicalize().map_err(|cause| {
+            let says = format!("{} cannot be read: {cause}", path.display());
+            io::Error::new(cause.kind(), says)
+        })
     };
     let path = folder.join(name);
-    let folder = folder
-        .canonicalize()
-        .map_err(|cause| whole(cause, folder))?;
-    let path = path.canonicalize().map_err(|cause| whole(cause, &path))?;
+    let (folder, path) = (whole(folder)?, whole(&path)?);
     if path.starts_with(&folder) && path.is_file() {
         Ok(path)
     } else {
