@@ -205,10 +205,7 @@ fn read_look(session: &mut Session, schema: &str) -> Result<Option<Look>, Server
     let table = marker::qualified(session, schema);
     match session.query(&format!("SELECT look FROM {table}")) {
         Ok(reply) => Ok(reply.first_text().as_deref().and_then(Look::parse)),
-        Err(ServerError::Refused {
-            code: NO_SUCH_COLUMN,
-            ..
-        }) => Ok(None),
+        Err(ServerError::Refused { code, .. }) if code == NO_SUCH_COLUMN => Ok(None),
         Err(other) => Err(other),
     }
 }

@@ -204,14 +204,9 @@ fn make_schema(session: &mut Session, charset: &Charset) -> Result<(), ServerErr
             false => format!("CREATE DATABASE {SCHEMA} DEFAULT CHARACTER SET {name}"),
         };
         last = session.execute(&sql).map(drop);
-        if !matches!(
-            last,
-            Err(ServerError::Refused {
-                code: NO_CHARSET,
-                ..
-            })
-        ) {
-            break;
+        match last {
+            Err(ServerError::Refused { code, .. }) if code == NO_CHARSET => {}
+            _ => break,
         }
     }
     last?;

@@ -45,9 +45,7 @@ pub(super) fn refuse(
     // Dumps turn notes off, and a note says that digits were cut.
     if sets(sql, "note_verbosity") {
         match session.execute("SET SESSION note_verbosity = 'basic'") {
-            Err(ServerError::Refused {
-                code: NO_VARIABLE, ..
-            }) => {}
+            Err(ServerError::Refused { code, .. }) if code == NO_VARIABLE => {}
             set => set.map(drop).map_err(unread)?,
         }
     }

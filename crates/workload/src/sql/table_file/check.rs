@@ -43,9 +43,7 @@ impl Check {
         let triggers = session.query(&sql).map_err(&failed)?.first_text();
         let charset = match session.execute("SELECT CONVERT('a' USING utf8mb4)") {
             Ok(_) => "utf8mb4",
-            Err(ServerError::Refused {
-                code: NO_CHARSET, ..
-            }) => "utf8",
+            Err(ServerError::Refused { code, .. }) if code == NO_CHARSET => "utf8",
             Err(other) => return Err(failed(other)),
         };
         Ok(Check {

@@ -286,9 +286,7 @@ impl TableFile {
             _ if cause.is_local_infile_refused() => {
                 "; ask its owner to SET GLOBAL local_infile = 1, or give the rows in a dump"
             }
-            ServerError::Refused {
-                code: NO_GEOMETRY, ..
-            } => {
+            ServerError::Refused { code, .. } if *code == NO_GEOMETRY => {
                 "; for text such as POINT(1 2) write options = \"... (id, @c) SET place = ST_GeomFromText(@c)\""
             }
             _ => "",
