@@ -377,7 +377,8 @@ impl Stored {
                 (present.map_err(failed)?, what)
             }
         };
-        schema::make_room(session, self.schema, &present, what, allow)
+        schema::may_drop(self.schema, &present, what, allow)?;
+        schema::drop_tables(session, self.schema, &present)
     }
 
     /// Statements after the last row. Plans depend on statistics: without ANALYZE, 5.5 assumes that each key of a large

@@ -79,18 +79,6 @@ pub(crate) fn refuse_sqlite(
     }
 }
 
-/// Drops the tables that are `present` if allowed; otherwise fails as [`may_drop`] does.
-pub(crate) fn make_room(
-    session: &mut Session,
-    schema: &str,
-    present: &[String],
-    what: impl Into<String>,
-    allow: &AllowDrop,
-) -> Result<(), LoadError> {
-    may_drop(schema, present, what, allow)?;
-    drop_tables(session, schema, present)
-}
-
 /// Fails if tables are `present` that may not be dropped: with [`LoadError::Exists`], which calls them `what`, if they have a marker;
 /// otherwise they are the user's, and it fails with [`LoadError::Theirs`].
 pub(crate) fn may_drop(
@@ -211,13 +199,10 @@ pub(crate) fn data_bytes(
         return Ok(pages * number(session.query("PRAGMA page_size")?.first_text()));
     }
     ask_anew(session)?;
-    let names = tables
-        .iter()
-        .map(|name| literal(name))
-        .collect::<Vec<_>>()
-        .join(", ");
+    let names: Vec<String> = tables.iter().map(|name| literal(name)).collect();
     let sql = format!(
-        "SELECT CAST(SUM(data_length + index_length) AS UNSIGNED) FROM information_schema.tables WHERE table_schema = '{schema}' AND table_name IN ({names})"
+        "SELECT CAST(SUM(data_length + index_length) AS UNSIGNED) FROM information_schema.tables WHERE table_schema = '{schema}' AND table_name IN ({})",
+        names.join(", ")
     );
     Ok(number(session.query(&sql)?.first_text()))
 }
@@ -266,7 +251,10 @@ mod tests {
         let make = "create table ours (n); create table prony_dataset (n); create table theirs (n)";
         session.execute(make).unwrap();
         let present = ["ours", marker::TABLE].map(String::from);
-        let mut make = |allow| make_room(&mut session, "s", &present, "a table", &allow);
+        let mut make = |allow| {
+            may_drop("s", &present, "a table", &allow)?;
+            drop_tables(&mut session, "s", &present)
+        };
         let refused = make(AllowDrop::No).unwrap_err().to_string();
         assert!(refused.contains("holds a table"), "{refused}");
         make(AllowDrop::Pronys).unwrap();

@@ -14,6 +14,6 @@ pub(crate) mod witness;
 
 pub use create_and_drop::index_bytes;
 pub(crate) use create_and_drop::{
-    ask_anew, count, create, data_bytes, drop, drop_tables, enter, exists, literal, make,
-    make_room, may_drop, prepare, query, quoted, refuse_sqlite, statements,
+    ask_anew, count, create, data_bytes, drop, drop_tables, enter, exists, literal, make, may_drop,
+    prepare, query, quoted, refuse_sqlite, statements,
 };
