@@ -95,17 +95,18 @@ impl Auditor for Reader {
         let mut note = inner.audit(place, ended)?.unwrap_or_default();
         note.violations
             .extend(wrong_before.sentences("before the load"));
-        if let Audited::Folder(folder) = place {
-            let mut seen = Seen {
-                has_crashed: !ended.crashes_ns.is_empty(),
-                ..Seen::default()
-            };
-            each_block(&section, folder, &mut |block, found| {
-                seen.add(folder, block, ledger.writes(block), found);
-            })?;
-            seen.enter(ledger.blocks, &mut note);
-        }
-        Ok(Some(note))
+        let Audited::Folder(folder) = place else {
+            return Ok(Some(note));
+        };
+        let mut seen = Seen {
+            has_crashed: !ended.crashes_ns.is_empty(),
+            note,
+            ..Seen::default()
+        };
+        each_block(&section, folder, &mut |block, found| {
+            seen.add(folder, block, ledger.writes(block), found);
+        })?;
+        Ok(Some(seen.note(ledger.blocks)))
     }
 }
 
@@ -113,6 +114,7 @@ impl Auditor for Reader {
 #[derive(Default)]
 struct Seen {
     has_crashed: bool,
+    /// With what others have found.
     note: AuditNote,
     not_synced: u64,
     torn: u64,
@@ -145,12 +147,9 @@ impl Seen {
         }
     }
 
-    fn enter(self, blocks: u64, note: &mut AuditNote) {
-        note.acknowledged += self.note.acknowledged;
-        note.unknown += self.note.unknown;
-        note.unknown_kept += self.note.unknown_kept;
-        note.lost += self.note.lost;
-        let (wrong, lost) = (self.wrong.count, self.note.lost);
+    fn note(self, blocks: u64) -> AuditNote {
+        let mut note = self.note;
+        let (wrong, lost) = (self.wrong.count, self.lost.count);
         note.findings.push(if !self.has_crashed {
             format!("{blocks} blocks were read back, {wrong} of them wrong")
         } else {
@@ -163,6 +162,7 @@ impl Seen {
             .extend(self.lost.sentences("after the power cut"));
         note.violations
             .extend(self.wrong.sentences("after the load"));
+        note
     }
 }
 
