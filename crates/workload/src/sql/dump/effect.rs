@@ -41,6 +41,8 @@ pub(super) fn effect(sql: &[u8], quoting: Quoting) -> Effect {
     let Some(first) = lexer.next() else {
         return Effect::Nothing;
     };
+    let next = lexer.clone().next();
+    let is_next = |word: &str| next.is_some_and(|next| next.is(word));
     match first {
         _ if first.is("INSERT") => insert(sql, lexer),
         _ if first.is_one_of(&UNKNOWN) => Effect::Unknown,
@@ -51,13 +53,9 @@ pub(super) fn effect(sql: &[u8], quoting: Quoting) -> Effect {
         _ if first.is("ALTER") && lexer.any(|token| token.is_one_of(&ALTERS_ROWS)) => {
             Effect::Unknown
         }
-        _ if first.is("BEGIN") && lexer.next().is_some_and(|next| next.is("NOT")) => {
-            Effect::Unknown
-        }
+        _ if first.is("BEGIN") && is_next("NOT") => Effect::Unknown,
         // SET STATEMENT a = 1 FOR INSERT ..., of MariaDB.
-        _ if first.is("SET") && lexer.next().is_some_and(|next| next.is("STATEMENT")) => {
-            Effect::Unknown
-        }
+        _ if first.is("SET") && is_next("STATEMENT") => Effect::Unknown,
         _ => Effect::Nothing,
     }
 }
