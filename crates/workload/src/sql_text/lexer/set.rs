@@ -147,34 +147,30 @@ fn variables(one: &Assignment) -> Vec<String> {
 fn assignment<'t, 's>(tokens: &'t [Token<'s>], word: &mut Scope) -> Assignment<'t, 's> {
     let (scope, rest) = scope(tokens, word);
     let is_equal = |token: &Token| token.is_sign(b'=') || token.is_sign(b':');
-    let equal = rest.iter().position(is_equal);
-    let (target, value) = match equal {
-        Some(at) => {
+    let (target, value) = match (rest.iter().position(is_equal), rest) {
+        (Some(at), _) => {
             let value = &rest[at..];
             let signs = value.iter().take_while(|token| is_equal(token)).count();
             (&rest[..at], &value[signs..])
         }
-        None => (
-            rest.get(..1).unwrap_or_default(),
-            rest.get(1..).unwrap_or_default(),
-        ),
+        (None, [a, b, value @ ..]) if a.is_one_of(&["CHARACTER", "CHAR"]) && b.is("SET") => {
+            return Assignment {
+                scope,
+                name: "charset".to_string(),
+                value,
+                tokens,
+            };
+        }
+        (None, _) => rest.split_at(rest.len().min(1)),
     };
     // `PASSWORD FOR a = ...` is named by its first word, `a.b = ...` by its last.
     let name = match target {
         [first, second, ..] if !second.is_sign(b'.') => first.name(),
         _ => target.iter().rev().find_map(Token::name),
     };
-    let name = name.unwrap_or_default();
-    let is_charset = equal.is_none()
-        && matches!(rest, [a, b, ..] if a.is_one_of(&["CHARACTER", "CHAR"]) && b.is("SET"));
-    let (name, value) = if is_charset {
-        ("charset".to_string(), rest.get(2..).unwrap_or_default())
-    } else {
-        (name.to_ascii_lowercase(), value)
-    };
     Assignment {
         scope,
-        name,
+        name: name.unwrap_or_default().to_ascii_lowercase(),
         value,
         tokens,
     }
