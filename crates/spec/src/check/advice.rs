@@ -2,10 +2,9 @@
 //!
 //! Boundaries: mistakes, which stop a run, are in `file::mistake`.
 
-use super::timed::loads_of_levels;
 use super::traces;
 use crate::experiment::{Experiment, FactorSpec, LevelSpec, RoundKind, ServerSpec};
-use crate::load::{ArrivalsSpec, LoadSpec};
+use crate::load::ArrivalsSpec;
 use crate::text::unit::duration_text;
 use record::LoadFactor;
 
@@ -13,7 +12,7 @@ use record::LoadFactor;
 pub fn advice(experiment: &Experiment) -> Vec<String> {
     let series = LoadFactor::ALL.into_iter().filter(|one| one.is_count());
     let series = series.filter_map(|factor| begins_above_one(experiment, factor.name()));
-    let cut = traces::cut(experiment, loads_of_levels(experiment));
+    let cut = traces::cut(experiment);
     let remarks = experiment.remarks.iter().cloned();
     remarks
         .chain(series)
@@ -27,24 +26,15 @@ pub fn advice(experiment: &Experiment) -> Vec<String> {
 
 /// Ramps that are longer than their load, which ends before it has the rate that they name.
 fn cut_ramps(experiment: &Experiment) -> Vec<String> {
-    let of_file = match &experiment.load {
-        LoadSpec::Open(open) => Some(open.arrivals.clone()),
-        LoadSpec::Closed { .. } => None,
-    };
-    let of_levels = loads_of_levels(experiment).into_iter();
-    let of_levels = of_levels.filter_map(|(_, load)| load.arrivals);
     let ends = experiment.protocol.driven();
-    let cut = of_file.into_iter().chain(of_levels).filter_map(|arrivals| {
-        let ArrivalsSpec::Ramp { to, over } = arrivals else {
-            return None;
-        };
-        (over > ends && experiment.protocol.is_timed()).then(|| {
-            format!(
-                "the ramp does not reach {to} operations per second: it takes {}, and the load ends after {}",
-                duration_text(over),
-                duration_text(ends)
-            )
-        })
+    let arrivals = traces::arrivals(experiment).into_iter();
+    let cut = arrivals.filter_map(|(_, arrivals)| match arrivals {
+        ArrivalsSpec::Ramp { to, over } if over > ends => Some(format!(
+            "the ramp does not reach {to} operations per second: it takes {}, and the load ends after {}",
+            duration_text(over),
+            duration_text(ends)
+        )),
+        _ => None,
     });
     cut.collect()
 }

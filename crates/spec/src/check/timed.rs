@@ -4,11 +4,10 @@
 //! workload; crate `load` drives it.
 
 use super::traces;
-use crate::experiment::place::{Late, Path, answer, changes, path};
+use crate::experiment::place::{Late, Path, answer, changes, loads_of_levels, path};
 use crate::experiment::{Experiment, FactorSpec, Patch, RoundKind, SHORTEST};
 use crate::file::mistake::SpecError;
 use crate::load::{LoadPatch, LoadSpec};
-use record::LoadFactor;
 use std::time::Duration;
 
 /// Whether a timed load is shorter than an experiment file may request without saying so.
@@ -46,11 +45,8 @@ pub fn check(experiment: &Experiment, has_driver: bool) -> Result<(), SpecError>
     let workload = &experiment.workload;
     let late = match (has_driver, experiment.protocol.is_timed()) {
         (true, true) => {
-            let traces = traces::without_arrivals(experiment, loads_of_levels(experiment));
-            traces
-                .into_iter()
-                .chain(further_rounds(experiment))
-                .collect()
+            let traces = traces::without_arrivals(experiment);
+            [traces, further_rounds(experiment)].concat()
         }
         (true, false) => vec![Late {
             path: path(&["workload", workload]),
@@ -200,15 +196,4 @@ fn other_keys(experiment: &Experiment) -> Vec<Path> {
             (others != LoadPatch::default()).then_some(at)
         });
     of_file.into_iter().chain(of_levels).collect()
-}
-
-/// The load of every level in the file, with its path.
-pub(super) fn loads_of_levels(experiment: &Experiment) -> Vec<(Path, LoadPatch)> {
-    let own = experiment
-        .factors
-        .iter()
-        .filter(|factor| LoadFactor::named(&factor.name).is_none());
-    own.flat_map(changes)
-        .filter_map(|(at, patch)| Some(([at, path(&["load"])].concat(), patch.load.clone()?)))
-        .collect()
 }

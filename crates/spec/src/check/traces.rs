@@ -3,14 +3,10 @@
 //! Boundaries: `load::trace` reads the times.
 
 use crate::experiment::Experiment;
-use crate::experiment::place::{Late, Path, path};
-use crate::load::{ArrivalsSpec, LoadPatch, LoadSpec};
-use std::sync::Arc;
+use crate::experiment::place::{Late, Path, loads_of_levels, path};
+use crate::load::{ArrivalsSpec, LoadSpec};
 
 const NS_PER_S: f64 = 1e9;
-
-/// The loads of all levels, with their paths.
-type Levels = Vec<(Path, LoadPatch)>;
 
 /// A trace, and how much of it the load takes.
 struct Taken {
@@ -22,10 +18,8 @@ struct Taken {
 }
 
 /// Notes traces of which nothing arrives during the load.
-pub(super) fn without_arrivals(experiment: &Experiment, of_levels: Levels) -> Vec<Late> {
-    let none = all(experiment, of_levels)
-        .into_iter()
-        .filter(|taken| taken.in_time == 0);
+pub(super) fn without_arrivals(experiment: &Experiment) -> Vec<Late> {
+    let none = all(experiment).filter(|taken| taken.in_time == 0);
     none.map(|taken| Late {
         path: taken.at,
         says: format!(
@@ -40,10 +34,8 @@ pub(super) fn without_arrivals(experiment: &Experiment, of_levels: Levels) -> Ve
 }
 
 /// A sentence for each trace that goes on after its load.
-pub(super) fn cut(experiment: &Experiment, of_levels: Levels) -> Vec<String> {
-    let cut = all(experiment, of_levels)
-        .into_iter()
-        .filter(|taken| taken.in_time < taken.arrivals);
+pub(super) fn cut(experiment: &Experiment) -> Vec<String> {
+    let cut = all(experiment).filter(|taken| taken.in_time < taken.arrivals);
     cut.map(|taken| {
         format!(
             "{} of the {} arrivals of the trace are left out: the load ends at {} s with its time, the trace at {} s",
@@ -60,7 +52,8 @@ fn lasts_s(experiment: &Experiment) -> f64 {
     experiment.protocol.driven().as_secs_f64()
 }
 
-fn all(experiment: &Experiment, of_levels: Levels) -> Vec<Taken> {
+/// The arrivals of a timed load, those of the file and of its levels, with the paths of their loads.
+pub(super) fn arrivals(experiment: &Experiment) -> Vec<(Path, ArrivalsSpec)> {
     if !experiment.protocol.is_timed() {
         return Vec::new();
     }
@@ -68,17 +61,21 @@ fn all(experiment: &Experiment, of_levels: Levels) -> Vec<Taken> {
         LoadSpec::Open(open) => Some((path(&["load", "open"]), open.arrivals.clone())),
         LoadSpec::Closed { .. } => None,
     };
-    let of_levels = of_levels.into_iter();
+    let of_levels = loads_of_levels(experiment).into_iter();
     let of_levels = of_levels.filter_map(|(at, load)| Some((at, load.arrivals?)));
-    let traces = of_file.into_iter().chain(of_levels);
-    let traces = traces.filter_map(|(at, arrivals)| match arrivals {
-        ArrivalsSpec::Trace { at_ns } => Some(taken(at, &at_ns, lasts_s(experiment))),
-        _ => None,
-    });
-    traces.collect()
+    of_file.into_iter().chain(of_levels).collect()
 }
 
-fn taken(at: Path, at_ns: &Arc<[u64]>, lasts_s: f64) -> Taken {
+fn all(experiment: &Experiment) -> impl Iterator<Item = Taken> {
+    let lasts_s = lasts_s(experiment);
+    let arrivals = arrivals(experiment).into_iter();
+    arrivals.filter_map(move |(at, arrivals)| match arrivals {
+        ArrivalsSpec::Trace { at_ns } => Some(taken(at, &at_ns, lasts_s)),
+        _ => None,
+    })
+}
+
+fn taken(at: Path, at_ns: &[u64], lasts_s: f64) -> Taken {
     let seconds = |at_ns: Option<&u64>| at_ns.map_or(0.0, |at_ns| *at_ns as f64 / NS_PER_S);
     Taken {
         at: [at, path(&["arrivals"])].concat(),

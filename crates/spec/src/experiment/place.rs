@@ -5,7 +5,8 @@
 use super::{Experiment, FactorSpec, Patch};
 use crate::file::mistake::{Mistake, Notes, Span, SpecError};
 use crate::file::read::{Section, same_key};
-use record::TrialKey;
+use crate::load::LoadPatch;
+use record::{LoadFactor, TrialKey};
 use toml::de::DeTable;
 
 /// A path through the file: tables by key, lists by index.
@@ -128,6 +129,15 @@ pub(crate) fn changes(factor: &FactorSpec) -> impl Iterator<Item = (Path, &Patch
         let on = on.map(move |(server, patch)| (path(&[&at[..], &["on", server]].concat()), patch));
         std::iter::once((path(&at), &level.patch)).chain(on)
     })
+}
+
+/// The load of every level in the file, with its path.
+pub(crate) fn loads_of_levels(experiment: &Experiment) -> Vec<(Path, LoadPatch)> {
+    let own = experiment.factors.iter();
+    let own = own.filter(|factor| LoadFactor::named(&factor.name).is_none());
+    own.flat_map(changes)
+        .filter_map(|(at, patch)| Some(([at, path(&["load"])].concat(), patch.load.clone()?)))
+        .collect()
 }
 
 /// A mistake that is found after parsing.
