@@ -1,16 +1,47 @@
-//! Lists of names and lists of tables, which several sections have.
+//! Lists of values, of names and of tables, which several sections have.
 //!
 //! Boundaries: `read` reads one key; the sections give the names a meaning.
 
 use super::read::{Node, Section};
 use crate::text::setting::Pairs;
+use std::collections::HashSet;
+
+/// The values of a list, or a single one, without duplicates. `twice` says what is listed again, and the way out.
+pub(crate) fn distinct<'s, T: ToString>(
+    node: &Node<'s>,
+    example: &str,
+    read: impl Fn(&Node<'s>) -> Option<T>,
+    twice: impl Fn(&T) -> (String, &'static str),
+) -> Vec<(Node<'s>, T)> {
+    let mut values = Vec::new();
+    let mut seen = HashSet::new();
+    for element in node.one_or_more(example) {
+        let Some(value) = read(&element) else {
+            continue;
+        };
+        if seen.insert(value.to_string()) {
+            values.push((element, value));
+        } else {
+            let (says, help) = twice(&value);
+            element.note(says, "again", help);
+        }
+    }
+    values
+}
+
+/// Names without duplicates, each with its place.
+pub(crate) fn placed_names<'s>(node: &Node<'s>, example: &str) -> Vec<(Node<'s>, String)> {
+    let twice = |name: &String| {
+        let says = format!("\"{name}\" is listed twice in \"{}\"", node.key);
+        (says, "list it once")
+    };
+    distinct(node, example, |node| node.name(example), twice)
+}
 
 /// Names without duplicates.
 pub(crate) fn names(node: &Node, example: &str) -> Vec<String> {
-    node.names(example)
-        .into_iter()
-        .map(|(_, name)| name)
-        .collect()
+    let names = placed_names(node, example).into_iter();
+    names.map(|(_, name)| name).collect()
 }
 
 /// The tables of `[[event]]` or `[[claim]]`.

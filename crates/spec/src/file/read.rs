@@ -7,7 +7,6 @@
 use super::mistake::{Mistake, Notes, Span};
 use crate::text::setting::plain;
 use crate::text::unit;
-use std::collections::HashSet;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -493,27 +492,6 @@ impl<'s> Node<'s> {
             DeValue::Array(_) => self.list(example).unwrap_or_default(),
             _ => vec![self.clone()],
         }
-    }
-
-    /// Names without duplicates.
-    pub fn names(&self, example: &str) -> Vec<(Node<'s>, String)> {
-        let mut names: Vec<(Node, String)> = Vec::new();
-        let mut seen: HashSet<String> = HashSet::new();
-        for node in self.one_or_more(example) {
-            let Some(name) = node.name(example) else {
-                continue;
-            };
-            if !seen.insert(name.clone()) {
-                node.note(
-                    format!("\"{name}\" is listed twice in \"{}\"", self.key),
-                    "again",
-                    "list it once",
-                );
-            } else {
-                names.push((node, name));
-            }
-        }
-        names
     }
 
     /// The table that the key holds, if it holds one.

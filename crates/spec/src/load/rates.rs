@@ -4,8 +4,8 @@
 
 use super::rate::per_second;
 use super::{ArrivalsSpec, RateSpec, SearchSpec, Threshold, trace};
+use crate::file::lists::distinct;
 use crate::file::read::{Node, Section};
-use std::collections::HashSet;
 
 const RATE: &str = "rate = [500, 1000, \"60% of max\"]";
 const FIND: &str = "find = { max_rate = [100, 20000], where = \"p99 <= 10ms\" }";
@@ -41,21 +41,12 @@ pub(super) fn rates(section: &Section, arrivals: Option<&ArrivalsSpec>) -> Optio
 }
 
 fn rate_list(node: &Node) -> Vec<RateSpec> {
-    let mut rates = Vec::new();
-    let mut seen = HashSet::new();
-    for node in node.one_or_more(RATE) {
-        let Some(rate) = rate(&node) else { continue };
-        if !seen.insert(rate.to_string()) {
-            node.note(
-                format!("the rate {rate} is listed twice"),
-                "again",
-                "list each rate once",
-            );
-        } else {
-            rates.push(rate);
-        }
-    }
-    rates
+    let twice = |rate: &RateSpec| {
+        let says = format!("the rate {rate} is listed twice");
+        (says, "list each rate once")
+    };
+    let rates = distinct(node, RATE, rate, twice).into_iter();
+    rates.map(|(_, rate)| rate).collect()
 }
 
 fn rate(node: &Node) -> Option<RateSpec> {

@@ -9,8 +9,8 @@ use super::{
     ArrivalsSpec, CLIENTS_MAX, CLOSED_KEYS, Load, LoadPatch, LoadSpec, OPEN_KEYS, OpenSpec,
     QueueSpec, RateSpec, WhenFull, trace,
 };
+use crate::file::lists::distinct;
 use crate::file::read::{Node, Section};
-use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 use toml::de::DeValue;
@@ -123,23 +123,12 @@ fn trace_in_place(
 
 /// Reads client or worker counts, without duplicates.
 fn counts(node: &Node, example: &str) -> Vec<u32> {
-    let mut counts = Vec::new();
-    let mut seen = HashSet::new();
-    for element in node.one_or_more(example) {
-        let Some(count) = count(&element, example) else {
-            continue;
-        };
-        if !seen.insert(count) {
-            element.note(
-                format!("{count} {} is listed twice", node.key),
-                "again",
-                "list each number once",
-            );
-        } else {
-            counts.push(count);
-        }
-    }
-    counts
+    let twice = |count: &u32| {
+        let says = format!("{count} {} is listed twice", node.key);
+        (says, "list each number once")
+    };
+    let counts = distinct(node, example, |node| count(node, example), twice).into_iter();
+    counts.map(|(_, count)| count).collect()
 }
 
 fn count(node: &Node, example: &str) -> Option<u32> {

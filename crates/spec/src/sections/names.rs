@@ -6,7 +6,7 @@
 use super::factors::without_server;
 use crate::experiment::event::{SET, of_servers};
 use crate::experiment::{FactorSpec, LevelSpec, Protocol, RoundKind, ServerSpec};
-use crate::file::lists::tables;
+use crate::file::lists::{placed_names, tables};
 use crate::file::read::{Node, Section};
 use crate::load::{LoadSpec, MAX};
 use record::LoadFactor;
@@ -108,11 +108,8 @@ impl<'e> Names<'e> {
             return Vec::new();
         };
         let mut found = Vec::new();
-        for (element, name) in node.names(&format!(
-            "{} = [\"{}\"]",
-            node.key,
-            names.first().unwrap_or(&"...")
-        )) {
+        let example = format!("{} = [\"{}\"]", node.key, names.first().unwrap_or(&"..."));
+        for (element, name) in placed_names(node, &example) {
             if places.contains_key(name.as_str()) {
                 found.push(name);
             } else {
