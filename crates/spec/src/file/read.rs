@@ -10,7 +10,11 @@ use crate::text::unit;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
-use toml::de::{DeTable, DeValue};
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue};
+
+/// Lifts what the file's top level or an earlier factor has set.
+pub(crate) const NONE: &str = "none";
 
 /// A table of the file.
 #[derive(Clone)]
@@ -131,26 +135,14 @@ impl<'s> Section<'s> {
     /// Its keys in file order.
     pub fn entries(&self) -> impl Iterator<Item = Node<'s>> + use<'s> {
         let notes = self.notes;
-        self.table.iter().map(move |(key, value)| Node {
-            notes,
-            key: key.get_ref(),
-            key_at: key.span(),
-            value: value.get_ref(),
-            value_at: value.span(),
-        })
+        let entries = self.table.iter();
+        entries.map(move |(key, value)| Node::new(notes, key, value))
     }
 
     /// One key.
     pub fn get(&self, key: &str) -> Option<Node<'s>> {
         let (key, value) = self.table.get_key_value(key)?;
-        let (key_at, value_at) = (key.span(), value.span());
-        Some(Node {
-            notes: self.notes,
-            key: key.get_ref(),
-            key_at,
-            value: value.get_ref(),
-            value_at,
-        })
+        Some(Node::new(self.notes, key, value))
     }
 
     /// The value of a key. None without it, and for a mistake, which `read` notes.
@@ -166,6 +158,19 @@ impl<'s> Section<'s> {
         read: impl FnOnce(&Node<'s>) -> Option<T>,
     ) -> Option<T> {
         self.get(key).map_or(Some(default), |node| read(&node))
+    }
+
+    /// The value of a key that `"none"`, read as Some(None), lifts.
+    pub(crate) fn read_or_none<T>(
+        &self,
+        key: &str,
+        read: impl FnOnce(&Node<'s>) -> Option<T>,
+    ) -> Option<Option<T>> {
+        let node = self.get(key)?;
+        match node.value.as_str() {
+            Some(NONE) => Some(None),
+            _ => read(&node).map(Some),
+        }
     }
 
     /// Notes every key that is not among these; `name` is how messages call the section.
@@ -248,6 +253,20 @@ fn entry<'s>(section: &Section<'s>, key: &str) -> Option<Node<'s>> {
 }
 
 impl<'s> Node<'s> {
+    fn new(
+        notes: &'s Notes,
+        key: &'s Spanned<DeString<'s>>,
+        value: &'s Spanned<DeValue<'s>>,
+    ) -> Node<'s> {
+        Node {
+            notes,
+            key: key.get_ref(),
+            key_at: key.span(),
+            value: value.get_ref(),
+            value_at: value.span(),
+        }
+    }
+
     /// The span of the key and its value if they are adjacent, else of the key; of the value for an element of a list.
     pub fn at(&self) -> Span {
         match self.value {
@@ -517,7 +536,7 @@ impl<'s> Node<'s> {
         let DeValue::Array(elements) = self.value else {
             return Vec::new();
         };
-        let element = |value: &'s toml::Spanned<DeValue<'s>>| Node {
+        let element = |value: &'s Spanned<DeValue<'s>>| Node {
             notes: self.notes,
             key: "",
             key_at: self.key_at.clone(),

@@ -2,7 +2,7 @@
 //!
 //! Purpose: the keys and what goes together. Boundaries: `host::volume` makes volumes and checks that the machine can.
 
-use crate::file::read::{Node, Section};
+use crate::file::read::{NONE, Node, Section};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -62,29 +62,20 @@ const FILESYSTEMS: [(&str, FilesystemSpec); 2] =
 const DEVICE: &str = "device";
 /// The keys that only a volatile volume has.
 const OF_VOLATILE: [&str; 3] = ["lie", "log", "slow_flush"];
-/// Lifts a volume that the file's top level has set.
-const NONE: &str = "none";
 
 /// Reads `[host]` or the `host` of a level.
 pub(crate) fn host(node: &Node) -> Option<HostPatch> {
     let section = node.section(EXAMPLE)?;
     section.allow("host", &["volume", "redo_volume", "directory"]);
-    let redo_volume = section.read("redo_volume", volume_or_none);
+    let redo_volume = section.read_or_none("redo_volume", volume);
     refuse_volatile_redo(&section, &redo_volume);
     Some(HostPatch {
-        volume: section.read("volume", volume_or_none),
+        volume: section.read_or_none("volume", volume),
         redo_volume,
         directory: section
             .read("directory", |node| node.words("directory = \"/mnt/disk\""))
             .map(PathBuf::from),
     })
-}
-
-fn volume_or_none(node: &Node) -> Option<Option<VolumeSpec>> {
-    match node.value.as_str() {
-        Some(NONE) => Some(None),
-        _ => volume(&node.section(VOLUME)?).map(Some),
-    }
 }
 
 /// A power cut takes away one disk, so the redo log cannot be on another one.
@@ -100,7 +91,8 @@ fn refuse_volatile_redo(section: &Section, redo_volume: &Option<Option<VolumeSpe
     }
 }
 
-fn volume(section: &Section) -> Option<VolumeSpec> {
+fn volume(node: &Node) -> Option<VolumeSpec> {
+    let section = &node.section(VOLUME)?;
     let of_all = ["kind", "filesystem", "mount_options", DEVICE];
     section.allow("volume", &[of_all.as_slice(), &OF_VOLATILE].concat());
     let kind = section.require("volume", "kind", "kind = \"volatile\"")?;

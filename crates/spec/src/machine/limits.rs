@@ -2,11 +2,10 @@
 //!
 //! Purpose: the keys, their ranges and the presets. Boundaries: `host::limits` applies them and checks that the machine can.
 
-use crate::file::read::Node;
+use crate::file::read::{NONE, Node};
 use crate::text::setting::Setting;
 use crate::text::unit;
 use std::fmt;
-use toml::de::DeValue;
 
 /// What `[limits]` or a level changes: the outer None means "unchanged", the inner one "no limit".
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -51,9 +50,6 @@ const KEYS: [&str; 7] = [
 /// A quota of 1 ms in each period of 100 ms, the minimum of the kernel's cpu controller.
 const CPUS_MIN: f64 = 0.01;
 
-/// Lifts a limit that the file's top level has set.
-const NONE: &str = "none";
-
 /// The limits that emulate a kind of disk.
 struct Disk {
     name: &'static str,
@@ -90,12 +86,12 @@ pub(crate) fn limits(node: &Node) -> Option<LimitsPatch> {
     let section = node.section("limits = { read_iops = 400 }")?;
     section.allow("limits", &KEYS);
     let given = LimitsPatch {
-        read_iops: section.read("read_iops", operations),
-        write_iops: section.read("write_iops", operations),
-        read_bandwidth: section.read("read_bandwidth", bytes),
-        write_bandwidth: section.read("write_bandwidth", bytes),
-        memory: section.read("memory", memory),
-        cpus: section.read("cpus", cpus),
+        read_iops: section.read_or_none("read_iops", operations),
+        write_iops: section.read_or_none("write_iops", operations),
+        read_bandwidth: section.read_or_none("read_bandwidth", bytes),
+        write_bandwidth: section.read_or_none("write_bandwidth", bytes),
+        memory: section.read_or_none("memory", memory),
+        cpus: section.read_or_none("cpus", cpus),
     };
     Some(given.over(section.read("disk", disk).unwrap_or_default()))
 }
@@ -144,55 +140,35 @@ fn striped(name: &str) -> Option<(&str, u64)> {
     }
 }
 
-fn is_none(node: &Node) -> bool {
-    matches!(node.value, DeValue::String(text) if *text == NONE)
-}
-
 /// Reads a number of operations per second.
-fn operations(node: &Node) -> Option<Option<u64>> {
-    if is_none(node) {
-        return Some(None);
-    }
+fn operations(node: &Node) -> Option<u64> {
     let example = format!("{} = 400", node.key);
-    Some(Some(u64::from(node.count(&example)?)))
+    node.count(&example).map(u64::from)
 }
 
 /// Reads a size; a bandwidth is a size per second.
-fn bytes(node: &Node) -> Option<Option<u64>> {
-    if is_none(node) {
-        return Some(None);
-    }
+fn bytes(node: &Node) -> Option<u64> {
     let example = format!("{} = \"64M\"", node.key);
+    let help = format!("write {example}");
     let bytes = unit::size_bytes(node.text(&example)?);
-    match bytes {
-        Ok(bytes) if bytes >= MIB => Some(Some(bytes)),
-        Ok(_) => {
-            let says = format!("{} is below 1M, which is too low to be useful", node.key);
-            node.note(says, "too small", format!("write {example}"));
-            None
-        }
-        Err(error) => {
-            node.note(error.to_string(), "not a size", format!("write {example}"));
-            None
-        }
+    let bytes = node.noted(bytes, "not a size", help.as_str())?;
+    if bytes < MIB {
+        let says = format!("{} is below 1M, which is too low to be useful", node.key);
+        node.note(says, "too small", help);
+        return None;
+    }
+    Some(bytes)
+}
+
+fn memory(node: &Node) -> Option<Memory> {
+    let text = node.value.as_str();
+    match text.and_then(|text| Setting::from_text(text).ok()) {
+        Some(Setting::OfData(factor)) => Some(Memory::OfData(factor)),
+        _ => bytes(node).map(Memory::Bytes),
     }
 }
 
-fn memory(node: &Node) -> Option<Option<Memory>> {
-    let of_data = match node.value {
-        DeValue::String(text) => Setting::from_text(text).ok(),
-        _ => None,
-    };
-    match of_data {
-        Some(Setting::OfData(factor)) => Some(Some(Memory::OfData(factor))),
-        _ => Some(bytes(node)?.map(Memory::Bytes)),
-    }
-}
-
-fn cpus(node: &Node) -> Option<Option<f64>> {
-    if is_none(node) {
-        return Some(None);
-    }
+fn cpus(node: &Node) -> Option<f64> {
     let cpus = node.positive("cpus = 1.5")?;
     if cpus < CPUS_MIN {
         let says =
@@ -200,7 +176,7 @@ fn cpus(node: &Node) -> Option<Option<f64>> {
         node.note(says, "too small", "write cpus = 1.5");
         return None;
     }
-    Some(Some(cpus))
+    Some(cpus)
 }
 
 /// What it changes: `write_iops = 200, memory = none`.

@@ -19,8 +19,6 @@ pub(crate) const KEYS: [&str; 7] = [
 ];
 /// The largest number of nodes on one machine.
 const NODES_MAX: i64 = 9;
-/// Lifts a link that `[server.NAME]` or an earlier factor has set.
-const NONE: &str = "none";
 
 /// What the nodes of a server that prony starts form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,8 +128,8 @@ impl ClusterPatch {
         ClusterPatch {
             nodes: section.read("nodes", nodes),
             semi_sync: section.read("semi_sync", |node| node.truth("semi_sync = true")),
-            link_bits_per_s: section.read("link", link),
-            client_link_bits_per_s: section.read("client_link", link),
+            link_bits_per_s: section.read_or_none("link", link),
+            client_link_bits_per_s: section.read_or_none("client_link", link),
             routing: Routing {
                 reads: section.read("reads", |node| node.choice(&READS)),
                 writes: section.read("writes", writes),
@@ -247,16 +245,11 @@ fn writes(node: &Node) -> Option<Writes> {
     node.choice(&WRITES)
 }
 
-/// `"100mbit"`, or `"none"` as Some(None).
-fn link(node: &Node) -> Option<Option<u64>> {
+/// `"100mbit"`
+fn link(node: &Node) -> Option<u64> {
     let example = "link = \"100mbit\"";
-    let text = node.text(example)?;
-    if text == NONE {
-        return Some(None);
-    }
-    let help = format!("write {example}");
-    let bits = node.noted(unit::bits_per_s(text), "wrong unit", help);
-    bits.map(Some)
+    let bits = unit::bits_per_s(node.text(example)?);
+    node.noted(bits, "wrong unit", format!("write {example}"))
 }
 
 #[cfg(test)]
