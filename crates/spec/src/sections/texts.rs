@@ -43,38 +43,29 @@ impl Texts {
     /// The section with each file name replaced by its text or its absolute path; None if a file cannot be read, which is
     /// noted.
     pub(crate) fn table<'s>(&self, section: &Section<'s>) -> Option<DeTable<'s>> {
-        let mut table = DeTable::new();
-        let mut is_whole = true;
-        for (key, value) in section.table() {
-            let (name, named) = (key.get_ref(), section.get(key.get_ref()));
-            if let (true, Some(node)) = (DATA.contains(&name.as_ref()), section.get(name)) {
-                match self.located(&node) {
-                    Some(located) => {
-                        table.insert(key.clone(), Spanned::new(value.span(), located));
-                    }
-                    None => is_whole = false,
-                }
-                continue;
-            }
-            let Some((node, own)) = named.zip(name.strip_suffix(FILE)) else {
-                table.insert(key.clone(), value.clone());
-                continue;
-            };
-            if section.get(own).is_some() {
-                node.note(
-                    format!("both {own} and {name} are set"),
-                    "a second one",
-                    "keep one of the two",
-                );
-                is_whole = false;
-            } else if let Some(text) = self.read(&node, own) {
-                let key = Spanned::new(key.span(), Cow::Owned(own.to_string()));
-                table.insert(key, Spanned::new(value.span(), text));
-            } else {
-                is_whole = false;
-            }
+        let entries = section.entries();
+        // All of them are read before the first mistake ends it, so that each mistake is noted.
+        let entries: Vec<_> = entries.map(|node| self.replaced(section, &node)).collect();
+        entries.into_iter().collect()
+    }
+
+    /// A key of the section, with its file name replaced.
+    fn replaced<'s>(&self, section: &Section, node: &Node<'s>) -> Option<Entry<'s>> {
+        if DATA.contains(&node.key) {
+            return Some(entry(node, node.key, self.located(node)?));
         }
-        is_whole.then_some(table)
+        let Some(own) = node.key.strip_suffix(FILE) else {
+            return Some(entry(node, node.key, node.value.clone()));
+        };
+        if section.get(own).is_some() {
+            node.note(
+                format!("both {own} and {} are set", node.key),
+                "a second one",
+                "keep one of the two",
+            );
+            return None;
+        }
+        Some(entry(node, own, self.read(node, own)?))
     }
 
     /// The text with the name of its file; see [`Node::written`].
@@ -108,16 +99,14 @@ impl Texts {
         let Some(section) = node.section_if_table() else {
             return self.path(node);
         };
-        let mut table = DeTable::new();
-        for entry in section.entries() {
-            let value = match entry.section_if_table() {
+        let located = section.entries().map(|node| {
+            let value = match node.section_if_table() {
                 Some(section) => self.with_path(&section),
-                None => self.path(&entry),
+                None => self.path(&node),
             };
-            let key = Spanned::new(entry.key_at.clone(), Cow::Owned(entry.key.to_string()));
-            table.insert(key, Spanned::new(entry.value_at(), value?));
-        }
-        Some(DeValue::Table(table))
+            Some(entry(&node, node.key, value?))
+        });
+        Some(DeValue::Table(located.collect::<Option<_>>()?))
     }
 
     /// The table with the absolute path of its file.
@@ -202,6 +191,17 @@ impl Texts {
     pub(crate) fn in_place(self) -> Vec<(Span, String)> {
         self.found.into_inner()
     }
+}
+
+/// A key with its value.
+type Entry<'s> = (Spanned<Cow<'s, str>>, Spanned<DeValue<'s>>);
+
+/// At the place of the node, which may have another key and another value.
+fn entry<'s>(node: &Node, key: &'s str, value: DeValue<'s>) -> Entry<'s> {
+    (
+        Spanned::new(node.key_at.clone(), Cow::Borrowed(key)),
+        Spanned::new(node.value_at(), value),
+    )
 }
 
 /// A text with the name of its file, as [`Node::written`] reads it.
