@@ -102,38 +102,43 @@ fn set_twice(experiment: &Experiment, levels: &[Level], server: &str) -> Option<
             let alike = alike(&key);
             let mut before = alike.iter().flat_map(|key| {
                 let known = known.get(key).into_iter().flatten();
-                known.map(move |(other, value)| (key, other, value))
+                known.map(move |(other, value)| (other, key, value))
             });
             let other =
-                before.find(|(_, other, of_other)| **of_other != value && do_meet(level, other));
-            if let Some((key_of_other, other, of_other)) = other {
-                let (section, name) = (key.0, &key.1);
-                let section = match key_of_other == &key {
-                    true => section.to_string(),
-                    false => format!("{} and of {section}", key_of_other.0),
-                };
-                let file: toml::Table = experiment.source.parse().unwrap_or_default();
-                let words = |of: &Level, key: &Key, value: &str| {
-                    written(&file, of, server, key).unwrap_or(value.to_string())
-                };
-                let of_other = words(other, key_of_other, of_other);
-                let value = words(level, &key, &value);
-                let ((_, other), (factor, level)) = (other, level);
-                return Some(Late {
-                    path: path(&["factor", factor, &level.name]),
-                    says: format!(
-                        "the levels \"{}\" and \"{}\" meet in a trial and set {name} of {section} to {of_other} and to {value}",
-                        other.name, level.name
-                    ),
-                    label: "set twice",
-                    help: "set it in one of the two factors, or keep the two apart with \"only\""
-                        .to_string(),
-                });
+                before.find(|(other, _, of_other)| **of_other != value && do_meet(level, other));
+            if let Some(other) = other {
+                return Some(meeting(experiment, server, [other, (level, &key, &value)]));
             }
             known.entry(key).or_default().push((*level, value));
         }
     }
     None
+}
+
+/// A level, a key that it sets, and the value.
+type Setter<'s> = (&'s Level<'s>, &'s Key, &'s String);
+
+/// The mistake at the later one of two levels that set a key.
+fn meeting(experiment: &Experiment, server: &str, setters: [Setter; 2]) -> Late {
+    let file: toml::Table = experiment.source.parse().unwrap_or_default();
+    let [of_other, value] = setters.map(|(level, key, value)| {
+        written(&file, level, server, key).unwrap_or_else(|| value.clone())
+    });
+    let [((_, other), key_of_other, _), ((factor, level), key, _)] = setters;
+    let (section, name) = (key.0, &key.1);
+    let section = match key_of_other == key {
+        true => section.to_string(),
+        false => format!("{} and of {section}", key_of_other.0),
+    };
+    Late {
+        path: path(&["factor", factor, &level.name]),
+        says: format!(
+            "the levels \"{}\" and \"{}\" meet in a trial and set {name} of {section} to {of_other} and to {value}",
+            other.name, level.name
+        ),
+        label: "set twice",
+        help: "set it in one of the two factors, or keep the two apart with \"only\"".to_string(),
+    }
 }
 
 /// The keys that set the same: what a session sets is in force whatever the server has.
