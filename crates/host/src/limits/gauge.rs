@@ -25,10 +25,12 @@ const ALIGNMENT: usize = 4096;
 /// What the gauge measures.
 #[derive(Clone, Debug)]
 pub enum What {
-    /// Direct reads of `request_bytes` at random offsets of the file.
-    Read { file: PathBuf, request_bytes: usize },
-    /// Direct writes of `request_bytes` at random offsets of the file.
-    Write { file: PathBuf, request_bytes: usize },
+    /// Direct reads, or writes, of `request_bytes` at random offsets of the file.
+    Disk {
+        is_write: bool,
+        file: PathBuf,
+        request_bytes: usize,
+    },
     /// This many busy threads.
     Cpu { busy: usize },
 }
@@ -39,19 +41,16 @@ pub enum What {
 /// The file is shorter than a request, or cannot be opened for direct I/O.
 pub fn measure(what: &What, window: Duration) -> io::Result<f64> {
     match what {
-        What::Read {
+        What::Disk {
+            is_write,
             file,
             request_bytes,
         } => {
-            let requests = Requests::new(file, *request_bytes, false)?;
-            requests.per_second(window, |file, buffer, at| file.read_exact_at(buffer, at))
-        }
-        What::Write {
-            file,
-            request_bytes,
-        } => {
-            let requests = Requests::new(file, *request_bytes, true)?;
-            requests.per_second(window, |file, buffer, at| file.write_all_at(buffer, at))
+            let requests = Requests::new(file, *request_bytes, *is_write)?;
+            requests.per_second(window, |file, buffer, at| match is_write {
+                true => file.write_all_at(buffer, at),
+                false => file.read_exact_at(buffer, at),
+            })
         }
         What::Cpu { busy } => Ok(cpus(*busy, window)),
     }
@@ -178,7 +177,8 @@ mod tests {
         let folder = tempfile::tempdir_in(".").unwrap();
         let file = folder.path().join("short");
         std::fs::write(&file, "x").unwrap();
-        let what = What::Read {
+        let what = What::Disk {
+            is_write: false,
             file,
             request_bytes: 16384,
         };

@@ -91,9 +91,8 @@ fn memory(limits: &Limits, group: &Group) -> Result<Option<Verified>, LimitError
     let granted = granted.ok_or_else(|| {
         LimitError::NotVerified("the group does not report its memory limit".to_string())
     })?;
-    let measured = granted as f64;
+    let (name, measured) = ("memory", granted as f64);
     if measured > requested {
-        let name = "memory";
         return Err(LimitError::NotInForce {
             name,
             requested,
@@ -101,7 +100,7 @@ fn memory(limits: &Limits, group: &Group) -> Result<Option<Verified>, LimitError
         });
     }
     Ok(Some(Verified {
-        name: "memory",
+        name,
         requested,
         measured,
         allowed: requested,
@@ -122,34 +121,22 @@ struct Probe {
 fn probes(limits: &Limits, data: &Path, scratch: &Path) -> Result<Vec<Probe>, LimitError> {
     let unusable = |error: io::Error| LimitError::NotVerified(error.to_string());
     let mut probes = Vec::new();
-    if limits.read_iops.or(limits.read_bandwidth).is_some() {
+    let reads = (limits.read_iops, limits.read_bandwidth);
+    if reads != (None, None) {
         let file = match largest_file(data).map_err(unusable)? {
             Some(file) => file,
             None => scratch_file(scratch).map_err(unusable)?,
         };
-        let read = |request_bytes| What::Read {
-            file: file.clone(),
-            request_bytes,
-        };
-        let names = ["read_iops", "read_bandwidth"];
-        probes.extend(disk_probes(
-            names,
-            limits.read_iops,
-            limits.read_bandwidth,
-            &read,
-        ));
+        let read = |request_bytes| disk(false, &file, request_bytes);
+        probes.extend(disk_probes(["read_iops", "read_bandwidth"], reads, &read));
     }
-    if limits.write_iops.or(limits.write_bandwidth).is_some() {
+    let writes = (limits.write_iops, limits.write_bandwidth);
+    if writes != (None, None) {
         let file = scratch_file(scratch).map_err(unusable)?;
-        let write = |request_bytes| What::Write {
-            file: file.clone(),
-            request_bytes,
-        };
-        let names = ["write_iops", "write_bandwidth"];
+        let write = |request_bytes| disk(true, &file, request_bytes);
         probes.extend(disk_probes(
-            names,
-            limits.write_iops,
-            limits.write_bandwidth,
+            ["write_iops", "write_bandwidth"],
+            writes,
             &write,
         ));
     }
@@ -163,6 +150,14 @@ fn probes(limits: &Limits, data: &Path, scratch: &Path) -> Result<Vec<Probe>, Li
     Ok(probes)
 }
 
+fn disk(is_write: bool, file: &Path, request_bytes: usize) -> What {
+    What::Disk {
+        is_write,
+        file: file.to_path_buf(),
+        request_bytes,
+    }
+}
+
 /// The machine's cores. The gauge cannot count them: inside the group it would see the group's.
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -171,8 +166,7 @@ fn cores() -> usize {
 /// Small requests measure the IOPS limit, large ones the bandwidth limit.
 fn disk_probes(
     names: [&'static str; 2],
-    iops: Option<u64>,
-    bandwidth: Option<u64>,
+    (iops, bandwidth): (Option<u64>, Option<u64>),
     what: &dyn Fn(usize) -> What,
 ) -> Vec<Probe> {
     let [iops, bandwidth] = [iops, bandwidth].map(|limit| limit.map(|limit| limit as f64));
@@ -237,23 +231,16 @@ impl Probe {
 fn arguments(what: &What) -> Vec<String> {
     match what {
         What::Cpu { busy } => vec!["cpu".to_string(), busy.to_string()],
-        What::Read {
+        What::Disk {
+            is_write,
             file,
             request_bytes,
-        } => requests("read", file, *request_bytes),
-        What::Write {
-            file,
-            request_bytes,
-        } => requests("write", file, *request_bytes),
+        } => vec![
+            if *is_write { "write" } else { "read" }.to_string(),
+            file.display().to_string(),
+            request_bytes.to_string(),
+        ],
     }
-}
-
-fn requests(verb: &str, file: &Path, request_bytes: usize) -> Vec<String> {
-    vec![
-        verb.to_string(),
-        file.display().to_string(),
-        request_bytes.to_string(),
-    ]
 }
 
 /// Time limit for the gauge, beyond its window: its last requests may wait for the disk.
@@ -339,14 +326,11 @@ mod tests {
     use super::*;
 
     fn read(request_bytes: usize) -> What {
-        What::Read {
-            file: PathBuf::new(),
-            request_bytes,
-        }
+        disk(false, Path::new(""), request_bytes)
     }
 
     fn expected(iops: Option<u64>, bandwidth: Option<u64>) -> Vec<(&'static str, f64)> {
-        let probes = disk_probes(["read_iops", "read_bandwidth"], iops, bandwidth, &|_| {
+        let probes = disk_probes(["read_iops", "read_bandwidth"], (iops, bandwidth), &|_| {
             What::Cpu { busy: 1 }
         });
         probes
@@ -371,7 +355,7 @@ mod tests {
 
     #[test]
     fn one_extra_request_does_not_fail_verification() {
-        let probe = &disk_probes(["", ""], Some(3), None, &read)[0];
+        let probe = &disk_probes(["", ""], (Some(3), None), &read)[0];
         // Ten requests in the window of 3 s.
         assert!(10.0 / 3.0 <= probe.max(probe.window()));
         assert!(probe.max(probe.window()) < 4.0);
@@ -379,7 +363,7 @@ mod tests {
 
     #[test]
     fn what_a_busy_disk_delayed_does_not_fail_the_second_measurement() {
-        let probe = &disk_probes(["", ""], Some(200), None, &read)[0];
+        let probe = &disk_probes(["", ""], (Some(200), None), &read)[0];
         // Two of the kernel's slices of 0.1 s came late, into the window.
         let measured = |window: Duration| 200.0 * (1.0 + 0.2 / window.as_secs_f64());
         assert!(measured(probe.window()) > probe.max(probe.window()));
@@ -388,7 +372,7 @@ mod tests {
 
     #[test]
     fn the_window_is_longer_for_low_iops() {
-        let window = |iops| disk_probes(["", ""], Some(iops), None, &read)[0].window();
+        let window = |iops| disk_probes(["", ""], (Some(iops), None), &read)[0].window();
         assert_eq!(window(5000), Duration::from_millis(700));
         assert_eq!(window(57), Duration::from_secs_f64(100.0 / 57.0));
         assert_eq!(window(1), Duration::from_secs(3));

@@ -27,14 +27,16 @@ pub(super) fn run(args: Args) -> Result<Status, Failure> {
         Measurement::Read {
             file,
             request_bytes,
-        } => What::Read {
+        } => What::Disk {
+            is_write: false,
             file,
             request_bytes,
         },
         Measurement::Write {
             file,
             request_bytes,
-        } => What::Write {
+        } => What::Disk {
+            is_write: true,
             file,
             request_bytes,
         },
