@@ -189,7 +189,7 @@ impl Connection {
     /// # Errors
     /// I/O errors of the connection; a statement of another connection.
     pub async fn close_statement(&mut self, statement: Statement) -> Result<(), WireError> {
-        self.bound(&statement)?;
+        bound(&mut self.statements, &statement)?;
         self.statements[statement.place] = None;
         self.link.number = 0;
         self.link
@@ -239,12 +239,7 @@ impl Connection {
         statement: &Statement,
         params: impl ExactSizeIterator<Item: Borrow<Param<'p>>> + Clone,
     ) -> Result<u8, WireError> {
-        let Some(Some(bound)) = self.statements.get_mut(statement.place) else {
-            return Err(statement_not_open());
-        };
-        if bound.statement != statement.id {
-            return Err(statement_not_open());
-        }
+        let bound = bound(&mut self.statements, statement)?;
         if self.is_under_way {
             return Err(WireError::Ended);
         }
@@ -254,13 +249,6 @@ impl Connection {
         self.is_under_way = true;
         self.sent.count();
         Ok(number)
-    }
-
-    fn bound(&self, statement: &Statement) -> Result<&Bound, WireError> {
-        match self.statements.get(statement.place) {
-            Some(Some(bound)) if bound.statement == statement.id => Ok(bound),
-            _ => Err(statement_not_open()),
-        }
     }
 
     async fn request_rows(
@@ -451,6 +439,17 @@ fn prepared(payload: &[u8]) -> Result<(u32, u16, u16), WireError> {
         _ => Err(WireError::malformed(
             "its answer to a request to prepare a statement is truncated",
         )),
+    }
+}
+
+#[inline]
+fn bound<'b>(
+    statements: &'b mut [Option<Bound>],
+    statement: &Statement,
+) -> Result<&'b mut Bound, WireError> {
+    match statements.get_mut(statement.place) {
+        Some(Some(bound)) if bound.statement == statement.id => Ok(bound),
+        _ => Err(statement_not_open()),
     }
 }
 
