@@ -4,7 +4,7 @@
 //! no rates or ratios here. The server's own per-second values are not used: any client that reads them resets them.
 //! docs/COUNTERS.md lists the names and the servers that have them.
 
-use crate::reading::{IS_ENABLED, Reading, number, numbers};
+use crate::reading::{Reading, metrics_sql, number, numbers};
 use crate::states::{StateReader, States};
 use record::{Counters, Flag, FlagKind};
 use server::{ServerError, Session};
@@ -101,7 +101,7 @@ impl Observer {
             }
         }
         let mut lacks_process = false;
-        let metrics_sql = IS_ENABLED.map(metrics_sql).into_iter().find(|sql| {
+        let metrics_sql = metrics_sql(COUNTS).into_iter().find(|sql| {
             let answer = session.query(sql);
             let is_denied = |error: &ServerError| {
                 matches!(error, ServerError::Refused { code, .. } if *code == ACCESS_DENIED)
@@ -208,12 +208,6 @@ impl Observer {
             .query(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))?;
         Ok(numbers(&reply).remove(name))
     }
-}
-
-fn metrics_sql(is_enabled: &str) -> String {
-    format!(
-        "SELECT name, `count` FROM information_schema.innodb_metrics WHERE {COUNTS} AND {is_enabled}"
-    )
 }
 
 /// A flag if FLUSH STATUS was executed between two readings. It sets some counters to 0, and one that has grown again since looks as if it

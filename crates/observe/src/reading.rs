@@ -8,7 +8,16 @@ pub type Reading = BTreeMap<String, i64>;
 
 /// Selects enabled metrics: in MySQL and MariaDB before 10.5, and in MariaDB since 10.5. A disabled metric shows 0, and is
 /// treated as absent.
-pub(crate) const IS_ENABLED: [&str; 2] = ["status = 'enabled'", "enabled = 1"];
+const IS_ENABLED: [&str; 2] = ["status = 'enabled'", "enabled = 1"];
+
+/// The statements that read these metrics, of which a server accepts one at most.
+pub(crate) fn metrics_sql(these: &str) -> [String; 2] {
+    IS_ENABLED.map(|is_enabled| {
+        format!(
+            "SELECT name, `count` FROM information_schema.innodb_metrics WHERE {these} AND {is_enabled}"
+        )
+    })
+}
 
 /// The rows (name, number, ...) of a reply; values that are not integers are skipped.
 pub(crate) fn numbers(reply: &Reply) -> Reading {

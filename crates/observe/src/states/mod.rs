@@ -7,7 +7,7 @@
 mod log;
 mod monitor;
 
-use crate::reading::{IS_ENABLED, Reading, numbers};
+use crate::reading::{Reading, metrics_sql, numbers};
 use record::{State, StateKind};
 use server::{ServerError, Session};
 use std::collections::BTreeMap;
@@ -98,7 +98,7 @@ const RATES: [(State, &[&str]); 17] = [
 ];
 
 /// The gauges of INNODB_METRICS that the sources use.
-const GAUGES: &str = "'log_lsn_current', 'log_lsn_last_checkpoint', 'log_max_modified_age_sync', 'trx_rseg_history_len'";
+const GAUGES: &str = "name IN ('log_lsn_current', 'log_lsn_last_checkpoint', 'log_max_modified_age_sync', 'trx_rseg_history_len')";
 
 /// The status variables that the sources use, to read them alone.
 const STATUS_SQL: &str = "SHOW GLOBAL STATUS WHERE Variable_name LIKE 'Innodb\\_checkpoint%' \
@@ -145,10 +145,8 @@ impl StateReader {
         };
         let mut found = unless_refused(session, STATUS_SQL)?;
         if reader.lacks(&found) {
-            reader.gauges_sql = IS_ENABLED
-                .map(gauges_sql)
-                .into_iter()
-                .find(|sql| session.query(sql).is_ok());
+            let mut known = metrics_sql(GAUGES).into_iter();
+            reader.gauges_sql = known.find(|sql| session.query(sql).is_ok());
             reader.add_gauges(session, &mut found);
         }
         reader.reads_monitor = reader.lacks(&found) && monitor::read(session).is_some();
@@ -204,12 +202,6 @@ fn unless_refused(session: &mut Session, sql: &str) -> Result<Reading, ServerErr
         Err(ServerError::Refused { .. }) => Ok(Reading::new()),
         Err(error) => Err(error),
     }
-}
-
-fn gauges_sql(is_enabled: &str) -> String {
-    format!(
-        "SELECT name, `count` FROM information_schema.innodb_metrics WHERE name IN ({GAUGES}) AND {is_enabled}"
-    )
 }
 
 fn levels(found: &Reading) -> impl Iterator<Item = (State, f64)> {
