@@ -17,39 +17,34 @@ pub(crate) fn unfit(experiment: &Experiment) -> Vec<Late> {
     let Some(server) = formed else {
         return Vec::new();
     };
-    let at_topology = || path(&["server", &server.name, "topology"]);
-    let late = |path, says: &str, help: &str| Late {
-        path,
-        says: says.to_string(),
-        label: "not together with a topology",
-        help: help.to_string(),
-    };
     let changes = experiment.factors.iter().flat_map(changes);
     let patches = changes.map(|(_, patch)| patch);
     let all: Vec<&Patch> = std::iter::once(&experiment.base).chain(patches).collect();
-    let mut found = Vec::new();
-    if !experiment.protocol.is_timed() {
-        found.push(late(
-            at_topology(),
+    let wrong = [
+        (
+            !experiment.protocol.is_timed(),
             "rounds of queries run on one node",
             "write time = \"60s\" in [protocol] for a timed load, or remove topology",
-        ));
-    }
-    if all.iter().any(|patch| patch.limits.is_some()) {
-        found.push(late(
-            at_topology(),
+        ),
+        (
+            all.iter().any(|patch| patch.limits.is_some()),
             "limits hold for one process, and a server with a topology has several",
             "remove the limits, or use link and client_link",
-        ));
-    }
-    if all.iter().any(|patch| patch.host.is_some()) {
-        found.push(late(
-            at_topology(),
+        ),
+        (
+            all.iter().any(|patch| patch.host.is_some()),
             "a volume holds one data directory, and a server with a topology has several",
             "remove volume and redo_volume",
-        ));
-    }
-    found
+        ),
+    ];
+    let wrong = wrong.into_iter().filter(|(is_there, ..)| *is_there);
+    let late = wrong.map(|(_, says, help)| Late {
+        path: path(&["server", &server.name, "topology"]),
+        says: says.to_string(),
+        label: "not together with a topology",
+        help: help.to_string(),
+    });
+    late.collect()
 }
 
 /// Keys about nodes that a server does not have, with and without which its cells would be the same, and builds without its topology.
