@@ -53,9 +53,7 @@ pub(crate) fn bits_per_s(text: &str) -> Result<u64, UnitError> {
 
 /// The shortest exact form in kbit or more: `100mbit`.
 pub(crate) fn link_text(bits_per_s: u64) -> String {
-    let units = LINK_UNITS.iter().rev();
-    let mut fitting = units.filter(|(_, unit)| bits_per_s.is_multiple_of(*unit));
-    match fitting.next() {
+    match largest(&LINK_UNITS, bits_per_s) {
         Some((name, unit)) => format!("{}{name}", bits_per_s / unit),
         None => format!("{bits_per_s}bit"),
     }
@@ -69,14 +67,9 @@ pub(crate) fn size_bytes(text: &str) -> Result<u64, UnitError> {
 
 /// The shortest exact form: `1G`, `1536M`, `12345`.
 pub fn size_text(bytes: u64) -> String {
-    let (name, unit) = SIZE_UNITS
-        .iter()
-        .rev()
-        .find(|(_, unit)| bytes.is_multiple_of(*unit))
-        .expect("every number is a multiple of 1");
-    match bytes {
-        0 => "0".to_string(),
-        _ => format!("{}{name}", bytes / unit),
+    match largest(&SIZE_UNITS, bytes) {
+        Some((name, unit)) => format!("{}{name}", bytes / unit),
+        None => "0".to_string(),
     }
 }
 
@@ -90,12 +83,16 @@ pub fn duration(text: &str) -> Result<Duration, UnitError> {
 /// The shortest exact form: `30s`, `1500ms`, `2m`.
 pub(crate) fn duration_text(duration: Duration) -> String {
     let us = duration.as_micros() as u64;
-    let fitting = DURATION_UNITS_US
-        .iter()
-        .rev()
-        .find(|(_, unit)| us != 0 && us.is_multiple_of(*unit));
-    let (name, unit) = fitting.copied().unwrap_or(("ms", 1000));
+    let (name, unit) = largest(&DURATION_UNITS_US, us).unwrap_or(("ms", 1000));
     format!("{}{name}", us / unit)
+}
+
+/// The largest of these units of which an amount above 0 is a multiple.
+fn largest(units: &[(&'static str, u64)], amount: u64) -> Option<(&'static str, u64)> {
+    let mut units = units.iter().rev().filter(|_| amount > 0);
+    units
+        .find(|(_, unit)| amount.is_multiple_of(*unit))
+        .copied()
 }
 
 /// `60%` as 0.6.
