@@ -126,20 +126,19 @@ pub(super) fn next(between: (f64, f64), probes: &[Probe]) -> Step {
 }
 
 /// The upper bound on the number of probes.
-pub(super) fn probes_max((low, high): (f64, f64)) -> usize {
-    let doublings = (high / low).log2().ceil() as usize + 1;
-    let halvings = 4;
-    let confirmations = 2;
+pub(super) fn probes_max(between: (f64, f64)) -> usize {
+    let usual = probes_usual(between);
     // A widening starts at 1.25 and doubles its step every three probes, so it takes little more than doubling alone.
-    let widened = doublings + 3 + halvings + confirmations;
-    let telling =
-        doublings + halvings + confirmations + (CONTRADICTIONS_MAX as usize + 1) * widened;
+    let widened = usual + 3;
+    let telling = usual + (CONTRADICTIONS_MAX as usize + 1) * widened;
     telling * SILENT_MAX as usize
 }
 
 /// The maximum number of probes without contradictions.
 pub(super) fn probes_usual((low, high): (f64, f64)) -> usize {
-    (high / low).log2().ceil() as usize + 1 + 4 + 2
+    let doublings = (high / low).log2().ceil() as usize + 1;
+    let (halvings, confirmations) = (4, 2);
+    doublings + halvings + confirmations
 }
 
 /// One end of the interval.
