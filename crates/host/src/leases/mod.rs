@@ -144,13 +144,9 @@ impl Leases {
 
     /// A new control group below `parent`, a folder of the kernel's. It can be removed once no process is in it.
     pub(crate) fn control_group(&self, parent: &Path) -> Result<Lease, LeaseError> {
-        let unusable = |cause| LeaseError::Folder {
-            path: parent.to_path_buf(),
-            cause,
-        };
-        let path = parent.join(format!("prony-{}", random::hex(6).map_err(unusable)?));
-        let lease = self.lease(path, LeaseKind::Group)?;
-        std::fs::create_dir(lease.path()).map_err(unusable)?;
+        let digits = random::hex(6).map_err(unusable(parent))?;
+        let lease = self.lease(parent.join(format!("prony-{digits}")), LeaseKind::Group)?;
+        std::fs::create_dir(lease.path()).map_err(unusable(parent))?;
         Ok(lease)
     }
 
@@ -194,16 +190,12 @@ impl Leases {
 
     /// A new empty leased folder in `parent`, whose name begins with `name`: for what is renamed within one file system.
     pub fn temporary_in(&self, parent: &Path, name: &str) -> Result<Lease, LeaseError> {
-        let unusable = |path: &Path, cause| LeaseError::Folder {
-            path: path.to_path_buf(),
-            cause,
-        };
-        let name = self.tagged(name).map_err(|cause| unusable(parent, cause))?;
+        let name = self.tagged(name).map_err(unusable(parent))?;
         let lease = self.folder(parent.join(name))?;
         DirBuilder::new()
             .mode(0o700)
             .create(lease.path())
-            .map_err(|cause| unusable(lease.path(), cause))?;
+            .map_err(unusable(lease.path()))?;
         Ok(lease)
     }
 
@@ -227,6 +219,11 @@ impl Leases {
             .stdin(Stdio::null());
         command
     }
+}
+
+fn unusable(path: &Path) -> impl FnOnce(io::Error) -> LeaseError {
+    let path = path.to_path_buf();
+    move |cause| LeaseError::Folder { path, cause }
 }
 
 fn mount(source: &str, point: &Path, filesystem: &str, options: &str) -> io::Result<()> {
