@@ -149,8 +149,7 @@ impl<'a, W: Workload> Shared<'a, W> {
     /// The arrival queue. None in closed loop.
     #[inline]
     pub(super) fn pacer(&self) -> Option<MutexGuard<'_, Pacer>> {
-        let pacer = self.pacer.as_ref()?;
-        Some(pacer.lock().unwrap_or_else(PoisonError::into_inner))
+        self.pacer.as_ref().map(held)
     }
 
     pub(super) fn numbers(&self) -> Numbers<'_> {
@@ -230,17 +229,13 @@ impl<'a, W: Workload> Shared<'a, W> {
 
     /// Ends every wait of every client now. Operations in flight are lost.
     pub(super) fn interrupt_waits(&self) {
-        for stopper in self.stoppers().iter() {
+        for stopper in held(&self.stoppers).iter() {
             stopper.interrupt();
         }
     }
 
     pub(super) fn add_stopper(&self, reactor: Stopper) {
-        self.stoppers().push(reactor);
-    }
-
-    fn stoppers(&self) -> MutexGuard<'_, Vec<Stopper>> {
-        self.stoppers.lock().unwrap_or_else(PoisonError::into_inner)
+        held(&self.stoppers).push(reactor);
     }
 
     pub(super) fn take_ended_early(&self) -> Vec<(u32, Failure)> {
@@ -252,8 +247,9 @@ impl<'a, W: Workload> Shared<'a, W> {
     }
 }
 
-fn held(clients: &Mutex<Vec<(u32, Failure)>>) -> MutexGuard<'_, Vec<(u32, Failure)>> {
-    clients.lock().unwrap_or_else(PoisonError::into_inner)
+#[inline]
+fn held<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// In the order of the clients.
@@ -316,15 +312,14 @@ impl End {
 
     /// Moves the end forward. The earliest end applies, with its cause.
     pub(super) fn bring_forward(&self, at_ns: u64, why: Option<String>) {
-        let mut kept = self.why.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = held(&self.why);
         if at_ns < self.at_ns.fetch_min(at_ns, Relaxed) {
             *kept = why;
         }
     }
 
     pub(super) fn why(&self) -> Option<String> {
-        let kept = self.why.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.clone()
+        held(&self.why).clone()
     }
 }
 
