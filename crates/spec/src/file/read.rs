@@ -318,13 +318,17 @@ impl<'s> Node<'s> {
         );
     }
 
+    /// The value if it has this type.
+    fn typed<T>(&self, value: Option<T>, wanted: &str, example: &str) -> Option<T> {
+        if value.is_none() {
+            self.wrong_type(wanted, example);
+        }
+        value
+    }
+
     /// A string; `example` is the fix that a mistake suggests.
     pub fn text(&self, example: &str) -> Option<&'s str> {
-        let text = self.value.as_str();
-        if text.is_none() {
-            self.wrong_type("a string", example);
-        }
-        text
+        self.typed(self.value.as_str(), "a string", example)
     }
 
     /// A text that may come from a file of its own: a string, or `{ file = "q.sql", text = "..." }`, which is what
@@ -364,19 +368,12 @@ impl<'s> Node<'s> {
 
     /// `true` or `false`.
     pub fn truth(&self, example: &str) -> Option<bool> {
-        let truth = self.value.as_bool();
-        if truth.is_none() {
-            self.wrong_type("true or false", example);
-        }
-        truth
+        self.typed(self.value.as_bool(), "true or false", example)
     }
 
     /// A whole number of at least 1.
     pub fn count(&self, example: &str) -> Option<u32> {
-        let Some(number) = self.value.as_integer() else {
-            self.wrong_type("a whole number", example);
-            return None;
-        };
+        let number = self.typed(self.value.as_integer(), "a whole number", example)?;
         let count = u32::from_str_radix(number.as_str(), number.radix())
             .ok()
             .filter(|count| *count > 0);
@@ -393,10 +390,7 @@ impl<'s> Node<'s> {
 
     /// A whole number in a range.
     pub fn whole(&self, range: RangeInclusive<i64>, example: &str) -> Option<i64> {
-        let Some(number) = self.value.as_integer() else {
-            self.wrong_type("a whole number", example);
-            return None;
-        };
+        let number = self.typed(self.value.as_integer(), "a whole number", example)?;
         let whole = i64::from_str_radix(number.as_str(), number.radix()).ok();
         let whole = whole.filter(|whole| range.contains(whole));
         if whole.is_none() {
@@ -490,10 +484,7 @@ impl<'s> Node<'s> {
 
     /// The elements of a list that is not empty.
     pub fn list(&self, example: &str) -> Option<Vec<Node<'s>>> {
-        if !matches!(self.value, DeValue::Array(_)) {
-            self.wrong_type("a list", example);
-            return None;
-        }
+        self.typed(self.value.as_array(), "a list", example)?;
         let elements = self.elements();
         if elements.is_empty() {
             self.note(
@@ -521,10 +512,7 @@ impl<'s> Node<'s> {
 
     /// The table that the key holds.
     pub fn section(&self, example: &str) -> Option<Section<'s>> {
-        let DeValue::Table(table) = self.value else {
-            self.wrong_type("a table", example);
-            return None;
-        };
+        let table = self.typed(self.value.as_table(), "a table", example)?;
         let at = match self.key {
             "" => &self.value_at,
             _ => &self.key_at,
