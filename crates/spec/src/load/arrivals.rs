@@ -56,10 +56,9 @@ impl ArrivalsSpec {
 
 /// Reads `arrivals`. The path of a trace is relative to `folder`.
 pub(super) fn arrivals(node: &Node, folder: &Path) -> Option<ArrivalsSpec> {
-    if !matches!(node.value, toml::de::DeValue::Table(_)) {
+    let Some(section) = node.section_if_table() else {
         return named(node);
-    }
-    let section = node.section(EXAMPLE)?;
+    };
     section.allow("arrivals", &KINDS);
     let kinds: Vec<Node> = KINDS.iter().filter_map(|kind| section.get(kind)).collect();
     match kinds.as_slice() {

@@ -181,11 +181,8 @@ pub(crate) fn level(node: &Node) -> Option<LoadPatch> {
 
 /// Reads the arrivals of a level. A trace is rejected, because it defines its own rate.
 fn level_arrivals(node: &Node) -> Option<ArrivalsSpec> {
-    if let Some(trace) = node
-        .value
-        .as_table()
-        .and_then(|_| node.section("")?.get("trace"))
-    {
+    let table = node.section_if_table();
+    if let Some(trace) = table.and_then(|table| table.get("trace")) {
         trace.note(
             "a level cannot change the trace",
             "not in a level",

@@ -5,7 +5,6 @@
 use crate::experiment::Protocol;
 use crate::file::read::{Node, Section};
 use record::{Claim, Looks};
-use toml::de::DeValue;
 
 const EXAMPLE: &str = "blocks = { first = 3, most = 9, within = \"2h\" }";
 /// A variance needs two blocks.
@@ -16,8 +15,8 @@ pub const UNTIL_DECIDED_TIMES: u32 = 3;
 
 /// Reads `blocks = 3` or `blocks = { first = 3, most = 9, within = "2h" }`.
 pub(super) fn blocks(node: &Node, protocol: &mut Protocol) {
-    if matches!(node.value, DeValue::Table(_)) {
-        if let Some(looks) = node.section(EXAMPLE).and_then(|section| looks(&section)) {
+    if let Some(section) = node.section_if_table() {
+        if let Some(looks) = looks(&section) {
             protocol.set_looks(looks);
         }
     } else if let Some(blocks) = node.count("blocks = 3") {

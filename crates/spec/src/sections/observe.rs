@@ -81,62 +81,48 @@ fn plans(node: &Node) -> Option<Plans> {
 /// Reads checks for all queries, or a table of checks by query.
 fn checks(node: &Node) -> Vec<PlanCheck> {
     let is_expectation = |node: &Node| matches!(node.key, "holds" | "lacks");
-    let queries = match node.value {
-        DeValue::Table(_) => node
-            .section(CHECK_EXAMPLE)
-            .filter(|section| !section.entries().any(|node| is_expectation(&node))),
-        _ => None,
+    let table = node.section_if_table();
+    let Some(queries) = table.filter(|table| !table.entries().any(|node| is_expectation(&node)))
+    else {
+        return of_query(None, node);
     };
-    let Some(queries) = queries else {
-        return expected(node)
-            .into_iter()
-            .map(|expected| PlanCheck {
-                query: None,
-                expected,
-            })
-            .collect();
+    note_if_empty(&queries, node);
+    let entries = queries.entries();
+    entries
+        .flat_map(|node| of_query(Some(node.key), &node))
+        .collect()
+}
+
+/// None: all queries.
+fn of_query(query: Option<&str>, node: &Node) -> Vec<PlanCheck> {
+    let check = |expected| PlanCheck {
+        query: query.map(str::to_string),
+        expected,
     };
-    if queries.entries().next().is_none() {
-        node.note(
-            "\"check_plan\" is empty",
-            "empty",
-            format!("write {CHECK_EXAMPLE}"),
-        );
+    expected(node).into_iter().map(check).collect()
+}
+
+fn note_if_empty(section: &Section, node: &Node) {
+    if section.entries().next().is_none() {
+        let says = format!("\"{}\" is empty", node.key);
+        node.note(says, "empty", format!("write {CHECK_EXAMPLE}"));
     }
-    let of_query = |node: Node| {
-        let query = Some(node.key.to_string());
-        expected(&node).into_iter().map(move |expected| PlanCheck {
-            query: query.clone(),
-            expected,
-        })
-    };
-    queries.entries().flat_map(of_query).collect()
 }
 
 /// Reads one string, several, or `{ holds = ..., lacks = ... }` with such values.
 fn expected(node: &Node) -> Vec<Expected> {
-    if !matches!(node.value, DeValue::Table(_)) {
+    let Some(section) = node.section_if_table() else {
         return texts(node).into_iter().map(Expected::Holds).collect();
-    }
-    let Some(section) = node.section(CHECK_EXAMPLE) else {
-        return Vec::new();
     };
     section.allow("check_plan", &["holds", "lacks"]);
     let of = |key: &str, kind: fn(String) -> Expected| {
         let texts = section.get(key).map(|node| texts(&node));
         texts.unwrap_or_default().into_iter().map(kind)
     };
-    let found: Vec<Expected> = of("holds", Expected::Holds)
+    note_if_empty(&section, node);
+    of("holds", Expected::Holds)
         .chain(of("lacks", Expected::Lacks))
-        .collect();
-    if section.entries().next().is_none() {
-        node.note(
-            format!("\"{}\" is empty", node.key),
-            "empty",
-            format!("write {CHECK_EXAMPLE}"),
-        );
-    }
-    found
+        .collect()
 }
 
 /// Reads strings. Empty ones are rejected, since every plan contains them.
