@@ -63,10 +63,7 @@ fn unread() -> Load {
 
 fn closed(section: &Section) -> Load {
     section.allow("[load.closed]", &CLOSED_KEYS);
-    let clients = section
-        .get("clients")
-        .map(|node| counts(&node, CLIENTS))
-        .unwrap_or_default();
+    let clients = counts(section, "clients", CLIENTS);
     let think = section.read("think", |node| node.time("think = \"10ms\""));
     let spec = LoadSpec::Closed {
         clients: clients.first().copied().unwrap_or(1),
@@ -85,10 +82,7 @@ fn open(section: &Section, folder: &Path) -> Option<Load> {
         .as_ref()
         .map_or(Some(ArrivalsSpec::Poisson), |node| arrivals(node, folder));
     let rates = rates(section, arrivals.as_ref());
-    let workers = section
-        .get("workers")
-        .map(|node| counts(&node, WORKERS))
-        .unwrap_or_default();
+    let workers = counts(section, "workers", WORKERS);
     let queue = section.get_or("queue", QueueSpec::Default, queue);
     let when_full = section.get_or("when_full", WhenFull::Stop, when_full);
     let (arrivals, rates) = (arrivals?, rates?);
@@ -122,12 +116,15 @@ fn trace_in_place(
 }
 
 /// Reads client or worker counts, without duplicates.
-fn counts(node: &Node, example: &str) -> Vec<u32> {
+fn counts(section: &Section, key: &str, example: &str) -> Vec<u32> {
+    let Some(node) = section.get(key) else {
+        return Vec::new();
+    };
     let twice = |count: &u32| {
-        let says = format!("{count} {} is listed twice", node.key);
+        let says = format!("{count} {key} is listed twice");
         (says, "list each number once")
     };
-    let counts = distinct(node, example, |node| count(node, example), twice).into_iter();
+    let counts = distinct(&node, example, |node| count(node, example), twice).into_iter();
     counts.map(|(_, count)| count).collect()
 }
 

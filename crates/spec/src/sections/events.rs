@@ -27,16 +27,13 @@ fn event(section: &Section, index: usize) -> Option<EventSpec> {
     section.allow("[[event]]", &keys);
     let kind = kind(section);
     let when = time(section);
-    let set = section.get(SET).map(|node| set(&node));
+    let set = section.get_or(SET, None, |node| set(node).map(Some));
     Some(EventSpec {
         kind: kind?,
         index,
         when: when?,
         only: section.get("only").map_or(Vec::new(), |node| only(&node)),
-        set: match set {
-            Some(set) => Some(set?),
-            None => None,
-        },
+        set: set?,
     })
 }
 
