@@ -6,7 +6,7 @@
 use super::matrix::{Point, agrees};
 use super::trial;
 use crate::Experiment;
-use record::Subject;
+use record::{Cell, Claim};
 
 /// The most cells of a group; the A/A control comes in addition.
 pub(super) const CELLS_MAX: usize = 4;
@@ -35,19 +35,18 @@ pub(super) fn groups(experiment: &Experiment, points: &[Point]) -> Vec<Vec<usize
 
 /// Pairs of points that are compared: by claim, the most alike first, and those that differ in the server first among these.
 fn compared(experiment: &Experiment, points: &[Point]) -> Vec<(usize, usize)> {
-    let all: Vec<usize> = (0..points.len()).collect();
-    let of = |cell: &record::Cell| -> Vec<usize> {
-        let selected = |point: &&usize| agrees(experiment, &points[**point], &cell.levels);
-        all.iter().filter(selected).copied().collect()
+    let of = |cell: &Cell| -> Vec<usize> {
+        let selected = |point: &usize| agrees(experiment, &points[*point], &cell.levels);
+        (0..points.len()).filter(selected).collect()
     };
+    let sides = |claim: &Claim| {
+        let cells = claim.compared();
+        Some((of(cells.first()?), of(cells.last()?)))
+    };
+    let all = Cell::default();
     let sides: Vec<(Vec<usize>, Vec<usize>)> = match experiment.claims.as_slice() {
-        [] => vec![(all.clone(), all.clone())],
-        claims => (claims.iter().filter_map(|claim| match &claim.subject {
-            Subject::Ratio { of: one, to, .. } => Some((of(one), of(to))),
-            Subject::Spread { among, .. } => Some((of(among), of(among))),
-            Subject::Finds { .. } => None,
-        }))
-        .collect(),
+        [] => vec![(of(&all), of(&all))],
+        claims => claims.iter().filter_map(sides).collect(),
     };
     let mut pairs = Vec::new();
     for (claim, (ones, others)) in sides.iter().enumerate() {
