@@ -98,30 +98,21 @@ pub(crate) fn limits(node: &Node) -> Option<LimitsPatch> {
 
 fn disk(node: &Node) -> Option<LimitsPatch> {
     let name = node.text("disk = \"7200rpm x4\"")?;
-    if name == NONE {
-        return Some(LimitsPatch {
-            read_iops: Some(None),
-            write_iops: Some(None),
-            read_bandwidth: Some(None),
-            write_bandwidth: Some(None),
-            ..LimitsPatch::default()
-        });
-    }
     let found = striped(name).and_then(|(one, count)| {
         let disk = DISKS.iter().find(|disk| disk.name == one)?;
         Some((disk, count))
     });
-    let Some((disk, count)) = found else {
+    if found.is_none() && name != NONE {
         let names: Vec<&str> = DISKS.iter().map(|disk| disk.name).chain([NONE]).collect();
         node.notes.unknown(node.at(), "the disk", name, &names);
         return None;
-    };
-    let all = |one: u64| Some(Some(one * count));
+    }
+    let limit = |of: fn(&Disk) -> u64| Some(found.map(|(disk, count)| of(disk) * count));
     Some(LimitsPatch {
-        read_iops: all(disk.read_iops),
-        write_iops: all(disk.write_iops),
-        read_bandwidth: all(disk.read_bandwidth),
-        write_bandwidth: all(disk.write_bandwidth),
+        read_iops: limit(|disk| disk.read_iops),
+        write_iops: limit(|disk| disk.write_iops),
+        read_bandwidth: limit(|disk| disk.read_bandwidth),
+        write_bandwidth: limit(|disk| disk.write_bandwidth),
         ..LimitsPatch::default()
     })
 }
@@ -129,13 +120,10 @@ fn disk(node: &Node) -> Option<LimitsPatch> {
 /// Splits `7200rpm x4` into the preset and the number of striped disks, which share the requests evenly.
 fn striped(name: &str) -> Option<(&str, u64)> {
     match name.split_once(" x") {
-        Some((one, count)) => Some((
-            one,
-            count
-                .parse()
-                .ok()
-                .filter(|count| (1..=64).contains(count))?,
-        )),
+        Some((one, count)) => {
+            let count: u64 = count.parse().ok()?;
+            (1..=64).contains(&count).then_some((one, count))
+        }
         None => Some((name, 1)),
     }
 }
