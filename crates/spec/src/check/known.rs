@@ -169,18 +169,14 @@ impl Known {
 
     /// What a trial sets but this server lacks.
     pub fn lacks(&self, settings: &Pairs<Setting>, session: &Pairs<Setting>) -> Vec<Wanted> {
-        let of = |kind: SettingKind, pairs: &Pairs<Setting>| {
-            let pairs = pairs.iter().filter(|_| self.takes(kind));
-            pairs
-                .flat_map(|(name, setting)| Wanted::of(name, setting))
-                .filter(|wanted| !self.knows(wanted, kind))
-                .collect::<Vec<Wanted>>()
-        };
-        [
-            of(SettingKind::Settings, settings),
-            of(SettingKind::Session, session),
-        ]
-        .concat()
+        let both = SettingKind::ALL.into_iter().zip([settings, session]);
+        let taken = both.filter(|(kind, _)| self.takes(*kind));
+        let lacking = taken.flat_map(|(kind, pairs)| {
+            let wanted = pairs.iter();
+            let wanted = wanted.flat_map(|(name, setting)| Wanted::of(name, setting));
+            wanted.filter(move |wanted| !self.knows(wanted, kind))
+        });
+        lacking.collect()
     }
 }
 
