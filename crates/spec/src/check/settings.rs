@@ -34,16 +34,10 @@ pub fn unknown(experiment: &Experiment, known: &[Known]) -> Result<(), SpecError
 }
 
 fn unknown_in(group: &Group, known: &[Known], late: &mut Vec<Late>) {
-    let asked: Vec<&Known> = group
-        .targets
-        .iter()
-        .filter_map(|target| known.iter().find(|known| known.server == *target))
-        .filter(|known| known.takes(group.kind))
-        .collect();
-    let all_asked = group
-        .targets
-        .iter()
-        .all(|target| known.iter().any(|known| known.server == *target));
+    let of_target = |target: &String| known.iter().find(|known| known.server == *target);
+    let all_asked = (group.targets.iter()).all(|target| of_target(target).is_some());
+    let asked = group.targets.iter().filter_map(of_target);
+    let asked: Vec<&Known> = asked.filter(|known| known.takes(group.kind)).collect();
     for (name, setting) in group.pairs {
         let wrong = switches::wrong_values(name, setting).into_iter();
         late.extend(wrong.map(|wrong| Late {
@@ -79,18 +73,20 @@ fn mistake(
         .iter()
         .map(|known| format!("\"{}\"", known.server))
         .collect();
-    let who = match servers.as_slice() {
-        [one] => format!("the server {one} does not know"),
-        several => format!("none of the servers {} knows", several.join(", ")),
+    let (who, label) = match servers.as_slice() {
+        [one] => (
+            format!("the server {one} does not know"),
+            "unknown to this server",
+        ),
+        several => (
+            format!("none of the servers {} knows", several.join(", ")),
+            "unknown to all of them",
+        ),
     };
     Late {
         path: step(&group.path, name),
         says: format!("{who} {wanted}"),
-        label: if servers.len() == 1 {
-            "unknown to this server"
-        } else {
-            "unknown to all of them"
-        },
+        label,
         help: help(group, wanted, lacking[0], near),
     }
 }
@@ -126,17 +122,12 @@ pub fn impossible(
 ) -> Result<(), SpecError> {
     let mut late = Vec::new();
     for (path, pairs) in settings_of(experiment, server) {
-        for (name, setting) in pairs
+        let pools = pairs
             .iter()
-            .filter(|(name, _)| POOLS.contains(&listed(name).as_str()))
-        {
-            let Some(bytes) = setting
-                .bytes(data_bytes)
-                .filter(|bytes| *bytes > memory_bytes)
-            else {
-                continue;
-            };
-            late.push(Late {
+            .filter(|(name, _)| POOLS.contains(&listed(name).as_str()));
+        late.extend(pools.filter_map(|(name, setting)| {
+            let bytes = setting.bytes(data_bytes)?;
+            (bytes > memory_bytes).then(|| Late {
                 path: step(&path, name),
                 says: format!(
                     "{name} = {} exceeds the machine's memory of {}",
@@ -145,8 +136,8 @@ pub fn impossible(
                 ),
                 label: "does not fit",
                 help: impossible_help(setting, data_bytes, memory_bytes),
-            });
-        }
+            })
+        }));
     }
     answer(experiment, late)
 }
