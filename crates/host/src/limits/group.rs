@@ -60,7 +60,7 @@ impl Group {
                 version_2: controller.name(Version::V2),
                 version_1: controller.name(Version::V1),
             })?;
-            group.folder(&parent, leases)?;
+            group.make_folder(&parent, leases)?;
             if parent.version == Version::V2 {
                 let enable = format!("+{}", controller.name(Version::V2));
                 let enabled = parent.folder.join("cgroup.subtree_control");
@@ -189,7 +189,12 @@ impl Group {
 
     /// How many processes of the group the kernel's OOM killer has killed.
     pub fn killed_for_memory(&self) -> u64 {
-        let text = self.read(["memory.oom_control", "memory.events"]);
+        // (v1 name, v2 name)
+        let files = ["memory.oom_control", "memory.events"];
+        let text = self.folders.iter().find_map(|(_, lease)| {
+            let mut paths = files.iter().map(|file| lease.path().join(file));
+            paths.find_map(|path| fs::read_to_string(path).ok())
+        });
         let count = |text: String| {
             let line = text
                 .lines()
@@ -199,31 +204,19 @@ impl Group {
         text.and_then(count).unwrap_or(0)
     }
 
-    /// The content of the first of these files that exists (v1 name, v2 name).
-    fn read(&self, files: [&str; 2]) -> Option<String> {
-        self.folders.iter().find_map(|(_, lease)| {
-            files
-                .iter()
-                .find_map(|file| fs::read_to_string(lease.path().join(file)).ok())
-        })
-    }
-
     fn folder_below(&self, parent: &Parent) -> Option<PathBuf> {
         let own = self.folders.iter().find(|(known, _)| known == parent);
         own.map(|(_, lease)| lease.path().to_path_buf())
     }
 
-    /// The group's folder below a parent, created if it does not exist yet.
-    fn folder(&mut self, parent: &Parent, leases: &Leases) -> Result<PathBuf, LimitError> {
-        if let Some(folder) = self.folder_below(parent) {
-            return Ok(folder);
+    /// Creates the group's folder below a parent if it does not exist yet.
+    fn make_folder(&mut self, parent: &Parent, leases: &Leases) -> Result<(), LimitError> {
+        if self.folder_below(parent).is_none() {
+            let lease = leases.control_group(&parent.folder);
+            let lease = lease.map_err(|error| LimitError::NoGroup(error.to_string()))?;
+            self.folders.push((parent.clone(), lease));
         }
-        let lease = leases
-            .control_group(&parent.folder)
-            .map_err(|error| LimitError::NoGroup(error.to_string()))?;
-        let folder = lease.path().to_path_buf();
-        self.folders.push((parent.clone(), lease));
-        Ok(folder)
+        Ok(())
     }
 }
 
@@ -297,20 +290,15 @@ fn lines(
     devices: &[String],
     unset: Unset,
 ) -> Vec<(&'static str, String)> {
-    let is_set = match controller {
-        Controller::Io => true,
-        Controller::Memory => limits.memory_bytes.is_some(),
-        Controller::Cpu => limits.cpus.is_some(),
-    };
-    if !is_set && unset == Unset::Unchanged {
-        return Vec::new();
-    }
+    let stays = |is_set: bool| !is_set && unset == Unset::Unchanged;
     match controller {
         Controller::Io => devices
             .iter()
             .flat_map(|device| disk_lines(limits, version, device, unset))
             .collect(),
+        Controller::Memory if stays(limits.memory_bytes.is_some()) => Vec::new(),
         Controller::Memory => memory_lines(limits.memory_bytes, version),
+        Controller::Cpu if stays(limits.cpus.is_some()) => Vec::new(),
         Controller::Cpu => cpu_lines(limits.cpus, version),
     }
 }
