@@ -4,3 +4,10 @@ pub mod cli;
 mod doctor;
 pub mod run;
 mod screen;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Ignores poisoning: no panic leaves such a value half-written.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

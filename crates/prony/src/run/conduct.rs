@@ -9,8 +9,9 @@ use super::plan::budget;
 use super::plan::{Means, Request};
 use super::prepare::prepare;
 use super::results::folder::{RunFolder, write_aside};
-use super::shards::{self, Meeting};
+use super::shards::Meeting;
 use super::{Progress, RunError, stored};
+use crate::lock;
 use ::report::{Detail, Document};
 use host::{Home, Leases, interrupt};
 use record::{Run, Trial, TrialState};
@@ -99,7 +100,7 @@ fn with_others(request: &Request, means: &Means) -> Result<Conducted, RunError> 
         ..request.clone()
     };
     let conducted = steps(&request, means, Some(&meeting));
-    shards::held(&meeting).leave(conducted.as_ref().map(|_| ()));
+    lock(&meeting).leave(conducted.as_ref().map(|_| ()));
     conducted
 }
 

@@ -4,9 +4,10 @@
 //! that does not obey hangs: its connection is cut, so that no statement waits for it. A wait of this thread that ends far too late shows
 //! that prony was stopped, or the machine was paused. Outside this module: timing, which the session does.
 
+use crate::lock;
 use host::interrupt;
 use server::{Cutter, Node, ServerError, Session};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -222,12 +223,6 @@ fn stood(pause: Duration, waited: Duration, during: Duration) -> Duration {
         true => late,
         false => Duration::ZERO,
     }
-}
-
-fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
-    state
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 #[cfg(test)]

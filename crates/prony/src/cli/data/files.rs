@@ -3,12 +3,13 @@
 //! Purpose: keep all cores busy with a few megabytes of memory. A thread generates the next piece of a table in memory, waits until
 //! the lengths of the pieces before it are known, and writes it at its offset. Outside this module: resuming a file.
 
+use crate::lock;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use datagen::{Benchmark, Chunk, Format};
 
@@ -118,16 +119,12 @@ impl Output {
         self.table.bytes_estimate()
     }
 
-    fn end(&self) -> MutexGuard<'_, End> {
-        self.end.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits until the lengths of the pieces before this one are known. Returns its offset, or None if writing was stopped.
     fn place(&self, piece: u64, rows: u64, bytes: u64) -> Option<u64> {
         let waiting = |end: &mut End| end.pieces != piece && !end.stopped;
         let mut end = self
             .grown
-            .wait_while(self.end(), waiting)
+            .wait_while(lock(&self.end), waiting)
             .unwrap_or_else(PoisonError::into_inner);
         if end.stopped {
             return None;
@@ -141,7 +138,7 @@ impl Output {
     }
 
     fn stop(&self) {
-        self.end().stopped = true;
+        lock(&self.end).stopped = true;
         self.grown.notify_all();
     }
 
@@ -160,7 +157,7 @@ impl Output {
 
     fn finish(&self) -> Result<Written, Failure> {
         fs::rename(&self.part, &self.path).map_err(|cause| self.failure(cause))?;
-        let end = self.end();
+        let end = lock(&self.end);
         Ok(Written {
             path: self.path.clone(),
             rows: end.rows,

@@ -3,10 +3,11 @@
 //! Purpose: a verdict for each query of a trial, and a flag for each wrong answer. Outside this module: the canonical form of an
 //! answer, which the workload defines.
 
+use crate::lock;
 use record::visible::shortened;
 use record::{Answer, Flag, FlagKind, Trial, answer_hash};
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// What is kept of an answer, to show where another one differs.
 const SHOWN_BYTES: usize = 64 << 10;
@@ -23,7 +24,7 @@ pub(crate) struct Samples(Mutex<HashMap<String, Vec<String>>>);
 impl Samples {
     /// Keeps the first rows of an answer, unless they are kept.
     pub(crate) fn keep(&self, hash: &str, answer: &workload::answers::Answer) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.0);
         if !kept.contains_key(hash) {
             kept.insert(hash.to_string(), answer.first_rows(SHOWN_BYTES));
         }
@@ -31,13 +32,12 @@ impl Samples {
 
     /// Forgets the answers that no later one is compared with: a query with now() has another one each time.
     fn keep_only(&self, compared: &HashSet<&str>) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|hash, _| compared.contains(hash.as_str()));
+        lock(&self.0).retain(|hash, _| compared.contains(hash.as_str()));
     }
 
     /// `row 3 is (7, b), there (7, c)`; None where the kept rows are the same, and where an answer is not of this run.
     fn difference(&self, hash: &str, other: &str) -> Option<String> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock(&self.0);
         let (own, others) = (kept.get(hash)?, kept.get(other)?);
         let row = |rows: &[String], place: usize| match rows.get(place) {
             Some(row) => format!("({})", shortened(row, ROW_CHARS)),

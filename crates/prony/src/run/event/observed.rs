@@ -2,9 +2,10 @@
 //!
 //! Boundaries: the sampler of a timed load reads them; `spec::Condition` decides.
 
+use crate::lock;
 use record::State;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// Shared by the sampler and the events of a load.
 #[derive(Default)]
@@ -15,11 +16,10 @@ impl Observed {
     pub fn put(&self, values: &BTreeMap<String, f64>) {
         let states = State::ALL.iter();
         let known = states.filter_map(|state| Some((*state, *values.get(state.as_str())?)));
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = known.collect();
+        *lock(&self.0) = known.collect();
     }
 
     pub(super) fn get(&self, state: State) -> Option<f64> {
-        let states = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        states.get(&state).copied()
+        lock(&self.0).get(&state).copied()
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! Purpose: both follow the event's session, which is opened anew after an outage. Boundaries: `watch` makes stoppers.
 
+use crate::lock;
 use crate::run::watch::Stopper;
 use server::Cutter;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Shared by an event and by what cancels it.
 #[derive(Clone)]
@@ -24,18 +25,17 @@ impl Stops {
 
     /// Stops the statements of a new session from now on.
     pub(super) fn replace(&self, stopper: Stopper, cutter: Option<Cutter>) {
-        *self.stopper.lock().unwrap_or_else(PoisonError::into_inner) = stopper;
-        *self.cutter.lock().unwrap_or_else(PoisonError::into_inner) = cutter;
+        *lock(&self.stopper) = stopper;
+        *lock(&self.cutter) = cutter;
     }
 
     /// Stops the statement that the session is executing.
     pub(super) fn stop(&self) {
-        self.stopper.lock().unwrap_or_else(PoisonError::into_inner)();
+        lock(&self.stopper)();
     }
 
     /// Ends the connection. Returns false if it cannot be ended.
     pub(super) fn cut(&self) -> bool {
-        let cutter = self.cutter.lock().unwrap_or_else(PoisonError::into_inner);
-        cutter.as_ref().map(Cutter::cut).is_some()
+        lock(&self.cutter).as_ref().map(Cutter::cut).is_some()
     }
 }

@@ -3,9 +3,10 @@
 //! Purpose: one outage at a time; the other events wait for its end and know that their connections are gone. Those lead to the first
 //! node. Boundaries: `recovery` ends and starts the nodes.
 
+use crate::lock;
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// The number of the first node.
@@ -56,12 +57,12 @@ impl Uptime {
     }
 
     pub(super) fn phase_of(&self, node: u32) -> Phase {
-        self.state().of(node)
+        lock(&self.state).of(node)
     }
 
     /// How many outages of the first node have begun. A connection opened under another number is gone.
     pub(super) fn outages(&self) -> u64 {
-        self.state().outages
+        lock(&self.state).outages
     }
 
     /// Ends the load when it is set: by the load's owner, or because the load cannot continue.
@@ -71,23 +72,26 @@ impl Uptime {
 
     /// Whether an event left the load unable to continue.
     pub fn is_lost(&self) -> bool {
-        self.state().is_any(&Phase::Lost)
+        lock(&self.state).is_any(&Phase::Lost)
     }
 
     /// Whether an event is ending or starting the server. That ends within the limits of a shutdown and a recovery.
     pub(super) fn is_changing(&self) -> bool {
-        self.state().is_any(&Phase::Changing)
+        lock(&self.state).is_any(&Phase::Changing)
     }
 
     /// Whether any node is not up.
     pub(super) fn is_out(&self) -> bool {
-        self.state().phases.values().any(|one| *one != Phase::Up)
+        lock(&self.state)
+            .phases
+            .values()
+            .any(|one| *one != Phase::Up)
     }
 
     /// Begins an outage of a node. Returns its phase before; if that is `Changing`, another event's outage is under way and nothing has
     /// changed.
     pub(super) fn begin(&self, node: u32) -> Phase {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if state.is_any(&Phase::Changing) {
             return Phase::Changing;
         }
@@ -99,11 +103,7 @@ impl Uptime {
     /// Ends an outage that `begin` began.
     pub(super) fn end(&self, node: u32, phase: Phase) {
         self.stop.fetch_or(phase == Phase::Lost, Relaxed);
-        self.state().phases.insert(node, phase);
-    }
-
-    fn state(&self) -> MutexGuard<'_, UptimeState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state).phases.insert(node, phase);
     }
 }
 

@@ -4,11 +4,12 @@
 //! a series begins as the first one did. Outside this module: when events happen (`event`), control groups (`host::limits`).
 
 use super::limits::{SharedGroup, resolve};
+use crate::lock;
 use crate::run::settings;
 use server::{Adjusted, ServerError, Session};
 use spec::{LimitsPatch, Pairs, Setting};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 /// The changeable parts of a trial's target, shared by its events.
 #[derive(Default)]
@@ -42,7 +43,7 @@ impl Changes {
 
     /// From now on the limits of this group can change; `planned` are in force.
     pub(crate) fn of(&self, group: SharedGroup, planned: LimitsPatch) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.group = Some(group);
         state.planned = planned;
         state.limits = planned;
@@ -53,7 +54,7 @@ impl Changes {
     /// # Errors
     /// Nothing is limited, or the kernel refuses a limit. Then all are as before.
     pub(crate) fn limit(&self, patch: LimitsPatch) -> Result<(), String> {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let (group, data_bytes) = (state.group()?, state.data_bytes);
         let wanted = patch.over(state.limits);
         state.replace(wanted, |limits| change(&group, limits, data_bytes))
@@ -68,7 +69,7 @@ impl Changes {
         session: &mut Session,
         wanted: &Pairs<Setting>,
     ) -> Result<Vec<Adjusted>, ServerError> {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let requested = settings::resolve(wanted, state.data_bytes);
         let literals: Pairs<String> = settings::literals(wanted, state.data_bytes).collect();
         // One may change another, so all are read before the first and after the last.
@@ -96,7 +97,7 @@ impl Changes {
         &self,
         connect: impl FnOnce() -> Result<Session, ServerError>,
     ) -> Result<(), String> {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if state.limits != state.planned {
             let planned = state.planned;
             change(&state.group()?, &planned, state.data_bytes)?;
@@ -113,10 +114,6 @@ impl Changes {
             set.map_err(|error| format!("{name}: {error}"))?;
         }
         Ok(())
-    }
-
-    fn state(&self) -> MutexGuard<'_, ChangesState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,6 +3,7 @@
 //! Purpose: refuse a limit that this machine cannot set before any data is loaded. Verify each limit before the server starts, and
 //! record what was measured. Outside this module: control groups (`host::limits`), changes during a load (`changes`).
 
+use crate::lock;
 use crate::run::RunError;
 use host::limit_figure as figure;
 use host::{Entered, Group, LimitError, Limits, Verified, verify};
@@ -11,7 +12,7 @@ use record::{Flag, FlagKind, LimitNote};
 use spec::plan::PlannedTrial;
 use spec::{Experiment, LimitsPatch, Requested};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Assumed bytes of data for relative limits, before the data is loaded.
 const BEFORE_LOADING: u64 = 1 << 30;
@@ -34,7 +35,7 @@ pub(crate) struct SharedGroup(Arc<Mutex<Group>>);
 
 impl SharedGroup {
     pub(crate) fn lock(&self) -> MutexGuard<'_, Group> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

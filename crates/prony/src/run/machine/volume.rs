@@ -3,6 +3,7 @@
 //! Purpose: refuse a volume that this machine cannot have before any data is loaded, and make it as the file says. Outside this
 //! module: how a volume works (`host::volume`), when its power is cut (`event::power_cut`).
 
+use crate::lock;
 use crate::run::RunError;
 use crate::run::machine::redo_log;
 use crate::run::results::recording::Recording;
@@ -15,7 +16,7 @@ use spec::listed;
 use spec::plan::PlannedTrial;
 use spec::{DiskSpec, Experiment, FilesystemSpec, HostPatch, Requested, VolumeSpec};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 /// The space that a volume has beside several times its data: logs grow. The image is sparse, so only what is written takes space.
@@ -87,22 +88,18 @@ impl SharedVolume {
 
     /// Takes the power away until [`SharedVolume::power_back`].
     pub(crate) fn end_with(&self, cut: Cut) -> Result<(), VolumeError> {
-        *self.due() = Some(cut);
+        *lock(&self.due) = Some(cut);
         self.freeze()
     }
 
     /// Brings the power back if [`SharedVolume::end_with`] took it away.
     pub(crate) fn power_back(&self) -> Result<Option<Lost>, VolumeError> {
-        let due = self.due().take();
+        let due = lock(&self.due).take();
         due.map(|cut| self.cut(cut)).transpose()
     }
 
-    fn due(&self) -> MutexGuard<'_, Option<Cut>> {
-        self.due.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn lock(&self) -> MutexGuard<'_, Volume> {
-        self.volume.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.volume)
     }
 
     /// The folder for the server on it.

@@ -19,7 +19,8 @@ use super::prepare::servers::Provided;
 use super::prepare::{layout, preflight};
 use super::progress::news;
 use super::progress::remaining::Remaining;
-use super::{RunError, settings, shards, stop_if_interrupted, stored};
+use super::{RunError, settings, stop_if_interrupted, stored};
+use crate::lock;
 use before::Before;
 use bench::Bench;
 use record::{DatasetNote, FlagKind, LiveSample, Loaded, Trial, TrialKey, TrialState};
@@ -81,7 +82,7 @@ impl<'r> Measuring<'r> {
             }
             self.save(&trials, store)?;
             taken.forget(first.key.block);
-            let meeting = self.bench.meeting.map(shards::held);
+            let meeting = self.bench.meeting.map(lock);
             meeting.map_or(Ok(()), |meeting| meeting.goes_on())?;
             let coming = self.until_look(first, &finished, &taken, store);
             let left_s = left_s(coming.as_deref(), &finished);

@@ -4,6 +4,7 @@
 //! server when its clients are connected, and waits again before it looks at the server after the load. In rounds it waits for each of
 //! its turns instead. So only one server does anything at any time. Outside this module: who is next (`slices`).
 
+use crate::lock;
 use crate::run::event::Uptime;
 use crate::run::place::{Process, Shared};
 use host::interrupt;
@@ -13,7 +14,7 @@ use record::Slices;
 use server::ServerError;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, SendError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// A server whose clients are connected and wait.
 pub(crate) struct Connected {
@@ -21,6 +22,7 @@ pub(crate) struct Connected {
     pub server: Process,
     /// Ends the load.
     pub uptime: Arc<Uptime>,
+    /// What reads the server at the edges of its slices.
     pub edges: Arc<Mutex<Edges>>,
 }
 
@@ -28,11 +30,6 @@ impl Connected {
     /// Ends the load early.
     pub(super) fn end(&self) {
         self.uptime.stop().store(true, Relaxed);
-    }
-
-    /// What reads the server at the edges of its slices.
-    pub(super) fn edges(&self) -> MutexGuard<'_, Edges> {
-        self.edges.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -102,7 +99,7 @@ impl Seat {
 
     /// Waits for the cell's turn.
     pub(crate) fn wait(&self) -> Leave {
-        let go = self.go.lock().unwrap_or_else(PoisonError::into_inner);
+        let go = lock(&self.go);
         go.recv().unwrap_or_else(|_| Leave {
             failed: Some("the servers that took turns were given up".into()),
             ..Leave::default()

@@ -8,6 +8,7 @@ use super::requests;
 use super::rounds::Rounds;
 use super::seat::Seat;
 use super::timed::{EachSecond, Timed};
+use crate::lock;
 use crate::run::RunError;
 use crate::run::audit::{self, pool};
 use crate::run::event::kinds::has_outage;
@@ -16,7 +17,7 @@ use crate::run::place::sessions;
 use crate::run::place::{AnyPlace, ServerPlace, Source};
 use crate::run::results::folder::log_name;
 use crate::run::results::recording::Recording;
-use crate::run::shards::{self, Meeting};
+use crate::run::shards::Meeting;
 use host::{Pace, clock_step_s, clock_stepped, interrupt, now_ns};
 use record::{Flag, FlagKind, Trial, TrialState};
 use server::ServerError;
@@ -68,13 +69,13 @@ impl Bench<'_> {
                 return Ok(trial);
             }
         };
-        let met = self.meeting.map(shards::held);
+        let met = self.meeting.map(lock);
         met.into_iter()
             .for_each(|mut meeting| meeting.begin_trial());
         let outcome = self.phases(planned, place.as_mut(), workload.as_ref(), &mut trial, live);
         if let Some(meeting) = self.meeting {
             let failed = outcome.as_ref().err().map(ToString::to_string);
-            shards::held(meeting).end_trial(failed.as_deref());
+            lock(meeting).end_trial(failed.as_deref());
         }
         if let Err(error) = outcome {
             trial.fail(place.explain(&error));
@@ -187,10 +188,10 @@ impl Bench<'_> {
     /// Prepares the place. The first shard loads changed tables anew, and the others find them as loaded.
     fn prepare(&self, place: &mut AnyPlace, trial: &mut Trial) -> Result<(), ServerError> {
         let come = |meeting: &Mutex<Meeting>| {
-            let come = shards::held(meeting).after_first();
+            let come = lock(meeting).after_first();
             come.map_err(|error| ServerError::Unusable(error.to_string()))
         };
-        let is_first = |meeting: &Mutex<Meeting>| shards::held(meeting).shard().is_first();
+        let is_first = |meeting: &Mutex<Meeting>| lock(meeting).shard().is_first();
         match self.meeting {
             None => place.prepare(trial, self.progress),
             Some(meeting) if is_first(meeting) => {

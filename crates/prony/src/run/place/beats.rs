@@ -5,12 +5,13 @@
 //! one that the reader has seen before is a step back. Once a second the reader also queries each further node for its replication lag. Boundaries: the reads of the workload itself are not checked; the table is in
 //! prony's own schema, and only on servers that prony starts.
 
+use crate::lock;
 use record::State;
 use record::names::{READ_AGE, READS_BACK};
 use server::{Behind, Connector, ServerError, Session};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -127,10 +128,10 @@ fn write(connect: &Connector, zero: i64, acknowledged: &Acknowledged, stop: &Ato
     let mut due = Instant::now();
     while !stop.load(Relaxed) {
         due += BEAT_EVERY;
-        let n = zero + held(acknowledged).len() as i64;
+        let n = zero + lock(acknowledged).len() as i64;
         let sql = format!("UPDATE prony_beats.beats SET n = {n} WHERE id = 1");
         match with(&mut session, connect, &[], |session| session.execute(&sql)) {
-            Some(_) => held(acknowledged).push(Instant::now()),
+            Some(_) => lock(acknowledged).push(Instant::now()),
             None => std::thread::sleep(AGAIN_AFTER),
         }
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
@@ -217,7 +218,7 @@ impl Reader {
     /// Notes what a read that began at this time returned.
     fn note(&mut self, node: u32, n: i64, began: Instant) {
         let beat = usize::try_from(n - self.zero).ok();
-        let age = age(&held(&self.acknowledged), beat, began);
+        let age = age(&lock(&self.acknowledged), beat, began);
         let steps_back = f64::from(beat < self.seen);
         self.seen = self.seen.max(beat);
         let second = self.second(began);
@@ -247,11 +248,6 @@ fn put(series: &mut Series, name: &str, second: usize, value: f64, add: fn(f64, 
     }
     let before = seconds[second];
     seconds[second] = Some(before.map_or(value, |before| add(before, value)));
-}
-
-/// A panic cannot leave the list half-written.
-fn held(acknowledged: &Acknowledged) -> MutexGuard<'_, Vec<Instant>> {
-    acknowledged.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

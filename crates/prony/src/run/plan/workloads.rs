@@ -3,10 +3,11 @@
 //! Purpose: trials of one section share one workload, so that its rows are counted once. Outside this module: reading sections (crate
 //! `workload`).
 
+use crate::lock;
 use crate::run::RunError;
 use spec::plan::PlannedTrial;
 use spec::{Experiment, SectionError};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use workload::Workload;
 
 /// Opens a workload by its name and section.
@@ -51,7 +52,7 @@ impl Workloads {
         experiment: &Experiment,
         trial: &PlannedTrial,
     ) -> Result<Arc<dyn Workload>, RunError> {
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opened = lock(&self.opened);
         let section = &trial.workload;
         if let Some((_, known)) = opened.iter().find(|(known, _)| known == section) {
             return Ok(Arc::clone(known));

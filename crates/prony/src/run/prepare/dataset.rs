@@ -6,6 +6,7 @@
 use super::servers::Provided;
 use super::typos::{Own, Sees, Typos, has_tables};
 use super::{crash_cause, layout, space};
+use crate::lock;
 use crate::run::machine::redo_log;
 use crate::run::results::folder::try_lock;
 use crate::run::shards::Meeting;
@@ -16,8 +17,8 @@ use server::{Node, ServerError, Session, Sha256, StartRequest};
 use spec::listed;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::{Mutex, PoisonError};
 use workload::loader::fault::names_enospc;
 use workload::loader::settings::{load_settings, redo_log_bytes};
 use workload::{AllowDrop, Dataset, DatasetState, LoadError, Loaded, Unit, index_bytes};
@@ -313,7 +314,7 @@ impl Datasets<'_> {
                 true
             }
             Err(error) => {
-                *hopeless.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                *lock(&hopeless) = Some(error);
                 false
             }
         };

@@ -6,7 +6,8 @@
 use super::dataset::{Datasets, Filled, Ready, failed, fill, loading, note, verified};
 use super::servers::Provided;
 use super::typos::{Own, Sees};
-use crate::run::shards::{self, Meeting};
+use crate::lock;
+use crate::run::shards::Meeting;
 use crate::run::{Progress, RunError};
 use host::interrupt;
 use record::{DatasetNote, FlagKind, Trial, percent};
@@ -119,7 +120,7 @@ impl Datasets<'_> {
         dataset: &dyn Dataset,
         mut session: Session,
     ) -> Result<Ready, RunError> {
-        let shard = shards::held(meeting).shard();
+        let shard = lock(meeting).shard();
         let mut is_new = false;
         if shard.is_first() {
             self.lock_schema(&mut session, dataset.schema())?;
@@ -128,17 +129,17 @@ impl Datasets<'_> {
             let there = there.map_err(|error| RunError::Failed(error.to_string()))?;
             is_new = there.is_none();
         }
-        let choice = shards::held(meeting).choose(if is_new { LOAD } else { THERE })?;
+        let choice = lock(meeting).choose(if is_new { LOAD } else { THERE })?;
         let mut filled = None;
         if choice == LOAD {
             let begun = Instant::now();
             self.fill_part(shard, server, node, dataset, &mut session)?;
-            shards::held(meeting).all()?;
+            lock(meeting).all()?;
             if shard.is_first() {
                 let elapsed_s = begun.elapsed().as_secs_f64();
                 filled = self.finish(server, node, dataset, &mut session, elapsed_s)?;
             }
-            shards::held(meeting).after_first()?;
+            lock(meeting).after_first()?;
         }
         let note = match &filled {
             Some(filled) => note(server, dataset, filled),

@@ -24,8 +24,9 @@ use super::plan::query_names;
 use super::plan::sharing;
 use super::plan::{Means, Request};
 use super::results::folder::RunFolder;
-use super::shards::{self, Meeting};
+use super::shards::Meeting;
 use super::{RunError, stop_if_interrupted, stored};
+use crate::lock;
 use dataset::Datasets;
 use host::{machine, now_ns};
 use provision::{Provisioned, provision};
@@ -84,7 +85,7 @@ pub(crate) fn prepare<'a>(
         })
     };
     check_memory(&|server| largest_estimate(request, trials, server))?;
-    let party = meeting.map(|meeting| shards::held(meeting).party().to_string());
+    let party = meeting.map(|meeting| lock(meeting).party().to_string());
     let neighbours = Neighbours::join(means.home, means.leases, party.as_deref())?;
     let typos = Typos::new(means.progress, is_alone(request, trials)?);
     let ready = load(request, trials, means, (&servers, meeting), &known, &typos)?;
@@ -339,7 +340,7 @@ fn begin(
     meeting: Option<&Mutex<Meeting>>,
 ) -> Result<(RunFolder, Store), RunError> {
     let folder = RunFolder::create(&request.results, &request.experiment.name)?;
-    let sharing = meeting.map(|meeting| Sharing::Shard(shards::held(meeting).note(&folder.id())));
+    let sharing = meeting.map(|meeting| Sharing::Shard(lock(meeting).note(&folder.id())));
     let run = Run {
         id: folder.id(),
         experiment_toml: request.experiment.source.clone(),

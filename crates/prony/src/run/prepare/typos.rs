@@ -4,12 +4,13 @@
 //! once there are tables. A statement that only some servers know is measured on the others, so a mistake is a warning; where no statement
 //! can run, the run ends. Outside this module: what a statement answers (`rounds`).
 
+use crate::lock;
 use crate::run::plan::Request;
 use crate::run::{Progress, RunError, settings};
 use server::{ServerError, Session};
 use spec::plan::PlannedTrial;
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use workload::{Connect, Dataset, Operation, Workload};
 
 /// The setting on which the grammar depends.
@@ -138,7 +139,7 @@ impl<'a> Typos<'a> {
 
     /// Whether the names of all statements were looked up on this server.
     pub(crate) fn has_seen(&self, server: &str, workload: &dyn Workload) -> bool {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = lock(&self.seen);
         let mut written = workload.written().into_iter();
         written.all(|one| seen.contains(&(server.to_string(), one.mysql)))
     }
@@ -166,15 +167,14 @@ impl<'a> Typos<'a> {
                 Err(_) => return refused,
             }
             if sees == Sees::Names {
-                let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-                seen.insert((server.to_string(), statement.mysql.clone()));
+                lock(&self.seen).insert((server.to_string(), statement.mysql.clone()));
             }
         }
         refused
     }
 
     fn say(&self, server: &str, refused: Vec<String>) {
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said = lock(&self.said);
         for refused in refused {
             let line = format!(
                 "warning: server {server}: {refused}; everything else is measured (Ctrl-C ends the run)"

@@ -3,13 +3,14 @@
 pub(crate) mod news;
 pub(crate) mod remaining;
 
+use crate::lock;
 use crate::screen;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use record::visible::{visible, visible_line};
 use spec::plan::estimate::seconds_text;
 use std::fmt::Write;
 use std::io::IsTerminal;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Lines that stay, and one moving line at the bottom.
@@ -45,7 +46,7 @@ impl Progress {
         let progress = Progress::from_bar(bar, terminal);
         let left = progress.left.clone();
         let remaining = move |_: &ProgressState, out: &mut dyn Write| {
-            let left = *left.lock().unwrap_or_else(PoisonError::into_inner);
+            let left = *lock(&left);
             if let Some(left) = left {
                 let seconds = left.at(Instant::now()).as_secs_f64();
                 let _ = write!(out, "{} left", seconds_text(seconds));
@@ -98,7 +99,7 @@ impl Progress {
             ends: Instant::now() + Duration::from_secs_f64(own_s + rest_s),
             rest: Duration::from_secs_f64(rest_s),
         });
-        *self.left.lock().unwrap_or_else(PoisonError::into_inner) = left;
+        *lock(&self.left) = left;
     }
 
     pub fn end(&self) {

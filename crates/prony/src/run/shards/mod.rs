@@ -24,7 +24,7 @@ use record::{ShardNote, ShardStart};
 use server::{Node, ServerError, Session, Sha256};
 use spec::Shard;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use table::{DONE, Row};
 
@@ -471,11 +471,6 @@ impl Meeting {
 /// The time until the common start, where the server has just taken so long to write a row.
 fn lead(written: Duration) -> Duration {
     (LEAD + written.saturating_mul(LEAD_ROWS)).min(LEAD_MAX)
-}
-
-/// The meeting, whichever thread used it last.
-pub(crate) fn held(meeting: &Mutex<Meeting>) -> MutexGuard<'_, Meeting> {
-    meeting.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn late(missing: &[String], within: Duration) -> String {

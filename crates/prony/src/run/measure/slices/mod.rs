@@ -6,6 +6,7 @@
 //! which cells share a server (`run::plan::sharing`).
 
 use super::seat::{Connected, Go, Leave, News, Seat};
+use crate::lock;
 use crate::run::place::{Process, Shared};
 use crate::run::{RunError, drive};
 use host::{Paused, interrupt};
@@ -178,14 +179,14 @@ impl Cell {
             return self.end(None);
         }
         let before = connected.turns.measured();
-        connected.edges().begin(before);
+        lock(&connected.edges).begin(before);
         let began = Instant::now();
         let turn = connected.turns.run(match length {
             Length::Of(length) => Some(length),
             Length::Rest => None,
         });
         let (took, after) = (connected.turns.last(), connected.turns.measured());
-        connected.edges().end(after, is_measured);
+        lock(&connected.edges).end(after, is_measured);
         if is_measured {
             self.counted.add(began, length, &took);
         }
@@ -382,7 +383,8 @@ impl Group<'_> {
         let servers = hosts.len() as u32;
         let cell = &mut self.cells[number];
         let connected = cell.connected.as_ref();
-        let written = connected.and_then(|connected| connected.edges().written_between_bytes());
+        let written =
+            connected.and_then(|connected| lock(&connected.edges).written_between_bytes());
         Leave {
             slices: cell.counted.noted(self.laps.middle(), servers, written),
             failed: cell.failed.take(),

@@ -4,9 +4,9 @@
 
 use super::concurrent::Observed;
 use super::{Driving, Timed, effects, refused};
+use crate::lock;
 use crate::run::drive;
 use crate::run::place::beats::Series;
-use crate::run::shards;
 use host::machine;
 use load::{Backend, Driven, Ending, OwnStall, Second, Tally, Window};
 use observe::{Gap, Sampled};
@@ -234,7 +234,7 @@ fn flag_failures(trial: &mut Trial, driven: &Driven) {
 
 /// How this shard of the load began; empty for a whole load.
 fn started(timed: &Timed, driven: &Driven) -> Vec<ShardStart> {
-    let meeting = timed.bench.meeting.map(shards::held);
+    let meeting = timed.bench.meeting.map(lock);
     let started = meeting.and_then(|meeting| meeting.started(driven.woken));
     started.into_iter().collect()
 }

@@ -3,6 +3,7 @@
 //! Purpose: open all connections before the load begins, so that a full server refuses them then and not during the load. Outside this
 //! module: the work of the sampler (`observe::sampler`) and of the events (`run::event`).
 
+use crate::lock;
 use crate::run::event::{Action, Events, Happened, PreparedEvents, Uptime};
 use crate::run::place::AnyPlace;
 use crate::run::place::beats::{Beats, PreparedBeats, Series};
@@ -12,7 +13,7 @@ use record::{Counters, Flag, FlagKind};
 use server::ServerError;
 use stats::{CpuUse, LinkUse};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 /// The sampler's most recent values, by series.
@@ -21,11 +22,11 @@ pub(super) struct Latest(Arc<Mutex<BTreeMap<String, f64>>>);
 
 impl Latest {
     pub(super) fn take(&self) -> BTreeMap<String, f64> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut lock(&self.0))
     }
 
     fn put(&self, sample: &Sample) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = sample.values.clone();
+        *lock(&self.0) = sample.values.clone();
     }
 }
 
@@ -214,7 +215,7 @@ impl Concurrent {
 
     /// What was sampled at the edges of slices.
     fn of_edges(edges: &Mutex<Edges>, measured_from_s: u32) -> Observed {
-        let mut edges = edges.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut edges = lock(edges);
         let mut sampled = edges.sampled();
         let used = observe::process::over(&sampled.series, measured_from_s);
         sampled.counters.extend(used);

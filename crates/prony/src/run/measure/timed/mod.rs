@@ -11,12 +11,12 @@ mod refused;
 
 use super::bench::Bench;
 use super::seat::Connected;
+use crate::lock;
 use crate::run::audit::reached_disk::{self, Device};
 use crate::run::audit::{self, Pending, device_queue, homes};
 use crate::run::drive;
 use crate::run::event::Action;
 use crate::run::place::AnyPlace;
-use crate::run::shards;
 use account::Recorder;
 use concurrent::{Concurrent, Latest};
 use host::{cold, machine};
@@ -178,7 +178,7 @@ impl Timed<'_> {
 
     /// The events that this process executes: of the shards of a load, the first one does all.
     fn actions(&self) -> &[Action] {
-        let meeting = self.bench.meeting.map(shards::held);
+        let meeting = self.bench.meeting.map(lock);
         match meeting.is_none_or(|meeting| meeting.shard().is_first()) {
             true => self.bench.actions,
             false => &[],
@@ -199,7 +199,7 @@ impl Timed<'_> {
             ..drive::planned(self.planned, self.bench.protocol, self.seed)
         };
         let mut start = || match self.bench.meeting {
-            Some(meeting) => shards::held(meeting).start(drive.time, self.bench.progress),
+            Some(meeting) => lock(meeting).start(drive.time, self.bench.progress),
             None => Ok(Instant::now()),
         };
         let operations = driver.operations();
@@ -257,7 +257,7 @@ impl Timed<'_> {
     /// The part of the load that this process runs.
     pub(crate) fn share(&self) -> Share {
         match self.bench.meeting {
-            Some(meeting) => drive::share(shards::held(meeting).shard(), self.workload),
+            Some(meeting) => drive::share(lock(meeting).shard(), self.workload),
             None => Share::WHOLE,
         }
     }

@@ -3,13 +3,14 @@
 //! Purpose: the server runs until the last of its places has ended. Outside this module: connections (`on_server`), which trials share
 //! a server (`run::plan::sharing`).
 
+use crate::lock;
 use crate::run::machine::changes::Changes;
 use crate::run::machine::limits::Held;
 use crate::run::place::disks::Disks;
 use host::{Lease, Leases};
 use server::{Server, ServerError, StartRequest, Started};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 pub(super) struct Hosted {
     pub instance: Server,
@@ -96,7 +97,7 @@ impl Shared {
         &self,
         make: impl FnOnce() -> Result<Hosted, ServerError>,
     ) -> Result<Arc<Hosted>, ServerError> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.0);
         if let Some(hosted) = known.upgrade() {
             return Ok(hosted);
         }
