@@ -38,13 +38,8 @@ pub(crate) struct Turn {
     pub latency: Latency,
 }
 
-/// Percentiles of the response time, in microseconds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Latency {
-    pub p50: f64,
-    pub p95: f64,
-    pub p99: f64,
-}
+/// The p50, p95 and p99 of the response time, in microseconds.
+pub(crate) type Latency = [f64; 3];
 
 /// What a program printed.
 pub(crate) struct Output {

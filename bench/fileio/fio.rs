@@ -1,6 +1,6 @@
 //! Runs fio with registered files and buffers where its engine has them.
 
-use crate::contestant::{Engine, Latency, Output};
+use crate::contestant::{Engine, Output};
 use crate::{Settings, file};
 use serde_json::Value;
 use std::path::Path;
@@ -53,10 +53,6 @@ pub(crate) fn read(output: &str) -> Output {
     let percentile = |name: &str| number(&job[kind]["lat_ns"]["percentile"][name]) / 1e3;
     Output {
         operations: done(kind),
-        latency: Latency {
-            p50: percentile("50.000000"),
-            p95: percentile("95.000000"),
-            p99: percentile("99.000000"),
-        },
+        latency: ["50.000000", "95.000000", "99.000000"].map(percentile),
     }
 }

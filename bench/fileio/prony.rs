@@ -1,7 +1,7 @@
 //! Runs prony's workload in a child process, so that the kernel accounts its cost in the same way as that of its peers.
 
 use crate::Settings;
-use crate::contestant::{Engine, Latency, Output};
+use crate::contestant::{Engine, Output};
 use hdrhistogram::Histogram;
 use load::{Drive, Load, Watch};
 use std::path::Path;
@@ -76,10 +76,6 @@ pub(crate) fn read(output: &str) -> Output {
     };
     Output {
         operations,
-        latency: Latency {
-            p50: p50 / 1e3,
-            p95: p95 / 1e3,
-            p99: p99 / 1e3,
-        },
+        latency: [p50, p95, p99].map(|ns| ns / 1e3),
     }
 }

@@ -1,7 +1,7 @@
 //! Runs sysbench fileio. Its asynchronous mode counts an operation as ended when it is submitted, so its latency says nothing.
 
 use crate::Settings;
-use crate::contestant::{Engine, Latency, Output};
+use crate::contestant::{Engine, Output};
 use std::path::Path;
 use std::process::Command;
 
@@ -42,14 +42,9 @@ pub(crate) fn read(output: &str) -> Output {
     let after = output.split("total number of events:").nth(1);
     let operations = after.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
     let buckets: Vec<(f64, f64)> = output.lines().filter_map(bucket).collect();
-    let percentile = |share: f64| percentile_us(&buckets, share);
     Output {
         operations: operations.unwrap_or_else(|| panic!("sysbench printed no events:\n{output}")),
-        latency: Latency {
-            p50: percentile(0.5),
-            p95: percentile(0.95),
-            p99: percentile(0.99),
-        },
+        latency: [0.5, 0.95, 0.99].map(|share| percentile_us(&buckets, share)),
     }
 }
 

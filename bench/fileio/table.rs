@@ -60,9 +60,9 @@ const OPERATIONS: Value = |turn| turn.figure.operations_per_s;
 const VALUES: [(Value, usize); 6] = [
     (OPERATIONS, 0),
     (|turn| turn.figure.cpu_us_per_operation, 2),
-    (|turn| turn.latency.p50, 1),
-    (|turn| turn.latency.p95, 1),
-    (|turn| turn.latency.p99, 1),
+    (|turn| turn.latency[0], 1),
+    (|turn| turn.latency[1], 1),
+    (|turn| turn.latency[2], 1),
     (|turn| turn.figure.memory_kb / 1e3, 1),
 ];
 
