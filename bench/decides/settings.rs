@@ -6,91 +6,29 @@ use super::runs::{Answer, Options, valid};
 use super::slices::title;
 use std::process::Command;
 
-struct Setting {
-    name: &'static str,
-    operations: &'static str,
-    both: &'static str,
-    a: &'static str,
-    b: &'static str,
-}
-
-const fn setting(
-    name: &'static str,
-    operations: &'static str,
-    both: &'static str,
-    a: &'static str,
-    b: &'static str,
-) -> Setting {
-    Setting {
-        name,
-        operations,
-        both,
-        a,
-        b,
-    }
-}
+/// Its name, the operations, and the settings of both servers, of a and of b.
+type Setting = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+);
 
 const SMALL: &str = "innodb_buffer_pool_size = \"data / 4\"";
 const LARGE: &str = "innodb_buffer_pool_size = \"data * 4\"";
 
 /// The eight of the proof.
+#[rustfmt::skip]
 const SETTINGS: [Setting; 8] = [
-    setting(
-        "flush 2 against 1",
-        "update-index",
-        LARGE,
-        "innodb_flush_log_at_trx_commit = 2",
-        "innodb_flush_log_at_trx_commit = 1",
-    ),
-    setting(
-        "without doublewrite",
-        "update-index",
-        SMALL,
-        "innodb_doublewrite = false",
-        "innodb_doublewrite = true",
-    ),
-    setting(
-        "pool of all against an eighth",
-        "point-select",
-        "",
-        "innodb_buffer_pool_size = \"data * 4\"",
-        "innodb_buffer_pool_size = \"data / 8\"",
-    ),
-    setting(
-        "page cache against O_DIRECT",
-        "point-select",
-        SMALL,
-        "innodb_flush_method = \"fsync\"",
-        "innodb_flush_method = \"O_DIRECT\"",
-    ),
-    setting(
-        "adaptive hash index",
-        "point-select",
-        LARGE,
-        "innodb_adaptive_hash_index = true",
-        "innodb_adaptive_hash_index = false",
-    ),
-    setting(
-        "without flushed neighbors",
-        "update-index",
-        SMALL,
-        "innodb_flush_neighbors = 0",
-        "innodb_flush_neighbors = 1",
-    ),
-    setting(
-        "without binlog",
-        "update-index",
-        LARGE,
-        "sync_binlog = 1",
-        "log_bin = \"binlog\", sync_binlog = 1",
-    ),
-    setting(
-        "latin1 against utf8mb4",
-        "read-only",
-        LARGE,
-        "character_set_server = \"latin1\"",
-        "character_set_server = \"utf8mb4\"",
-    ),
+    ("flush 2 against 1", "update-index", LARGE, "innodb_flush_log_at_trx_commit = 2", "innodb_flush_log_at_trx_commit = 1"),
+    ("without doublewrite", "update-index", SMALL, "innodb_doublewrite = false", "innodb_doublewrite = true"),
+    ("pool of all against an eighth", "point-select", "", "innodb_buffer_pool_size = \"data * 4\"", "innodb_buffer_pool_size = \"data / 8\""),
+    ("page cache against O_DIRECT", "point-select", SMALL, "innodb_flush_method = \"fsync\"", "innodb_flush_method = \"O_DIRECT\""),
+    ("adaptive hash index", "point-select", LARGE, "innodb_adaptive_hash_index = true", "innodb_adaptive_hash_index = false"),
+    ("without flushed neighbors", "update-index", SMALL, "innodb_flush_neighbors = 0", "innodb_flush_neighbors = 1"),
+    ("without binlog", "update-index", LARGE, "sync_binlog = 1", "log_bin = \"binlog\", sync_binlog = 1"),
+    ("latin1 against utf8mb4", "read-only", LARGE, "character_set_server = \"latin1\"", "character_set_server = \"utf8mb4\""),
 ];
 
 /// The interval of the ratio of ratios has to be within this share of 1.
@@ -100,22 +38,21 @@ pub(crate) fn measure(options: &Options) {
     let times = Times::new(options, "10s", "4");
     let way = options.flag("--slices", "1s");
     let only = options.flag("--only", "");
+    let is_wanted = |(name, ..): &&Setting| name.contains(only);
+    let wanted = || SETTINGS.iter().filter(is_wanted);
     let (mut jobs, mut refused) = (Vec::new(), Vec::new());
-    for setting in SETTINGS
-        .iter()
-        .filter(|setting| setting.name.contains(only))
-    {
+    for (name, operations, both, a, b) in wanted() {
         let job = |slices: &str| {
             let load = Load {
-                operations: setting.operations,
-                ..Load::of_settings(setting.both, setting.a, setting.b)
+                operations,
+                ..Load::of_settings(both, a, b)
             };
-            let name = format!("{} {slices}", setting.name);
+            let name = format!("{name} {slices}");
             options.job(&name, &load.text(&times.keys(slices)), times.expected_s)
         };
         let in_slices = job(way);
         match refusal(&in_slices.arguments[1]) {
-            Some(why) => refused.push((setting.name, why)),
+            Some(why) => refused.push((name, why)),
             None => jobs.extend([in_slices, job("off")]),
         }
     }
@@ -125,18 +62,12 @@ pub(crate) fn measure(options: &Options) {
         title(way)
     );
     println!("| --- | --- | ---: | --- | --- | --- | --- | --- |");
-    for setting in SETTINGS
-        .iter()
-        .filter(|setting| setting.name.contains(only))
-    {
-        let row = match refused.iter().find(|(name, _)| *name == setting.name) {
+    for (name, operations, ..) in wanted() {
+        let row = match refused.iter().find(|(refused, _)| *refused == name) {
             Some((_, why)) => format!("- | refused: {why} | - | - | - | -"),
-            None => row(
-                &logs(&answers, setting.name, way),
-                &logs(&answers, setting.name, "off"),
-            ),
+            None => row(&logs(&answers, name, way), &logs(&answers, name, "off")),
         };
-        println!("| {} | {} | {row} |", setting.name, setting.operations);
+        println!("| {name} | {operations} | {row} |");
     }
 }
 
