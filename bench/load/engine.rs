@@ -4,11 +4,10 @@ use crate::Settings;
 use crate::drive::drive;
 use crate::measured::{Figure, run};
 use crate::server::Running;
-use load::{Closed, Load, Open, Tally, WhenFull, arrivals::Arrivals};
+use load::{Load, Open, Tally, WhenFull, arrivals::Arrivals};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use std::time::Duration;
 
 pub(crate) const TABLES: u32 = 4;
 pub(crate) const ROWS: u32 = 250_000;
@@ -57,10 +56,7 @@ pub(crate) fn child(arguments: &[String]) {
     let number = |text: &String| text.parse::<u32>().expect("a number");
     let (clients, rate) = (number(clients), number(rate));
     let load = match rate {
-        0 => Load::Closed(Closed {
-            clients,
-            think: Duration::ZERO,
-        }),
+        0 => Load::closed(clients),
         rate => Load::Open(Open {
             arrivals: Arrivals::Poisson {
                 rate: f64::from(rate),

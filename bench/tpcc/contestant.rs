@@ -3,10 +3,9 @@
 use crate::measured::{Figure, run};
 use crate::server::Running;
 use crate::{AS_CHILD, Settings, drive::drive, loading, workload};
-use load::{Closed, Load};
+use load::Load;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
 
 pub(crate) enum Contestant {
     Prony,
@@ -120,10 +119,7 @@ pub(crate) fn child(arguments: &[String]) {
     let [warehouses, clients, time_s] = numbers[..] else {
         panic!("wrong arguments: the child process is started by its parent only");
     };
-    let load = Load::Closed(Closed {
-        clients,
-        think: Duration::ZERO,
-    });
+    let load = Load::closed(clients);
     let driven = drive(workload(warehouses).as_ref(), port, load, time_s);
     println!("{}", driven.tallies[0].done());
 }

@@ -5,6 +5,7 @@ use crate::measured::Figure;
 use crate::median::median;
 use crate::server::Running;
 use crate::{Settings, Turn};
+use stats::each_once;
 use std::fmt::Write as _;
 
 const PRONY: &str = "prony";
@@ -22,7 +23,7 @@ pub(crate) fn markdown(
     text += "| clients | program | New-Order/s | prony's ratio | client CPU (ms per New-Order) | prony's ratio | memory (MB) |\n";
     text += "| --- | --- | --- | --- | --- | --- | --- |\n";
     for &clients in &settings.clients {
-        for name in names(turns) {
+        for name in each_once(turns.iter().map(|turn| turn.name)) {
             let per_s = median_of(turns, clients, name, rate);
             let cpu = median_of(turns, clients, name, cpu_ms);
             let ratio = |of: fn(&Figure) -> f64| {
@@ -42,17 +43,6 @@ pub(crate) fn markdown(
         let _ = writeln!(text, "| {} | {:.0} |", load.name, load.rows_per_s);
     }
     text
-}
-
-/// In the order of their first turns.
-fn names(turns: &[Turn]) -> Vec<&'static str> {
-    let mut names = Vec::new();
-    for turn in turns {
-        if !names.contains(&turn.name) {
-            names.push(turn.name);
-        }
-    }
-    names
 }
 
 fn rate(figure: &Figure) -> f64 {
