@@ -18,7 +18,8 @@ pub(crate) fn of_environments(runs: &[Run]) -> Vec<Difference> {
         for (what, ours, theirs) in ours.surroundings(theirs).into_iter().chain(conditions) {
             let known = found.iter().position(|known| known.what == what);
             let at = known.unwrap_or_else(|| {
-                found.push(difference(&what, vec![Some(ours); runs.len()]));
+                let values = vec![Some(ours); runs.len()];
+                found.push(difference(DifferenceKind::Environment, &what, values));
                 found.len() - 1
             });
             found[at].values[place] = Some(theirs);
@@ -143,32 +144,42 @@ fn should_be_same(one: &Difference) -> Option<&'static str> {
 fn of_rules(runs: &[Run]) -> Option<Difference> {
     let rules = |run: &Run| run.slim.as_ref().map_or(stats::RULES, |slim| slim.rules);
     let rules = runs.iter().map(|run| Some(rules(run).to_string()));
-    Some(difference(RULES, rules.collect())).filter(differs)
+    differing(DifferenceKind::Environment, RULES, rules.collect())
 }
 
-fn difference(what: &str, values: Vec<Option<String>>) -> Difference {
+/// None if all runs have the same.
+fn differing(kind: DifferenceKind, what: &str, values: Vec<Option<String>>) -> Option<Difference> {
+    let differs = values.iter().any(|value| *value != values[0]);
+    differs.then(|| difference(kind, what, values))
+}
+
+fn difference(kind: DifferenceKind, what: &str, values: Vec<Option<String>>) -> Difference {
     Difference {
-        kind: DifferenceKind::Environment,
+        kind,
         what: what.to_string(),
         values,
     }
 }
 
+fn is_known_of_all(found: &Difference) -> bool {
+    found.values.iter().all(Option::is_some)
+}
+
 /// The servers by name. Where each run has one server, its name does not matter.
 fn of_servers(runs: &[Run]) -> Vec<Difference> {
     let servers = || runs.iter().map(|run| &run.environment.servers);
-    let candidates: Vec<Difference> = if servers().all(|servers| servers.len() == 1) {
+    if servers().all(|servers| servers.len() == 1) {
         let only = servers().map(|servers| servers.values().next().map(identity));
-        vec![difference("server", only.collect())]
-    } else {
-        let names: BTreeSet<&String> = servers().flat_map(BTreeMap::keys).collect();
-        let of_name = |name: &String| {
-            let values = servers().map(|servers| servers.get(name).map(identity));
-            difference(&format!("server {name}"), values.collect())
-        };
-        names.into_iter().map(of_name).collect()
+        let only = differing(DifferenceKind::Environment, "server", only.collect());
+        return only.into_iter().collect();
+    }
+    let names: BTreeSet<&String> = servers().flat_map(BTreeMap::keys).collect();
+    let of_name = |name: &String| {
+        let values = servers().map(|servers| servers.get(name).map(identity));
+        let what = format!("server {name}");
+        differing(DifferenceKind::Environment, &what, values.collect())
     };
-    candidates.into_iter().filter(differs).collect()
+    names.into_iter().filter_map(of_name).collect()
 }
 
 fn identity(server: &ServerIdentity) -> String {
@@ -198,8 +209,7 @@ pub(crate) fn of_collations(trials: &[Vec<Trial>]) -> Option<Difference> {
         let names = trial.dataset.as_ref()?.collations.join(", ");
         (!names.is_empty()).then_some(names)
     };
-    let found = of_trials(DifferenceKind::Data, "collations", trials, names)?;
-    found.values.iter().all(Option::is_some).then_some(found)
+    of_trials(DifferenceKind::Data, "collations", trials, names).filter(is_known_of_all)
 }
 
 /// How the trials of the runs were measured, if not all in the same way.
@@ -226,8 +236,7 @@ pub(crate) fn of_loads(trials: &[Vec<Trial>]) -> Vec<Difference> {
         Warmup::Find => Some("find".to_string()),
     };
     let warm_up = of_trials(DifferenceKind::Experiment, WARM_UP, trials, warm_up);
-    let in_all = |found: &Difference| found.values.iter().all(Option::is_some);
-    let warm_up = warm_up.filter(in_all).into_iter();
+    let warm_up = warm_up.filter(is_known_of_all).into_iter();
     warm_up.chain(of_measured_times(trials)).collect()
 }
 
@@ -241,16 +250,13 @@ fn of_measured_times(trials: &[Vec<Trial>]) -> Option<Difference> {
     };
     let all: Vec<f64> = trials.iter().map(longest_s).collect::<Option<_>>()?;
     let first = *all.first()?;
-    let value = |seconds: f64| match (seconds / first).ln().abs() > TIMES.ln() {
-        true => Some(format!("{seconds:.0} s")),
-        false => Some(format!("{first:.0} s")),
+    let value = |seconds: f64| {
+        let is_far = (seconds / first).ln().abs() > TIMES.ln();
+        let shown = if is_far { seconds } else { first };
+        Some(format!("{shown:.0} s"))
     };
-    let found = Difference {
-        kind: DifferenceKind::Experiment,
-        what: MEASURED.to_string(),
-        values: all.into_iter().map(value).collect(),
-    };
-    Some(found).filter(differs)
+    let values = all.into_iter().map(value).collect();
+    differing(DifferenceKind::Experiment, MEASURED, values)
 }
 
 /// What the trials of each run have, each value once, if the runs differ in it; none for a run without such a trial.
@@ -264,12 +270,7 @@ fn of_trials(
         let values: BTreeSet<String> = trials.iter().filter_map(&value).collect();
         (!values.is_empty()).then(|| joined(&values))
     };
-    let found = Difference {
-        kind,
-        what: what.to_string(),
-        values: trials.iter().map(of_run).collect(),
-    };
-    Some(found).filter(differs)
+    differing(kind, what, trials.iter().map(of_run).collect())
 }
 
 /// The differences of compared rows: their answers, and data that differ under one name. The sentence is the value of the further run.
@@ -283,11 +284,8 @@ pub(crate) fn of_rows(others: &[Other], runs: usize, known: &[Difference]) -> Ve
         };
         let value =
             |run: usize| (other.new == format!("run {run}")).then(|| other.sentence.clone());
-        Some(Difference {
-            kind: DifferenceKind::Data,
-            what: what.to_string(),
-            values: (1..=runs).map(value).collect(),
-        })
+        let values = (1..=runs).map(value).collect();
+        Some(difference(DifferenceKind::Data, what, values))
     };
     others.iter().filter_map(one).collect()
 }
@@ -296,14 +294,13 @@ pub(crate) fn of_rows(others: &[Other], runs: usize, known: &[Difference]) -> Ve
 pub(crate) fn of_settings(trials: &[Vec<Trial>]) -> (Vec<Difference>, usize) {
     let by_run: Vec<BTreeMap<&str, BTreeSet<&str>>> = trials.iter().map(|t| values(t)).collect();
     let names: BTreeSet<&str> = by_run.iter().flat_map(|run| run.keys().copied()).collect();
-    let of_name = |name: &str| Difference {
-        kind: DifferenceKind::Setting,
-        what: name.to_string(),
-        values: by_run.iter().map(|run| run.get(name).map(joined)).collect(),
+    let of_name = |name: &str| {
+        let values = by_run.iter().map(|run| run.get(name).map(joined));
+        differing(DifferenceKind::Setting, name, values.collect())
     };
-    let differing = names.into_iter().map(of_name).filter(differs);
+    let found = names.into_iter().filter_map(of_name);
     let (everywhere, somewhere): (Vec<Difference>, Vec<Difference>) =
-        differing.partition(|found| found.values.iter().all(Option::is_some));
+        found.partition(is_known_of_all);
     (everywhere, somewhere.len())
 }
 
@@ -321,10 +318,6 @@ fn values(trials: &[Trial]) -> BTreeMap<&str, BTreeSet<&str>> {
 fn joined<T: AsRef<str>>(values: &BTreeSet<T>) -> String {
     let values: Vec<&str> = values.iter().map(T::as_ref).collect();
     values.join(" / ")
-}
-
-fn differs(found: &Difference) -> bool {
-    found.values.iter().any(|value| *value != found.values[0])
 }
 
 #[cfg(test)]
