@@ -120,6 +120,14 @@ pub(crate) fn bare_level(factor: &str, level: &str) -> String {
     }
 }
 
+/// What begins a text about a row: `64 clients: `; empty for a row without a name.
+pub(crate) fn before(row: &str) -> String {
+    match row.is_empty() {
+        true => String::new(),
+        false => format!("{row}: "),
+    }
+}
+
 /// Whether rows differ in this factor. A factor without levels is a rate that was searched for.
 pub(crate) fn varies(question: &Question, factor: &str) -> bool {
     question

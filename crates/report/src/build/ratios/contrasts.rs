@@ -162,12 +162,7 @@ pub(crate) fn cell_name(question: &Question, contrast: &Contrast) -> String {
     };
     let without = without(subject);
     let parts: Vec<String> = round.chain(query).chain(without).chain(value).collect();
-    let what = parts.join(" ") + subject.value.unit().suffix();
-    if row.is_empty() {
-        what
-    } else {
-        format!("{row}: {what}")
-    }
+    names::before(&row) + &parts.join(" ") + subject.value.unit().suffix()
 }
 
 fn figure(contrast: &Contrast, value: f64) -> String {

@@ -143,7 +143,7 @@ pub(crate) enum OtherOf {
 pub(crate) fn other(question: &Question, contrasts: &[Contrast]) -> Vec<Other> {
     let one = |contrast: &Contrast| {
         let row = names::row_of(question, contrast.server.as_deref(), &contrast.levels);
-        let place = place(&row);
+        let place = names::before(&row);
         let (basis, new) = (&contrast.basis, &contrast.new);
         let data = basis.other_data.as_ref();
         let data = data.map(|data| (OtherOf::Data, format!("{place}{new} has {data}")));
@@ -166,7 +166,7 @@ pub(crate) fn other(question: &Question, contrasts: &[Contrast]) -> Vec<Other> {
 
 /// What both sides did not do alike.
 fn all(row: &str, (of, to): (&str, &str), basis: &Basis, least: f64) -> Vec<Failing> {
-    let place = place(row);
+    let place = names::before(row);
     let failing = |what: FailingOf, sentence: String, difference: Option<f64>| Failing {
         sides: format!("{place}{of} against {to}"),
         of: what,
@@ -219,13 +219,6 @@ fn all(row: &str, (of, to): (&str, &str), basis: &Basis, least: f64) -> Vec<Fail
     let first = [lost, failed, dropped].into_iter().flatten();
     let last = [tables, clients, one_sided, hidden].into_iter().flatten();
     first.chain(work).chain(last).collect()
-}
-
-fn place(row: &str) -> String {
-    match row.is_empty() {
-        true => String::new(),
-        false => format!("{row}: "),
-    }
 }
 
 /// `50 % of the operations of new failed, 0 % of old`, and of few that it may be chance.

@@ -96,17 +96,14 @@ pub(crate) fn drifting(of: &str, run: &Run, drifts: &[Drift]) -> Vec<Node> {
 /// `5.6 · InnoDB: Q3.4 is 1.56× slower in hot 3 than in hot 1, in each of 5 trials.`
 fn drift_sentence(run: &Run, drift: &Drift) -> String {
     let row = names::row(run, drift.server.as_deref(), &drift.levels);
-    let row = match row.is_empty() {
-        true => row,
-        false => format!("{row}: "),
-    };
     let (ratio, way) = match drift.ratio > 1.0 {
         true => (drift.ratio, "slower"),
         false => (1.0 / drift.ratio, "faster"),
     };
     let (first, last) = drift.rounds;
     format!(
-        "{row}{} is {}× {way} in hot {last} than in hot {first}, in each of {} trials.",
+        "{}{} is {}× {way} in hot {last} than in hot {first}, in each of {} trials.",
+        names::before(&row),
         drift.query,
         format::ratio(ratio),
         drift.trials
