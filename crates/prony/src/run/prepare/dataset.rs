@@ -34,16 +34,6 @@ pub(crate) struct Ready {
     pub note: DatasetNote,
 }
 
-/// Tables that were just loaded, and their size in the server.
-pub(crate) struct Filled {
-    loaded: Loaded,
-    data_bytes: u64,
-    index_bytes: Option<u64>,
-    collations: Vec<String>,
-    definitions: Option<String>,
-    objects: Option<String>,
-}
-
 /// The start of the name of a snapshot's folder while it is being loaded.
 pub(crate) const BUILDING: &str = "building-";
 
@@ -221,7 +211,10 @@ impl Datasets<'_> {
         self.settle(server, node, dataset, &data_folder, &layout)?;
         drop(instance);
         let _ = std::fs::remove_dir_all(&work);
-        let note = note(server, dataset, &filled);
+        let note = DatasetNote {
+            server: server.key(),
+            ..filled
+        };
         let text = serde_json::to_string_pretty(&note)
             .map_err(|error| RunError::Failed(error.to_string()))?;
         std::fs::write(building.join("dataset.json"), text)
@@ -274,7 +267,7 @@ impl Datasets<'_> {
         node: &dyn Node,
         dataset: &dyn Dataset,
         own: &[Own],
-    ) -> Result<Filled, RunError> {
+    ) -> Result<DatasetNote, RunError> {
         let look = self.looking(server, node, dataset, own);
         look(Sees::Grammar)?;
         let mut session = node.connect()?;
@@ -304,7 +297,7 @@ impl Datasets<'_> {
         dataset: &dyn Dataset,
         session: &mut Session,
         look: &(dyn Fn(Sees) -> Result<(), RunError> + Sync),
-    ) -> Result<Filled, RunError> {
+    ) -> Result<DatasetNote, RunError> {
         let hopeless = Mutex::new(None);
         let goes_on = || match look(Sees::Names) {
             Ok(()) => true,
@@ -355,7 +348,7 @@ pub(crate) fn fill(
     session: &mut Session,
     progress: &Progress,
     goes_on: &(dyn Fn() -> bool + Sync),
-) -> Result<Filled, RunError> {
+) -> Result<DatasetNote, RunError> {
     let ends = AtomicBool::new(false);
     let loaded = dataset.load(
         &|| node.connect(),
@@ -382,11 +375,11 @@ pub(crate) fn verified(
     session: &mut Session,
     progress: &Progress,
     loaded: Loaded,
-) -> Result<Filled, RunError> {
+) -> Result<DatasetNote, RunError> {
     progress.now(&format!("{server}: verifying the rows"));
     dataset.verify(session).map_err(failed)?;
     dataset.verify_rules(&|| node.connect()).map_err(failed)?;
-    let data_bytes = dataset.data_bytes(session)?;
+    let tables = described(dataset, session)?;
     progress.say(&format!(
         "{server}: loaded {}: {} rows in {:.1} s ({:.0} rows/s, {}){}, {} MiB with indexes",
         dataset.summary(),
@@ -395,16 +388,31 @@ pub(crate) fn verified(
         loaded.rows_per_s(),
         loaded.method,
         indexes_afterwards(&loaded),
-        data_bytes >> 20
+        tables.data_bytes >> 20
     ));
-    let index_bytes = index_bytes(session, dataset.schema())?;
-    Ok(Filled {
-        loaded,
-        data_bytes,
-        index_bytes,
+    Ok(DatasetNote {
+        rows: loaded.rows,
+        load_s: Some(loaded.elapsed_s),
+        index_s: loaded.index_s,
+        method: loaded.method,
+        events: loaded.events,
+        ..tables
+    })
+}
+
+/// Describes tables as their server does, without its name, and without what is known of their rows.
+pub(crate) fn described(
+    dataset: &dyn Dataset,
+    session: &mut Session,
+) -> Result<DatasetNote, ServerError> {
+    Ok(DatasetNote {
+        fingerprint: dataset.fingerprint(),
+        data_bytes: dataset.data_bytes(session)?,
+        index_bytes: index_bytes(session, dataset.schema())?,
         collations: dataset.collations(session)?,
         definitions: dataset.definitions(session)?,
         objects: dataset.objects(session)?,
+        ..DatasetNote::default()
     })
 }
 
@@ -425,27 +433,6 @@ fn layout_known(
 fn pool_bytes(dataset: &dyn Dataset) -> u64 {
     let quarter = host::machine::memory_bytes() / 4;
     (dataset.estimate().data_bytes * 2).clamp(64 << 20, quarter.max(64 << 20))
-}
-
-pub(crate) fn note(server: &Provided, dataset: &dyn Dataset, filled: &Filled) -> DatasetNote {
-    let loaded = &filled.loaded;
-    DatasetNote {
-        fingerprint: dataset.fingerprint(),
-        server: server.key(),
-        rows: loaded.rows,
-        rows_estimated: false,
-        moved: None,
-        file_system: None,
-        data_bytes: filled.data_bytes,
-        index_bytes: filled.index_bytes,
-        load_s: Some(loaded.elapsed_s),
-        index_s: loaded.index_s.clone(),
-        method: loaded.method.clone(),
-        events: loaded.events.clone(),
-        collations: filled.collations.clone(),
-        definitions: filled.definitions.clone(),
-        objects: filled.objects.clone(),
-    }
 }
 
 /// `, indexes in 12.3 s` if they were built after the rows.

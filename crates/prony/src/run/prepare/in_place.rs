@@ -3,7 +3,7 @@
 //! Purpose: only prony's schema is touched, nothing is dropped without permission, and a trial measures the tables it was planned
 //! for. Outside this module: the contents of the tables (`workload`).
 
-use super::dataset::{Datasets, Filled, Ready, failed, fill, loading, note, verified};
+use super::dataset::{Datasets, Ready, described, failed, fill, loading, verified};
 use super::servers::Provided;
 use super::typos::{Own, Sees};
 use crate::lock;
@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
 use workload::sql::confined_statements;
-use workload::{AfterLoad, AllowDrop, Dataset, DatasetState, Held, Loaded, index_bytes};
+use workload::{AfterLoad, AllowDrop, Dataset, DatasetState, Held, Loaded};
 
 /// What the first shard found in the schema: empty tables that it created, or those of an earlier run.
 const LOAD: &str = "load";
@@ -44,11 +44,11 @@ impl Datasets<'_> {
         self.lock_schema(&mut session, dataset.schema())?;
         if let Some(held) = self.there_or_created(server, dataset, &mut session)? {
             look(Sees::Names)?;
-            let note = already_there(server, dataset, &mut session, &held)?;
-            return Ok(self.staying(dataset, note));
+            let note = already_there(dataset, &mut session, &held)?;
+            return Ok(self.staying(server, dataset, note));
         }
         let filled = self.fill(server, node, dataset, &mut session, &look)?;
-        Ok(self.staying(dataset, note(server, dataset, &filled)))
+        Ok(self.staying(server, dataset, filled))
     }
 
     /// Checks that what runs on prony's tables stays within their schema. Every shard does, and a schema of the user's is read-only.
@@ -65,7 +65,7 @@ impl Datasets<'_> {
         confined_statements(session, dataset.schema(), statements).map_err(failed)
     }
 
-    fn staying(&self, dataset: &dyn Dataset, note: DatasetNote) -> Ready {
+    fn staying(&self, server: &Provided, dataset: &dyn Dataset, note: DatasetNote) -> Ready {
         let is_allowed = *self.allow_drop != AllowDrop::No;
         let may_reload = match dataset.after_load() {
             AfterLoad::Keep => is_allowed,
@@ -75,7 +75,10 @@ impl Datasets<'_> {
         Ready {
             data_folder: None,
             may_reload,
-            note,
+            note: DatasetNote {
+                server: server.key(),
+                ..note
+            },
         }
     }
 
@@ -141,14 +144,14 @@ impl Datasets<'_> {
             }
             lock(meeting).after_first()?;
         }
-        let note = match &filled {
-            Some(filled) => note(server, dataset, filled),
+        let note = match filled {
+            Some(filled) => filled,
             None => {
                 let held = dataset.held(&mut session)?;
-                already_there(server, dataset, &mut session, &held)?
+                already_there(dataset, &mut session, &held)?
             }
         };
-        Ok(self.staying(dataset, note))
+        Ok(self.staying(server, dataset, note))
     }
 
     /// Loads the shard's part of the rows. The first shard loads all of those that cannot be divided.
@@ -193,7 +196,7 @@ impl Datasets<'_> {
         dataset: &dyn Dataset,
         session: &mut Session,
         elapsed_s: f64,
-    ) -> Result<Option<Filled>, RunError> {
+    ) -> Result<Option<DatasetNote>, RunError> {
         let Some(divided) = dataset.divided() else {
             return Ok(None);
         };
@@ -235,24 +238,16 @@ impl Datasets<'_> {
 
 /// Describes the tables of an earlier run, which are reused.
 fn already_there(
-    server: &Provided,
     dataset: &dyn Dataset,
     session: &mut Session,
     held: &Held,
 ) -> Result<DatasetNote, ServerError> {
     Ok(DatasetNote {
-        fingerprint: dataset.fingerprint(),
-        server: server.key(),
         rows: held.rows,
         rows_estimated: held.is_estimated,
         moved: held.moved,
-        data_bytes: dataset.data_bytes(session)?,
-        index_bytes: index_bytes(session, dataset.schema())?,
         method: "already there".into(),
-        collations: dataset.collations(session)?,
-        definitions: dataset.definitions(session)?,
-        objects: dataset.objects(session)?,
-        ..DatasetNote::default()
+        ..described(dataset, session)?
     })
 }
 
