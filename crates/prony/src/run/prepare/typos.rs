@@ -56,17 +56,13 @@ pub(crate) fn of_trials<'t>(
     let mut found: Vec<Own> = Vec::new();
     for trial in trials {
         let session = session_of(trial);
-        for statement in request.workload(trial)?.written() {
-            let own = Own {
-                session: session.clone(),
-                statement,
-            };
-            if !found.contains(&own) {
-                found.push(own);
-            }
-        }
+        let written = request.workload(trial)?.written().into_iter();
+        found.extend(written.map(|statement| Own {
+            session: session.clone(),
+            statement,
+        }));
     }
-    Ok(found)
+    Ok(stats::each_once(found))
 }
 
 /// The grammar depends on the SQL mode, which the file can set for the server too. Sizes relative to the data do not matter here.
