@@ -9,7 +9,6 @@ mod slices;
 pub(crate) mod timed;
 pub(crate) mod trial;
 
-use super::audit::answers::{Answers, Samples};
 use super::place::{AnyPlace, Source};
 use super::plan::looks::{self, Taken};
 use super::plan::sharing::{self, Member};
@@ -76,7 +75,8 @@ impl<'r> Measuring<'r> {
             let elapsed_s = shared_s(trials.iter());
             for (planned, trial) in unit.iter().zip(&mut trials) {
                 self.settle(planned, trial, &mut recalled)?;
-                finished.push(outcome(trial, held.is_some(), elapsed_s));
+                let load = trial.load.as_deref();
+                finished.push(self::finished(trial, load, held.is_some(), elapsed_s));
                 let answer = self.plan.answer(&trial.key, &finished);
                 trial.flag_each(FlagKind::Search, answer);
             }
@@ -171,7 +171,9 @@ impl<'r> Measuring<'r> {
         if !trial.is_not_available() {
             let workload = self.request.workload(planned)?;
             let key = answers_key(workload.data(), planned);
-            judge_answers(&mut before.answers, &key, trial, self.bench.samples);
+            for flag in before.answers.check(&key, trial, self.bench.samples) {
+                trial.invalidate(flag.kind, flag.text);
+            }
         }
         before.plans.compare(trial);
         before.settings.compare(planned, trial);
@@ -373,10 +375,6 @@ fn is_the_same(
     }
 }
 
-fn outcome(trial: &Trial, held: bool, elapsed_s: f64) -> Finished {
-    finished(trial, trial.load.as_deref(), held, elapsed_s)
-}
-
 fn finished(trial: &Trial, load: Option<&Loaded>, held: bool, elapsed_s: f64) -> Finished {
     let is_usable = trial.state == TrialState::Done && !trial.is_not_available();
     let key = trial.key.clone();
@@ -489,12 +487,6 @@ fn answers_key(data: Option<&dyn Dataset>, planned: &PlannedTrial) -> String {
     let rows = data.map(Dataset::rows_key).unwrap_or_default();
     let settings = settings::resolve(&planned.settings, 0);
     rows + &layout::of_contents(&settings)
-}
-
-fn judge_answers(answers: &mut Answers, key: &str, trial: &mut Trial, samples: &Samples) {
-    for flag in answers.check(key, trial, samples) {
-        trial.invalidate(flag.kind, flag.text);
-    }
 }
 
 #[cfg(test)]

@@ -411,11 +411,8 @@ fn engine(operations: &[String], driven: &Driven) -> EngineNote {
         stopped: driven.stopped.clone(),
         until_s: Some(driven.until.as_secs_f64()),
         unfinished: unfinished(operations, driven),
-        effects: Vec::new(),
-        rows: Vec::new(),
-        shards: Vec::new(),
         stalls: driven.stalls.iter().map(engine_stall).collect(),
-        slices: None,
+        ..EngineNote::default()
     }
 }
 
