@@ -209,10 +209,14 @@ fn without(own: &Happening, plan: &Plan, since: Instant) -> Phase {
     }
 }
 
+fn node(own: &Happening, plan: &Plan) -> Result<Arc<dyn Node>, String> {
+    let node = own.server()?.node(plan.node as usize).cloned();
+    node.ok_or_else(|| format!("the server has no node {}", plan.node))
+}
+
 /// The node, which must be a running process of prony's.
 fn running(own: &Happening, plan: &Plan) -> Result<Arc<dyn Node>, String> {
-    let node = own.server()?.node(plan.node as usize).cloned();
-    let node = node.ok_or_else(|| format!("the server has no node {}", plan.node))?;
+    let node = node(own, plan)?;
     match (node.pid(), node.exit_reason()) {
         (_, Some(reason)) => Err(format!("the server had already ended: {reason}")),
         (None, None) => Err("prony ends only servers that it started itself".into()),
@@ -221,13 +225,9 @@ fn running(own: &Happening, plan: &Plan) -> Result<Arc<dyn Node>, String> {
 }
 
 fn started(own: &mut Happening, plan: &Plan, began: Instant) -> Changed {
-    let node = own.server.as_ref();
-    let Some(node) = node
-        .and_then(|server| server.node(plan.node as usize))
-        .cloned()
-    else {
-        let says = format!("the server has no node {}", plan.node);
-        return (Phase::Lost, Err(says));
+    let node = match node(own, plan) {
+        Ok(node) => node,
+        Err(error) => return (Phase::Lost, Err(error)),
     };
     match recover(own, &node, plan, began) {
         Ok(text) => (Phase::Up, Ok(text)),
