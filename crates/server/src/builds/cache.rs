@@ -183,18 +183,16 @@ impl Cache {
     ) -> Result<(PathBuf, Record), ServerError> {
         let folder = self.builds.join(name);
         let lock = self.lock(name)?;
+        let change = |to| flock(&lock, to).map_err(|error| file_error(&folder, &error.into()));
         if !try_lock(&lock, FlockOperation::NonBlockingLockShared)? {
             progress(&format!(
                 "{name}: another prony process is downloading it; waiting for it"
             ));
-            flock(&lock, FlockOperation::LockShared)
-                .map_err(|error| file_error(&folder, &error.into()))?;
+            change(FlockOperation::LockShared)?;
         }
         if cached::check(&folder, source, depth).is_err() {
-            flock(&lock, FlockOperation::Unlock)
-                .map_err(|error| file_error(&folder, &error.into()))?;
-            flock(&lock, FlockOperation::LockExclusive)
-                .map_err(|error| file_error(&folder, &error.into()))?;
+            change(FlockOperation::Unlock)?;
+            change(FlockOperation::LockExclusive)?;
             // Another prony process may have created it between the two locks.
             match cached::check(&folder, source, depth) {
                 Ok(_) => {}
