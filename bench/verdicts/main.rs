@@ -10,7 +10,7 @@ mod sequential;
 mod shapes;
 
 use score::{Score, score};
-use shapes::Shape;
+use shapes::SHAPES;
 
 const BLOCKS: [usize; 3] = [3, 5, 8];
 /// Several looks take longer to simulate.
@@ -36,26 +36,22 @@ fn main() {
 
 fn print(experiments: u64) {
     println!("{}", HEAD.replace("EXPERIMENTS", &experiments.to_string()));
-    for shape in Shape::ALL {
-        println!("| {} | {} |", shape.name(), shape.definition());
+    for (_, name, definition) in SHAPES {
+        println!("| {name} | {definition} |");
     }
     println!("\nPercent, plain t → moderated t:\n");
     println!("| noise | blocks | {} |", Score::COLUMNS.join(" | "));
     println!("| --- | ---: |{}", " ---: |".repeat(Score::COLUMNS.len()));
     let mut over = Vec::new();
-    for shape in Shape::ALL {
+    for (shape, name, _) in SHAPES {
         for blocks in BLOCKS {
             let [plain, moderated] =
                 score(shape, blocks, experiments).map(|score| score.percents());
             let both = plain.iter().zip(&moderated);
             let cells: Vec<String> = both.map(|(a, b)| format!("{a:.1} → {b:.1}")).collect();
-            println!("| {} | {blocks} | {} |", shape.name(), cells.join(" | "));
+            println!("| {name} | {blocks} | {} |", cells.join(" | "));
             if moderated[0] > MOST_FALSE {
-                over.push(format!(
-                    "{} ({blocks} blocks: {:.1} %)",
-                    shape.name(),
-                    moderated[0]
-                ));
+                over.push(format!("{name} ({blocks} blocks: {:.1} %)", moderated[0]));
             }
         }
     }

@@ -32,72 +32,25 @@ pub(crate) enum Shape {
     Queries,
 }
 
+/// Each shape with its name, and its definition for the reader of the table.
+#[rustfmt::skip]
+pub(crate) const SHAPES: [(Shape, &str, &str); 13] = [
+    (Shape::Normal, "normal", "normal, sd 5 %"),
+    (Shape::Lognormal, "lognormal", "logarithms are themselves lognormal (sigma 0.6), sd 5 %: a long tail of slow trials"),
+    (Shape::Outliers, "5 % outliers", "normal, sd 5 %; one trial in 20 is slower by 25 %"),
+    (Shape::UnequalVariances, "unequal variances", "each cell has its own sd, log-uniform from 1.5 to 15 %"),
+    (Shape::NoisiestQuarter, "unequal variances, noisiest quarter of the cells", "the same, judged by the quarter of the cells with the largest sd"),
+    (Shape::WithinStarts, "series, pairs within a server start", "7 rows of 6 cells: sd 5 % for a server start and 5 % for a trial"),
+    (Shape::BetweenStarts, "series, pairs between server starts", "the same rows, compared with each other"),
+    (Shape::Drift, "drift", "normal, sd 5 %; the machine slows down by 30 % during the run, order shuffled in each block"),
+    (Shape::CorrelatedBlocks, "correlated blocks", "AR(1) from trial to trial, coefficient 0.98 and sd 5 %, and 2 % for each trial"),
+    (Shape::Bimodal, "bimodal", "one trial in four is slower by 15 %, sd 2 % in each mode"),
+    (Shape::FewCells, "few cells", "normal, sd 5 %, 8 cells"),
+    (Shape::HalfExact, "half exact, half noisy", "half of the cells have sd 0.05 %, half 5 %"),
+    (Shape::Queries, "queries of three trials", "3 rows of 13 queries: sd 5 % for a server start, and each query its own sd, log-uniform from 1.5 to 15 %; the same query is compared"),
+];
+
 impl Shape {
-    pub(crate) const ALL: [Shape; 13] = [
-        Shape::Normal,
-        Shape::Lognormal,
-        Shape::Outliers,
-        Shape::UnequalVariances,
-        Shape::NoisiestQuarter,
-        Shape::WithinStarts,
-        Shape::BetweenStarts,
-        Shape::Drift,
-        Shape::CorrelatedBlocks,
-        Shape::Bimodal,
-        Shape::FewCells,
-        Shape::HalfExact,
-        Shape::Queries,
-    ];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Shape::Normal => "normal",
-            Shape::Lognormal => "lognormal",
-            Shape::Outliers => "5 % outliers",
-            Shape::UnequalVariances => "unequal variances",
-            Shape::NoisiestQuarter => "unequal variances, noisiest quarter of the cells",
-            Shape::WithinStarts => "series, pairs within a server start",
-            Shape::BetweenStarts => "series, pairs between server starts",
-            Shape::Drift => "drift",
-            Shape::CorrelatedBlocks => "correlated blocks",
-            Shape::Bimodal => "bimodal",
-            Shape::FewCells => "few cells",
-            Shape::HalfExact => "half exact, half noisy",
-            Shape::Queries => "queries of three trials",
-        }
-    }
-
-    /// For the reader of the table.
-    pub(crate) fn definition(self) -> &'static str {
-        match self {
-            Shape::Normal => "normal, sd 5 %",
-            Shape::Lognormal => {
-                "logarithms are themselves lognormal (sigma 0.6), sd 5 %: a long tail of slow trials"
-            }
-            Shape::Outliers => "normal, sd 5 %; one trial in 20 is slower by 25 %",
-            Shape::UnequalVariances => "each cell has its own sd, log-uniform from 1.5 to 15 %",
-            Shape::NoisiestQuarter => {
-                "the same, judged by the quarter of the cells with the largest sd"
-            }
-            Shape::WithinStarts => {
-                "7 rows of 6 cells: sd 5 % for a server start and 5 % for a trial"
-            }
-            Shape::BetweenStarts => "the same rows, compared with each other",
-            Shape::Drift => {
-                "normal, sd 5 %; the machine slows down by 30 % during the run, order shuffled in each block"
-            }
-            Shape::CorrelatedBlocks => {
-                "AR(1) from trial to trial, coefficient 0.98 and sd 5 %, and 2 % for each trial"
-            }
-            Shape::Bimodal => "one trial in four is slower by 15 %, sd 2 % in each mode",
-            Shape::FewCells => "normal, sd 5 %, 8 cells",
-            Shape::HalfExact => "half of the cells have sd 0.05 %, half 5 %",
-            Shape::Queries => {
-                "3 rows of 13 queries: sd 5 % for a server start, and each query its own sd, log-uniform from 1.5 to 15 %; the same query is compared"
-            }
-        }
-    }
-
     /// The matrix of one experiment. The cells of a pair stand beside each other, except between rows of a series.
     pub(crate) fn matrix(self, blocks: usize, random: &mut impl Rng) -> Vec<Row> {
         let common: Logs = (0..blocks).map(|_| 0.2 * normal(random)).collect();
