@@ -1,13 +1,12 @@
 //! Runs `t/io_uring` of fio's source: a loop around the ring without any accounting, the least that an operation can cost.
 
 use crate::contestant::Output;
-use crate::pattern::Pattern;
 use crate::{Settings, file};
 use std::path::Path;
 use std::process::Command;
 
 pub(crate) fn command(settings: &Settings, program: &Path, folder: &Path, depth: u32) -> Command {
-    let random = u32::from(settings.pattern == Pattern::RandomRead);
+    let random = u32::from(settings.pattern.is_random);
     let mut command = Command::new(program);
     command
         .arg(format!("-d{depth}"))

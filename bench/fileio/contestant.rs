@@ -79,7 +79,7 @@ impl Contestant {
             .map(|program| (program, Engine::Sync));
         let has_threads = depth <= THREADS_MAX;
         let blocking = blocking.into_iter().filter(|_| has_threads);
-        let has_bare_loop = settings.bare_loop.is_some() && settings.pattern.reads();
+        let has_bare_loop = settings.bare_loop.is_some() && settings.pattern.reads;
         let bare_loop = has_bare_loop.then_some((Program::BareLoop, Engine::IoUring));
         let all = asynchronous.into_iter().chain(bare_loop).chain(blocking);
         all.map(|(program, engine)| Contestant { program, engine })

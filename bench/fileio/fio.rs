@@ -20,7 +20,7 @@ pub(crate) fn command(
         .arg(format!("--filename={}", file(folder).display()))
         .arg(format!("--size={bytes}"))
         .arg(format!("--bs={}", settings.io_size))
-        .arg(settings.pattern.of_fio())
+        .arg(settings.pattern.of_fio)
         .arg(format!("--runtime={}", settings.time_s))
         .arg(format!("--numjobs={jobs}"))
         .arg(format!("--iodepth={depth}"))

@@ -50,9 +50,7 @@ impl Settings {
     fn keys(&self) -> String {
         format!(
             "pattern = \"{}\"\nsize = \"{}\"\nio_size = \"{}\"\n",
-            self.pattern.name(),
-            self.size,
-            self.io_size
+            self.pattern.name, self.size, self.io_size
         )
     }
 }
@@ -77,7 +75,7 @@ fn read(directory: PathBuf, mut arguments: VecDeque<String>) -> Settings {
         directory,
         size: "2G".into(),
         io_size: "16K".into(),
-        pattern: Pattern::RandomRead,
+        pattern: Pattern::named("random-read"),
         depths: vec![1, 8, 64, 1024],
         time_s: 5,
         turns: 3,

@@ -23,7 +23,7 @@ pub(crate) fn command(
         .args(["--file-num=1", "--file-extra-flags=direct"])
         .arg(format!("--file-total-size={bytes}"))
         .arg(format!("--file-block-size={}", settings.io_size))
-        .arg(settings.pattern.of_sysbench())
+        .arg(settings.pattern.of_sysbench)
         .args(["--file-fsync-freq=0", "--file-fsync-end=off"])
         .args(["--rand-type=uniform", "--histogram=on"])
         .arg(format!("--threads={threads}"))

@@ -8,11 +8,7 @@ use std::fmt::Write as _;
 pub(crate) fn markdown(settings: &Settings, turns: &[Turn]) -> String {
     let mut text = format!(
         "{} of {} on one file of {}, direct, {} s, medians of {} turns in alternation. Ratios are prony's with the same engine to the program's, turn by turn: the median, and for ops/s also the smallest and the largest\n\n",
-        settings.pattern.name(),
-        settings.io_size,
-        settings.size,
-        settings.time_s,
-        settings.turns
+        settings.pattern.name, settings.io_size, settings.size, settings.time_s, settings.turns
     );
     text += "| depth | program | ops/s | ratio | CPU (us per operation) | ratio | p50 (us) | ratio | p95 (us) | ratio | p99 (us) | ratio | memory (MB) | ratio |\n";
     text +=
