@@ -54,10 +54,8 @@ pub(crate) fn child(arguments: &[String]) {
     );
     let mut all = Histogram::<u64>::new(3).expect("three digits are allowed");
     let watch = Watch {
-        ready: None,
-        begun: &mut |_| (),
         second: &mut |second| all.add(&second.response).expect("it grows"),
-        window: &mut |_| (),
+        ..Watch::default()
     };
     let driven = work.driver.drive(&drive, &AtomicBool::new(false), watch);
     let tally = driven.expect("the load runs").tallies[0];

@@ -1,6 +1,6 @@
 //! Drives a workload on the server of a comparison, in a child process.
 
-use load::{Drive, Driven, Endpoint, Load};
+use load::{Drive, Driven, Endpoint, Load, Watch};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use workload::Workload;
@@ -23,15 +23,8 @@ pub(crate) fn drive(workload: &dyn Workload, address: &str, load: Load, time_s: 
     };
     let work = workload.work(&target, seed()).expect("it has operations");
     let drive = Drive::new(load, Duration::from_secs(u64::from(time_s)));
-    let watch = load::Watch {
-        ready: None,
-        begun: &mut |_| (),
-        second: &mut |_| (),
-        window: &mut |_| (),
-    };
-    work.driver
-        .drive(&drive, &AtomicBool::new(false), watch)
-        .expect("the load runs")
+    let driven = (work.driver).drive(&drive, &AtomicBool::new(false), Watch::default());
+    driven.expect("the load runs")
 }
 
 /// Another one each time, as sysbench has: the same updates again would set what is already there.
