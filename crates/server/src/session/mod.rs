@@ -433,19 +433,18 @@ fn said(message: &str) -> String {
 }
 
 fn sqlite_error(error: rusqlite::Error) -> ServerError {
-    match error {
-        rusqlite::Error::SqliteFailure(cause, message) => ServerError::Refused {
-            code: cause.extended_code as u16,
-            message: message.unwrap_or_else(|| cause.to_string()),
-        },
-        rusqlite::Error::SqlInputError { error, msg, .. } => ServerError::Refused {
-            code: error.extended_code as u16,
-            message: msg,
-        },
-        other => ServerError::Refused {
-            code: 0,
-            message: other.to_string(),
-        },
+    use rusqlite::Error::{SqlInputError, SqliteFailure};
+    let (code, message) = match error {
+        SqliteFailure(cause, message) => {
+            let message = message.unwrap_or_else(|| cause.to_string());
+            (cause.extended_code, message)
+        }
+        SqlInputError { error, msg, .. } => (error.extended_code, msg),
+        other => (0, other.to_string()),
+    };
+    ServerError::Refused {
+        code: code as u16,
+        message,
     }
 }
 
