@@ -13,13 +13,10 @@ pub(crate) fn check(files: &dyn Files, clients: u32, folder: &Path, trial: &mut 
     let below = storage::below(folder).ok();
     let disk = below.and_then(|below| below.disk);
     let held = disk.and_then(|disk| disk.requests_max());
+    let held = held.filter(|_| files.are_direct());
     let in_flight = u64::from(clients) * u64::from(files.depth());
-    if let Some(text) = held
-        .and_then(|held| deeper(in_flight, held))
-        .filter(|_| files.are_direct())
-    {
-        trial.flag(FlagKind::DeeperThanQueue, text);
-    }
+    let text = held.and_then(|held| deeper(in_flight, held));
+    trial.flag_each(FlagKind::DeeperThanQueue, text);
 }
 
 fn deeper(in_flight: u64, held: u64) -> Option<String> {

@@ -69,9 +69,9 @@ impl Bench<'_> {
                 return Ok(trial);
             }
         };
-        let met = self.meeting.map(lock);
-        met.into_iter()
-            .for_each(|mut meeting| meeting.begin_trial());
+        if let Some(meeting) = self.meeting {
+            lock(meeting).begin_trial();
+        }
         let outcome = self.phases(planned, place.as_mut(), workload.as_ref(), &mut trial, live);
         if let Some(meeting) = self.meeting {
             let failed = outcome.as_ref().err().map(ToString::to_string);
