@@ -40,9 +40,10 @@ fn semi_sync(cluster: &Cluster, number: u32) -> Vec<String> {
 
 /// What names of semi-synchronous replication call a node. MySQL changed them in 8.0.26; the old ones ended with 8.4.
 fn role(cluster: &Cluster, number: u32) -> &'static str {
-    let (source, replica) = match (cluster.flavor, cluster.version >= (8, 0, 26)) {
-        (Flavor::MySql, true) => ("source", "replica"),
-        _ => ("master", "slave"),
+    let (source, replica) = if is_mysql_since(cluster, (8, 0, 26)) {
+        ("source", "replica")
+    } else {
+        ("master", "slave")
     };
     if number == 1 { source } else { replica }
 }
@@ -64,14 +65,18 @@ fn is_semi_sync(cluster: &Cluster, number: u32, session: &mut Session) -> Result
 }
 
 fn says_replica(cluster: &Cluster) -> bool {
-    cluster.flavor == Flavor::MySql && cluster.version >= (8, 0, 22)
+    is_mysql_since(cluster, (8, 0, 22))
+}
+
+fn is_mysql_since(cluster: &Cluster, version: (u32, u32, u32)) -> bool {
+    cluster.flavor == Flavor::MySql && cluster.version >= version
 }
 
 /// Lets the replicas begin where the first node is.
 pub(super) fn form(cluster: &Cluster, server: &Server) -> Result<(), ServerError> {
     let mut first = server.first().connect()?.for_control();
     is_semi_sync(cluster, 1, &mut first)?;
-    let position = if cluster.flavor == Flavor::MySql && cluster.version >= (8, 2, 0) {
+    let position = if is_mysql_since(cluster, (8, 2, 0)) {
         "SHOW BINARY LOG STATUS"
     } else {
         "SHOW MASTER STATUS"
@@ -96,8 +101,7 @@ pub(super) fn form(cluster: &Cluster, server: &Server) -> Result<(), ServerError
 }
 
 fn source(cluster: &Cluster, file: &str, place: &str) -> String {
-    let has_new_words = cluster.flavor == Flavor::MySql && cluster.version >= (8, 0, 23);
-    let (begin, word) = if has_new_words {
+    let (begin, word) = if is_mysql_since(cluster, (8, 0, 23)) {
         ("CHANGE REPLICATION SOURCE TO", "SOURCE")
     } else {
         ("CHANGE MASTER TO", "MASTER")
@@ -114,7 +118,7 @@ fn source(cluster: &Cluster, file: &str, place: &str) -> String {
         format!("{word}_HEARTBEAT_PERIOD = {BEAT_S}"),
     ];
     // The password of caching_sha2_password is only sent encrypted.
-    if cluster.flavor == Flavor::MySql && cluster.version >= (8, 0, 4) {
+    if is_mysql_since(cluster, (8, 0, 4)) {
         keys.push(format!("GET_{word}_PUBLIC_KEY = 1"));
     }
     format!("{begin} {}", keys.join(", "))
