@@ -1,20 +1,17 @@
 //! Replication lag as the nodes report it. Galera reports it in a status variable, the other topologies need a query of their own.
 
 use super::Formation;
-use super::replica::{LAG_COLUMNS, status_statement};
+use super::replica::{LAG_COLUMNS, field, status_statement};
 use crate::{ServerError, Session};
 use spec::Topology;
 
 /// The query for the lag of a further node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behind {
-    /// A replica's lag in whole seconds, in the first of these columns that exists.
-    Seconds {
-        sql: &'static str,
-        columns: [&'static str; 2],
-    },
+    /// A replica's lag in whole seconds, from the answer to this statement.
+    Seconds { sql: &'static str },
     /// Transactions that a group member has received and not yet applied.
-    Transactions { sql: &'static str },
+    Transactions,
 }
 
 const QUEUE: &str = "SELECT COUNT_TRANSACTIONS_REMOTE_IN_APPLIER_QUEUE \
@@ -27,9 +24,8 @@ impl Formation {
             Topology::Galera => None,
             Topology::Replica => Some(Behind::Seconds {
                 sql: status_statement(&self.cluster),
-                columns: LAG_COLUMNS,
             }),
-            Topology::Group => Some(Behind::Transactions { sql: QUEUE }),
+            Topology::Group => Some(Behind::Transactions),
         }
     }
 }
@@ -38,13 +34,8 @@ impl Behind {
     /// Queries a node. None if it does not know its lag, as a replica that has stopped.
     pub fn query(&self, session: &mut Session) -> Result<Option<f64>, ServerError> {
         let text = match self {
-            Behind::Seconds { sql, columns } => {
-                let reply = session.query(sql)?;
-                reply
-                    .column(columns)
-                    .and_then(|column| reply.text(0, column))
-            }
-            Behind::Transactions { sql } => session.query(sql)?.first_text(),
+            Behind::Seconds { sql } => field(&session.query(sql)?, &LAG_COLUMNS),
+            Behind::Transactions => session.query(QUEUE)?.first_text(),
         };
         Ok(text.and_then(|text| text.parse().ok()))
     }

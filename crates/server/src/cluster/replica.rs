@@ -168,7 +168,7 @@ pub(super) fn takes_part(
 }
 
 /// The text of the first of these columns in the first row.
-fn field(reply: &Reply, names: &[&str]) -> Option<String> {
+pub(super) fn field(reply: &Reply, names: &[&str]) -> Option<String> {
     reply.text(0, reply.column(names)?)
 }
 

@@ -199,7 +199,7 @@ impl Reader {
         let Some(behind) = self.behind else { return };
         let name = match behind {
             Behind::Seconds { .. } => State::ReplicationLag.as_str(),
-            Behind::Transactions { .. } => State::ReceiveQueue.as_str(),
+            Behind::Transactions => State::ReceiveQueue.as_str(),
         };
         let second = self.second(Instant::now());
         let series = self.series.entry(node).or_default();
