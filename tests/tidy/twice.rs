@@ -82,11 +82,7 @@ fn no_two_crates_have_a_constant_or_an_enum_with_the_same_items() {
 
 const SEAM: &str = "the engine knows no file and no record; the compiler compares the two where one becomes the other";
 
-const TWICE: [(&str, &str); 6] = [
-    (
-        "host::What prony::Measurement",
-        "the words of a command line",
-    ),
+const TWICE: [(&str, &str); 5] = [
     ("load::Arrivals spec::ArrivalsSpec", SEAM),
     ("load::LatencyKind record::LatencyKind", SEAM),
     ("load::WhenFull spec::WhenFull", SEAM),
