@@ -72,7 +72,7 @@ mod tests {
             .unwrap()
     }
 
-    /// How the giving side ends and what it prints. Its server flushes the tables when it is told to.
+    /// How the donor ends, and what it prints. Its server flushes the tables on request.
     fn given(transfers: &Path, from: &Path) -> (ExitStatus, String) {
         let mut donor = side(transfers, "donor", from);
         let mut says = BufReader::new(donor.stdout.take().unwrap());

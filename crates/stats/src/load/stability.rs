@@ -459,16 +459,22 @@ mod tests {
         assert!(summary.stalls.is_empty(), "{:?}", summary.stalls);
     }
 
+    /// The load with a warm-up that ends where these seconds begin. In them the server does what the warm-up left, at the same rate.
+    fn carrying(mut load: Loaded, rate: f64, left: Range<usize>) -> Loaded {
+        load.warmup = record::Warmup::Seconds(left.start as f64);
+        let seconds = load.elapsed_s as usize;
+        let own = series(seconds, |s| if left.contains(&s) { 0.0 } else { rate });
+        let carried = series(seconds, |s| if left.contains(&s) { rate } else { 0.0 });
+        load.series.insert("throughput".into(), own);
+        load.series.insert(CARRIED.into(), carried);
+        load
+    }
+
     /// 1,400 requests/s at a server that does 1,000, with a warm-up of 10 s. Until 14 s it does what the warm-up left.
     #[test]
     fn an_overloaded_server_completes_what_it_can_whichever_part_it_was_due_in() {
-        let mut load = open(1400.0, 30, |s| 400.0 * (s + 1) as f64);
-        load.warmup = record::Warmup::Seconds(10.0);
-        let of_warmup = |s: usize| (10..14).contains(&s);
-        let own = series(30, |s| if of_warmup(s) { 0.0 } else { 1000.0 });
-        let carried = series(30, |s| if of_warmup(s) { 1000.0 } else { 0.0 });
-        load.series.insert("throughput".into(), own);
-        load.series.insert(CARRIED.into(), carried);
+        let load = open(1400.0, 30, |s| 400.0 * (s + 1) as f64);
+        let load = carrying(load, 1000.0, 10..14);
         let summary = summarise(&load);
         assert_eq!(summary.throughput, Some(1000.0));
         let offered = summary.offered.unwrap();
@@ -480,13 +486,7 @@ mod tests {
     /// 100 requests/s that take 2 s each: 200 are under way at each edge of the measured part.
     #[test]
     fn operations_under_way_at_the_edges_do_not_lower_the_throughput() {
-        let mut load = open(100.0, 20, |_| 0.0);
-        load.warmup = record::Warmup::Seconds(10.0);
-        let of_warmup = |s: usize| (10..12).contains(&s);
-        let own = series(20, |s| if of_warmup(s) { 0.0 } else { 100.0 });
-        let carried = series(20, |s| if of_warmup(s) { 100.0 } else { 0.0 });
-        load.series.insert("throughput".into(), own);
-        load.series.insert(CARRIED.into(), carried);
+        let load = carrying(open(100.0, 20, |_| 0.0), 100.0, 10..12);
         let summary = summarise(&load);
         assert_eq!(summary.throughput, Some(100.0));
         assert_eq!(summary.offered.unwrap().completed, 100.0);
