@@ -64,7 +64,7 @@ fn is_written_down(sql: &[u8]) -> bool {
     if !first.is_some_and(|first| first.is_one_of(&["INSERT", "REPLACE"])) {
         return false;
     }
-    let is_set = |token: &Token| token.is_one_of(&["SET"]);
+    let is_set = |token: &Token| token.is("SET");
     let mut before = tokens.find(|token| starts_rows(sql, token) || is_set(token));
     // `SET a = 1, b = 2` has a column before each value.
     let has_columns = before.as_ref().is_some_and(is_set);

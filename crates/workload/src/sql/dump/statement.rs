@@ -318,8 +318,11 @@ fn replaced(sql: &[u8], from: &[u8], to: &[u8]) -> Option<Vec<u8>> {
         result.extend_from_slice(to);
         rest = &rest[at + from.len()..];
     }
+    if rest.len() == sql.len() {
+        return None;
+    }
     result.extend_from_slice(rest);
-    (rest.len() < sql.len()).then_some(result)
+    Some(result)
 }
 
 #[cfg(test)]

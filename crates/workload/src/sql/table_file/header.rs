@@ -113,10 +113,9 @@ pub(super) fn all<R: BufRead>(
     first: &Reader<R>,
     columns: &[Column],
 ) -> Result<Vec<Column>, Mistake> {
-    let mut shown = columns.to_vec();
-    shown.retain(|column| !column.is_invisible);
+    let shown = columns.iter().filter(|column| !column.is_invisible);
     let (generated, given): (Vec<Column>, Vec<Column>) =
-        shown.into_iter().partition(|column| column.is_generated);
+        shown.cloned().partition(|column| column.is_generated);
     // An empty field at the end may be that of a separator behind the last one.
     let is_whole = first.len() == given.len() + generated.len()
         && first.fields().last() != Some((b"", Form::Plain));

@@ -123,21 +123,22 @@ impl TableFile {
         let mut reader = Reader::new(file, syntax).separated_by(separator);
         reader.read_first().map_err(mistaken)?;
         let named = header::read(&reader, columns, self).map_err(mistaken)?;
-        let mut wanted = match &named {
-            Some(named) => named.clone(),
+        let is_header = named.is_some();
+        let mut wanted = match named {
+            Some(named) => named,
             None => header::all(&reader, columns).map_err(mistaken)?,
         };
         if syntax == Syntax::Tsv {
             wanted.iter_mut().for_each(Column::takes_bytes);
         }
         // A header or the line `sep=,` says that commas separate the fields.
-        let is_unsaid = self.separator.is_none() && named.is_none() && reader.line == 1;
+        let is_unsaid = self.separator.is_none() && !is_header && reader.line == 1;
         let check = Check::new(session, self, &wanted)?;
         let before = check.read(session)?;
         let sent = Arc::new(Mutex::new(Sent::new(&wanted)));
         let rows = Rows {
             reader,
-            is_header: named.is_some(),
+            is_header,
             null: self.null.as_deref().unwrap_or("\\N").into(),
             is_null_in_doubt: self.null.is_none(),
             are_quotes_in_doubt: syntax == Syntax::Tsv,
