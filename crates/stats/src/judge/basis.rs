@@ -141,11 +141,14 @@ impl Basis {
             .map(|cell| cells::matching(trials, cell))
             .collect();
         let mut unmeasured = cells.iter().zip(&sides);
+        let rows = match (&claim.subject, sides.as_slice()) {
+            (Subject::Ratio { of, to, .. }, [new, old]) => by_rows([of, to], old, new),
+            _ => Vec::new(),
+        };
         let differing_in = |free: fn(&str) -> bool| -> Vec<Sides> {
             match (&claim.subject, sides.as_slice()) {
-                (Subject::Ratio { of, to, .. }, [new, old]) if are_same_setups(of, to, free) => {
-                    let rows = by_rows([of, to], old, new).into_iter();
-                    rows.map(|(_, sides)| sides).collect()
+                (Subject::Ratio { of, to, .. }, _) if are_same_setups(of, to, free) => {
+                    rows.iter().map(|(_, sides)| sides.clone()).collect()
                 }
                 (Subject::Spread { .. }, [among]) => same_setups(among, free),
                 _ => Vec::new(),
@@ -163,7 +166,7 @@ impl Basis {
                 .filter(|value| value.used() == Use::Speed)
                 .and_then(|_| sides.iter().flatten().copied().find_map(clients_limit)),
             failed: match (&claim.subject, sides.as_slice()) {
-                (Subject::Ratio { of, to, .. }, [new, old]) => failed_by_row([of, to], old, new),
+                (Subject::Ratio { .. }, [new, old]) => failed_by_row(&rows, old, new),
                 (Subject::Spread { .. }, [among]) => failed_among(among),
                 _ => None,
             },
@@ -291,15 +294,15 @@ fn by_difference(a: &FailedShares, b: &FailedShares) -> Ordering {
 }
 
 /// Of all rows together, or of the one that differs more, unless by chance: failures of one row are not averaged away.
-fn failed_by_row(named: [&Cell; 2], old: &[&Trial], new: &[&Trial]) -> Option<FailedShares> {
-    let of_row = |(row, (old, new)): (String, Sides)| {
-        let found = failed(&old, &new).filter(|found| !found.is_chance)?;
+fn failed_by_row(rows: &[(String, Sides)], old: &[&Trial], new: &[&Trial]) -> Option<FailedShares> {
+    let of_row = |(row, (old, new)): &(String, Sides)| {
+        let found = failed(old, new).filter(|found| !found.is_chance)?;
         Some(FailedShares {
-            row: Some(row),
+            row: Some(row.clone()),
             ..found
         })
     };
-    let rows = by_rows(named, old, new).into_iter().filter_map(of_row);
+    let rows = rows.iter().filter_map(of_row);
     rows.chain(failed(old, new)).max_by(by_difference)
 }
 

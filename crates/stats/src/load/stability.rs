@@ -38,7 +38,7 @@ pub(crate) fn offered(load: &Loaded, steady: &Steady) -> Option<Offered> {
         _ => measured.clone(),
     };
     let queue = Queue::of(load, &seconds);
-    let (offered, completed) = rates(load, &seconds);
+    let (offered, completed) = rates(load, &seconds, &queue);
     let judged = Offered {
         offered,
         completed,
@@ -50,7 +50,7 @@ pub(crate) fn offered(load: &Loaded, steady: &Steady) -> Option<Offered> {
     };
     let unstable = why_unstable(&judged, load, &queue);
     // What is shown is of the measured part, also where more had to be judged.
-    let (offered, completed) = rates(load, &measured);
+    let (offered, completed) = rates(load, &measured, &Queue::of(load, &measured));
     Some(Offered {
         offered,
         completed,
@@ -59,10 +59,9 @@ pub(crate) fn offered(load: &Loaded, steady: &Steady) -> Option<Offered> {
     })
 }
 
-/// What was offered and completed in one of these seconds.
-fn rates(load: &Loaded, seconds: &Range<usize>) -> (f64, f64) {
+/// What was offered and completed in one of these seconds, with their queue.
+fn rates(load: &Loaded, seconds: &Range<usize>, queue: &Queue) -> (f64, f64) {
     let sum = |name: &str| part(load, name, seconds).iter().sum::<f64>();
-    let queue = Queue::of(load, seconds);
     let count = queue.lengths.len().max(1) as f64;
     let ended = sum("throughput") + sum("errors");
     let carried = sum(CARRIED) + sum(CARRIED_ERRORS);
