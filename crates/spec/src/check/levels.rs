@@ -26,6 +26,9 @@ type Set = (Key, String);
 const SETTINGS: &str = SettingKind::Settings.key();
 const SESSION: &str = SettingKind::Session.key();
 
+/// The whole of an `optimizer_switch` that resets no flags.
+const FLAGS_ALONE: &str = "flags alone";
+
 /// Keys that two levels of one trial set to different values, settings that the sessions of the file override, and `on` of servers that the
 /// level excludes.
 pub(crate) fn without_effect(experiment: &Experiment) -> Vec<Late> {
@@ -64,7 +67,8 @@ fn overridden(of_file: &[Set], (factor, level): &Level, server: &str) -> Option<
     let (name, value, in_force) = of_file.iter().find_map(|(key, in_force)| {
         let setting = (SETTINGS, key.1.clone());
         let (_, value) = of_level.iter().find(|(own, _)| *own == setting)?;
-        let is_overridden = value != in_force && !is_own(key) && is_for(level, server);
+        let is_overridden =
+            value != in_force && in_force != FLAGS_ALONE && !is_own(key) && is_for(level, server);
         is_overridden.then_some((&key.1, value, in_force))
     })?;
     Some(Late {
@@ -263,7 +267,7 @@ fn parts(name: &str, value: &str) -> Vec<(String, String)> {
     let resets = value.split(',').any(|flag| flag.trim() == "default");
     let whole = match resets {
         true => value,
-        false => "flags alone".to_string(),
+        false => FLAGS_ALONE.to_string(),
     };
     [flags, vec![(name.to_string(), whole)]].concat()
 }
@@ -345,6 +349,7 @@ mod tests {
             "settings = { x = 1 }\nsession = { x = 2 }",
             "session = { x = 1 }",
             "settings = { optimizer_switch = 'icp=off' }",
+            "settings = { optimizer_switch = 'default,icp=off' }",
         ] {
             assert_eq!(of_level(keys), [""; 0], "{keys}");
         }
